@@ -204,7 +204,7 @@ func TestMentions(t *testing.T) {
 	}
 }
 
-// forTests says whether only tests import a package.
+// forTests reports whether only tests import a package.
 func forTests(pack string) bool {
 	return slices.Contains(strings.Fields(imports[pack]), "testing")
 }
@@ -308,7 +308,7 @@ func TestTopLevel(t *testing.T) {
 	}
 }
 
-// ignored says whether .gitignore names a top-level file by itself.
+// ignored reports whether .gitignore names a top-level file by itself.
 func ignored(name string) bool {
 	text, _ := os.ReadFile(".gitignore")
 	for line := range strings.Lines(string(text)) {
@@ -350,7 +350,7 @@ func TestPortable(t *testing.T) {
 	}
 }
 
-// builds says whether a file belongs to a build with these tags.
+// builds reports whether a file belongs to a build with these tags.
 func builds(t *testing.T, path string, tags ...string) bool {
 	c := build.Context{GOOS: tags[0], GOARCH: "amd64", Compiler: "gc", BuildTags: tags[1:]}
 	ok, err := c.MatchFile(filepath.Dir(path), filepath.Base(path))

@@ -147,7 +147,7 @@ func isNull(info os.FileInfo) bool {
 	return err == nil && os.SameFile(info, null)
 }
 
-// isFileOrDevice tells whether f is a file or a device that is no terminal: what
+// isFileOrDevice reports whether f is a file or a device that is no terminal: what
 // is written to it appears on no screen, which a pipe's reader might see to.
 func isFileOrDevice(f *os.File) bool {
 	info, err := f.Stat()

@@ -123,7 +123,7 @@ func matchOne(pattern, s string, mode globMode) (m, n int) {
 }
 
 // wildcardLen returns the length of the character at s[i] if a wildcard matches
-// it, else 0; slash says whether the wildcard matches a slash.
+// it, else 0; slash reports whether the wildcard matches a slash.
 func wildcardLen(s string, i int, slash bool, mode globMode) int {
 	r, n := utf8.DecodeRuneInString(s[i:])
 	if r == '/' && !slash || mode == globElement && (r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029) {

@@ -51,7 +51,7 @@ type loginSource struct {
 	renewed time.Time    // when a refused token was refreshed last
 }
 
-// HasFixedToken says whether the Spec says where the token comes from. No login is
+// HasFixedToken reports whether the Spec says where the token comes from. No login is
 // used then.
 func (spec *Spec) HasFixedToken() bool {
 	for name := range spec.Headers {
@@ -160,7 +160,7 @@ func (l *loginSource) renew(ctx context.Context, used string, e *statusError) er
 	return nil
 }
 
-// over says whether a login that could not be refreshed is of no use any more.
+// over reports whether a login that could not be refreshed is of no use any more.
 func over(err error) bool {
 	if e, ok := errors.AsType[*oauth.Error](err); ok {
 		return e.Code != "temporarily_unavailable" && e.Code != "server_error"

@@ -19,7 +19,7 @@ import (
 // TestSessionIsConcurrent uses every exported method of a session from several
 // goroutines, over each transport, beside a server that asks and announces
 // changes and, over HTTP, loses its session; and closes it in the middle of all
-// that. Under -race it says whether a method may be called at any time.
+// that. Under -race it reports whether a method may be called at any time.
 func TestSessionIsConcurrent(t *testing.T) {
 	t.Parallel()
 	modern := toolserver.New("here", "1")

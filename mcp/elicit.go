@@ -11,7 +11,7 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// elicits says whether elicitation is declared.
+// elicits reports whether elicitation is declared.
 func (s *Session) elicits() bool { return s.spec.Elicit != "" && s.spec.Elicit != "off" }
 
 // maxQuestions bounds the elicitations of a legacy server at the same time.
@@ -75,7 +75,7 @@ func (s *Session) elicitation(m wire.Message, reply func([]byte)) {
 	}
 }
 
-// isForm says whether an elicitation shows a form, which is the default mode.
+// isForm reports whether an elicitation shows a form, which is the default mode.
 func isForm(params []byte) bool {
 	mode := jsontext.Text(jsontext.Member(params, "mode"))
 	return mode == "" || mode == "form"

@@ -121,7 +121,7 @@ func plainError(err error) string {
 	return err.Error()
 }
 
-// exhausted tells whether err is that the system had no room for one more file or
+// exhausted reports whether err is that the system had no room for one more file or
 // process.
 func exhausted(err error) bool {
 	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM} {

@@ -146,7 +146,7 @@ func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at ht
 	}
 }
 
-// asksForToken says whether a response asks for another token, which can be
+// asksForToken reports whether a response asks for another token, which can be
 // fetched.
 func (h *httpConn) asksForToken(res *http.Response) bool {
 	if res.StatusCode == http.StatusForbidden && (h.auth.grant || h.auth.login != nil) {

@@ -33,7 +33,7 @@ func newConnections() *connections {
 	return c
 }
 
-// reuses says whether a request is sent on a kept connection; once: the request
+// reuses reports whether a request is sent on a kept connection; once: the request
 // is sent at most once.
 func (c *connections) reuses(once bool) bool {
 	return !c.broken.Load() && (!once || c.proven.Load())
@@ -66,14 +66,14 @@ func (c *connections) closeIdle() {
 	c.single.CloseIdleConnections()
 }
 
-// closedByServer says whether err is the end of the connection, in any of the
+// closedByServer reports whether err is the end of the connection, in any of the
 // forms that net/http gives it.
 func closedByServer(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		err != nil && strings.Contains(err.Error(), "server closed idle connection") // an unexported error
 }
 
-// cutOff says whether a stream ended because its connection ended.
+// cutOff reports whether a stream ended because its connection ended.
 func cutOff(err error) bool {
 	return closedByServer(err) || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -96,7 +96,7 @@ func isPage(body []byte) bool {
 	return strings.HasPrefix(http.DetectContentType(body), "text/html")
 }
 
-// wrongURL says whether err looks as if there is no MCP server at the URL.
+// wrongURL reports whether err looks as if there is no MCP server at the URL.
 func wrongURL(err error) bool {
 	e, ok := errors.AsType[*statusError](err)
 	return ok && e.rpc == nil && (e.status == http.StatusNotFound || isPage(e.body))

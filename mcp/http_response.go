@@ -94,7 +94,7 @@ func (x *responseReader) body(res *http.Response) error {
 	}
 }
 
-// beginsEvents says whether the next line is one of an event stream.
+// beginsEvents reports whether the next line is one of an event stream.
 func beginsEvents(b *bufio.Reader) bool {
 	begin, _ := b.Peek(len("event:"))
 	return slices.ContainsFunc([]string{":", "id:", "data:", "event:", "retry:"}, func(field string) bool { return strings.HasPrefix(string(begin), field) })
@@ -223,7 +223,7 @@ func (x *responseReader) resume() error {
 	return nil
 }
 
-// tooLarge says whether an event stream ended because of an event beyond the
+// tooLarge reports whether an event stream ended because of an event beyond the
 // limit, which the server would send again.
 func tooLarge(err error) bool {
 	e, ok := errors.AsType[*stream.Error](err)

@@ -44,7 +44,7 @@ func (h *httpConn) exchange(ctx context.Context, r *wire.Request) (result []byte
 	return h.exchangeAt(ctx, r, h.state())
 }
 
-// sessionLost says whether a request failed because the server has lost the
+// sessionLost reports whether a request failed because the server has lost the
 // session. That is a 404 by the specification; servers also send a 400, a 401
 // or an error on 200 whose message speaks of a session. A tool may speak so of
 // another session, such as a browser's: for a call, an error that names the id

@@ -69,7 +69,7 @@ type Hooks struct {
 	Secrets *secrets.Set
 }
 
-// HasCredentials says whether a request to the server carries a secret, a stored
+// HasCredentials reports whether a request to the server carries a secret, a stored
 // login apart.
 func (spec *Spec) HasCredentials() bool {
 	for name := range spec.Headers {

@@ -153,7 +153,7 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 	return err
 }
 
-// answered says whether a request that failed was answered; any other error tells
+// answered reports whether a request that failed was answered; any other error tells
 // nothing about the revision.
 func answered(err error) bool {
 	_, status := errors.AsType[*statusError](err)
@@ -180,7 +180,7 @@ func (s *Session) legacyHTTP(ctx context.Context, version string) error {
 	return nil
 }
 
-// mayBeHTTPSSE says whether the server that refused initialize with err may have
+// mayBeHTTPSSE reports whether the server that refused initialize with err may have
 // only the transport of 2024-11-05.
 func mayBeHTTPSSE(err error) bool {
 	e, ok := errors.AsType[*statusError](err)

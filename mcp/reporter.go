@@ -81,7 +81,7 @@ func (t *reporter) logMessage(params []byte) {
 	}
 }
 
-// logs tells whether anybody wants what a server logs.
+// logs reports whether anybody wants what a server logs.
 func (t *reporter) logs() bool { return t.hooks.Log != nil || t.hooks.LogMessage != nil }
 
 func (t *reporter) message(direction byte, msg []byte) {

@@ -135,7 +135,7 @@ func (w *schemaWalk) keyword(name string, value []byte, depth int, path []string
 	return nil
 }
 
-// local says whether a reference stays in the document.
+// local reports whether a reference stays in the document.
 func (w *schemaWalk) local(ref string) bool {
 	if ref == "" || ref[0] == '#' {
 		return true

@@ -68,7 +68,7 @@ func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
 // Protocol is the negotiated revision.
 func (s *Session) Protocol() string { return s.agreed.Load().revision }
 
-// isLegacy says whether a legacy revision was agreed on.
+// isLegacy reports whether a legacy revision was agreed on.
 func (s *Session) isLegacy() bool {
 	revision := s.Protocol()
 	return revision != "" && revision != wire.ModernRevision
@@ -146,7 +146,7 @@ func (s *Session) logMessage(params []byte) {
 	s.report.log(jsontext.Text(jsontext.Member(params, "level")) + ": " + line)
 }
 
-// has says whether the server has a capability.
+// has reports whether the server has a capability.
 func (s *Session) has(capability string) bool {
 	return jsontext.Member(s.agreed.Load().capabilities, capability) != nil
 }

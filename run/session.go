@@ -73,7 +73,7 @@ func (v *conversation) checkSystem() error {
 	return nil
 }
 
-// printsSession tells whether standard input adds nothing to the session, which then
+// printsSession reports whether standard input adds nothing to the session, which then
 // only has to be printed, without a model.
 func (v *conversation) printsSession(ctx context.Context) (bool, error) {
 	if v.inv.Config.ReadsInput(v.inv.Streams.InTerminal) {

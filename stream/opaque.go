@@ -56,7 +56,7 @@ func (o *Opaque) state() []byte {
 	return formed(`{?,"content":?}`, o.json, o.content)
 }
 
-// isStrict tells whether a strict reader of a written conversation takes value, which
+// isStrict reports whether a strict reader of a written conversation takes value, which
 // endpoints may write more freely.
 func isStrict(value []byte) bool {
 	const outside = 6 // arrays and objects around it

@@ -29,7 +29,7 @@ var special = []string{
 	"2001:db8::/32", "3fff::/16", // documentation
 }
 
-// public says whether an address belongs to a host on the open internet:
+// public reports whether an address belongs to a host on the open internet:
 // not to this host, this network, a special purpose, or to an IPv4 address like
 // that in another form.
 func public(a netip.Addr) bool {

@@ -40,7 +40,7 @@ func ParseRules(patterns []string) (*Rules, error) {
 	return r, nil
 }
 
-// likeAddress says whether a pattern is meant for addresses: as a glob for
+// likeAddress reports whether a pattern is meant for addresses: as a glob for
 // names, 10.* would match 10.attacker.example, which leads wherever its owner
 // likes.
 func likeAddress(pattern string) bool {
@@ -64,7 +64,7 @@ func parseNetwork(pattern string) (netip.Prefix, error) {
 	return network.Masked(), nil
 }
 
-// AllowsHost says whether a host's name may lead to an address that is not
+// AllowsHost reports whether a host's name may lead to an address that is not
 // public. An address in place of a name never does so by a pattern for names.
 func (r *Rules) AllowsHost(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {

@@ -36,7 +36,7 @@ type callback struct {
 // redirect is the answer of the authorization server that the browser brought.
 type redirect struct {
 	query url.Values
-	conn  net.Conn // waits for the page that says whether it worked; nil: the person pasted the address
+	conn  net.Conn // waits for the page that reports whether it worked; nil: the person pasted the address
 }
 
 // finish answers the browser.

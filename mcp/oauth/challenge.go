@@ -12,7 +12,7 @@ type challenge struct {
 	code     string // error
 }
 
-// InsufficientScope says whether a challenge asks for a token with more scopes.
+// InsufficientScope reports whether a challenge asks for a token with more scopes.
 func InsufficientScope(challenges []string) bool {
 	return readChallenge(challenges).code == "insufficient_scope"
 }

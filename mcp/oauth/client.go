@@ -65,7 +65,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// trusts says whether a request to u needs no guard against private addresses:
+// trusts reports whether a request to u needs no guard against private addresses:
 // u is on the server's own host, or at an origin that the user configured, or
 // is an endpoint that the configured issuer names.
 func (a *agent) trusts(u *url.URL) bool {
@@ -76,7 +76,7 @@ func (a *agent) trusts(u *url.URL) bool {
 		(slices.ContainsFunc(a.settings.urls(), func(configured string) bool { return sameOrigin(configured, u) }) || slices.Contains(a.vouched, u.String()))
 }
 
-// sameHost says whether a URL is on the server's own host: the same origin,
+// sameHost reports whether a URL is on the server's own host: the same origin,
 // or, where both are on this machine, any port.
 func sameHost(server, u *url.URL) bool {
 	return netguard.Origin(u) == netguard.Origin(server) || loopback.Is(server.Hostname()) && loopback.Is(u.Hostname())

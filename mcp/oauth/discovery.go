@@ -41,7 +41,7 @@ const maxShown = 8 << 10
 
 const tooLong = "the names and URLs in the metadata at %s have more than 8 KiB"
 
-// isShort says whether texts from outside are short enough to be shown.
+// isShort reports whether texts from outside are short enough to be shown.
 func isShort(texts ...string) bool { return len(strings.Join(texts, " ")) <= maxShown }
 
 // discover finds the server's authorization server. previous is the issuer of the
@@ -113,7 +113,7 @@ func foreignIssuer(address string) error {
 	}
 }
 
-// owns says whether a URL that the server gave is on its own host.
+// owns reports whether a URL that the server gave is on its own host.
 func (a *agent) owns(raw string) bool {
 	u, err := url.Parse(raw)
 	return err == nil && sameHost(a.server, u)
@@ -167,7 +167,7 @@ func wellKnownResource(server *url.URL) []string {
 	return slices.Compact([]string{root + strings.TrimRight(server.EscapedPath(), "/"), root})
 }
 
-// covers says whether a resource identifier is the server's: it has the same
+// covers reports whether a resource identifier is the server's: it has the same
 // origin, and the server's path begins with its path.
 func covers(resource string, server *url.URL) bool {
 	u, err := url.Parse(resource)

@@ -136,7 +136,7 @@ func Revoke(ctx context.Context, s *Settings, l Login) error {
 	return err
 }
 
-// Moved says whether the server does not name the login's issuer any more: then
+// Moved reports whether the server does not name the login's issuer any more: then
 // the login is of no use. r is the refusal of the login's token.
 func Moved(ctx context.Context, s *Settings, l Login, r *Refusal) (bool, error) {
 	a, err := l.agent(s)
@@ -186,7 +186,7 @@ func (e *Error) Error() string {
 	return e.Code + ": " + e.Description
 }
 
-// Ended says whether the refresh token is not valid any more. Not all servers
+// Ended reports whether the refresh token is not valid any more. Not all servers
 // use the word of RFC 6749 for that.
 func (e *Error) Ended() bool {
 	return slices.Contains([]string{"invalid_grant", "bad_refresh_token", "invalid_refresh_token"}, e.Code)

@@ -34,7 +34,7 @@ func (a *agent) registration(ctx context.Context, is *issuer, previous *Login, r
 	return Client{}, byHand(fmt.Sprintf("the authorization server %q lets no program register itself", is.Name), redirectURI, nil)
 }
 
-// reusable says whether the issuer still knows the registration of the previous login.
+// reusable reports whether the issuer still knows the registration of the previous login.
 func reusable(l *Login, is *issuer) bool {
 	return l.Client.Dynamic && l.Issuer == is.Name && (l.Client.SecretExpires.IsZero() || time.Now().Before(l.Client.SecretExpires))
 }

@@ -48,10 +48,10 @@ const (
 	GrantIDJAG             = "id_jag"
 )
 
-// SignsIn says whether tokens come from a person's sign-in.
+// SignsIn reports whether tokens come from a person's sign-in.
 func (s *Settings) SignsIn() bool { return s.grant() == GrantCode }
 
-// hasSecret says whether a token request carries something that an impostor of
+// hasSecret reports whether a token request carries something that an impostor of
 // the authorization server could use.
 func (s *Settings) hasSecret() bool {
 	return s.Secret != "" || len(s.PrivateKey) > 0 || s.Assertion != nil

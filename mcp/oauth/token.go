@@ -47,7 +47,7 @@ type Token struct {
 	Expires     time.Time `json:"expires_at,omitzero"` // zero: unknown
 }
 
-// Expired says whether the token has to be replaced before it is used. That is some
+// Expired reports whether the token has to be replaced before it is used. That is some
 // time before its end, so that it does not end on its way.
 func (t *Token) Expired() bool {
 	margin := 30 * time.Second

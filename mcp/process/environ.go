@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// childName says whether every child gets the variable of that name: enough to find
+// childName reports whether every child gets the variable of that name: enough to find
 // programs, a home, a language, a proxy and the certificates to trust. Variables of
 // loaders and interpreters are not among them: they would run code of whoever set them.
 func childName(name string) bool {

@@ -197,10 +197,10 @@ func (pr *Process) signal(s syscall.Signal) {
 	}
 }
 
-// groupLeft says whether the group has members without their leader.
+// groupLeft reports whether the group has members without their leader.
 func (pr *Process) groupLeft() bool { return !exists(pr.pid) && exists(-pr.pid) }
 
-// exists says whether there is a process with that pid, or, for a negative number,
+// exists reports whether there is a process with that pid, or, for a negative number,
 // a process group.
 func exists(pid int) bool { return syscall.Kill(pid, 0) != syscall.ESRCH }
 
@@ -241,7 +241,7 @@ func (pr *Process) End(grace time.Duration) {
 	<-pr.done
 }
 
-// Signal sends a signal to the group, and says whether it has members: the leader,
+// Signal sends a signal to the group, and reports whether it has members: the leader,
 // also while it waits to be reaped, or others.
 func (pr *Process) Signal(s syscall.Signal) bool {
 	pr.mu.Lock()
@@ -262,7 +262,7 @@ func (pr *Process) Kill() {
 }
 
 // KillTree ends the child and all its descendants, and waits until they are gone,
-// no longer than limit. It says whether that is certain: on other systems than Linux
+// no longer than limit. It reports whether that is certain: on other systems than Linux
 // only the group is known, and ended.
 func (pr *Process) KillTree(limit time.Duration) (whole bool) {
 	whole = pr.killTree(limit)
@@ -270,7 +270,7 @@ func (pr *Process) KillTree(limit time.Duration) (whole bool) {
 	return whole
 }
 
-// EndsWithin says whether the leader ends within d, and its output is read.
+// EndsWithin reports whether the leader ends within d, and its output is read.
 func (pr *Process) EndsWithin(d time.Duration) bool { return goroutine.Await(pr.done, d) }
 
 func (p *Processes) add(pr *Process) {

@@ -98,7 +98,7 @@ func childless() bool {
 }
 
 // waitid waits for the end of children, and reaps none (waitid(2)). With WNOHANG it
-// says whether one has ended.
+// reports whether one has ended.
 func waitid(idType, pid, options uintptr) (ended bool, errno syscall.Errno) {
 	var info struct {
 		signal int32
@@ -152,7 +152,7 @@ func children() (pids []int) {
 	return pids
 }
 
-// Unread says whether a pipe has bytes that its reader has not read; false if the
+// Unread reports whether a pipe has bytes that its reader has not read; false if the
 // system does not tell.
 func Unread(pipe *os.File) bool {
 	var n int32

@@ -29,7 +29,7 @@ var marks struct {
 	first, next uint64
 }
 
-// marked says whether a process has the mark of any child.
+// marked reports whether a process has the mark of any child.
 func marked(pid int) bool {
 	marks.Lock()
 	defer marks.Unlock()
@@ -63,7 +63,7 @@ func locksLimit(pid int, set, old *syscall.Rlimit) syscall.Errno {
 }
 
 // killTree kills the child and all its descendants, and those that they start
-// meanwhile, until none is found or the limit has passed. It says whether all
+// meanwhile, until none is found or the limit has passed. It reports whether all
 // have ended for certain.
 func (pr *Process) killTree(limit time.Duration) bool {
 	deadline := time.Now().Add(limit)
@@ -79,7 +79,7 @@ func (pr *Process) killTree(limit time.Duration) bool {
 	}
 }
 
-// hasUnknownChildren says whether this process may have a descendant of which it
+// hasUnknownChildren reports whether this process may have a descendant of which it
 // is not known which child started it: an orphan that has lost its mark by a change
 // of its limits. A subreaper becomes the parent of orphans. A program that takes the
 // mark of another is not found.
@@ -165,7 +165,7 @@ func processes() (pids []int, err error) {
 	return pids, err
 }
 
-// leads says whether pid is for certain that of the child.
+// leads reports whether pid is for certain that of the child.
 func (pr *Process) leads(pid int) bool {
 	pr.mu.Lock()
 	defer pr.mu.Unlock()

@@ -14,7 +14,7 @@ const (
 	MaxListed = 5000 // entries that a listing shows
 )
 
-// LooksBinary says whether a file that begins so is not text.
+// LooksBinary reports whether a file that begins so is not text.
 func LooksBinary(b []byte) bool { return bytes.IndexByte(b[:min(len(b), 32<<10)], 0) >= 0 }
 
 // WholeRunes is b without a character that was cut at its end.

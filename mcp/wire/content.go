@@ -207,7 +207,7 @@ func readImage(b Block) (Image, bool) {
 	return Image{MIME: mime, Data: data}, true
 }
 
-// isBase64 says whether data is base64 without line ends, which Decode ignores.
+// isBase64 reports whether data is base64 without line ends, which Decode ignores.
 func isBase64(data []byte) bool {
 	_, err := base64.StdEncoding.Decode(make([]byte, base64.StdEncoding.DecodedLen(len(data))), data)
 	return len(data) > 0 && err == nil && !bytes.ContainsAny(data, "\r\n")

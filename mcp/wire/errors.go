@@ -53,7 +53,7 @@ func (e *NoReplyError) Error() string {
 
 func (e *NoReplyError) Unwrap() error { return e.Cause }
 
-// MayHaveArrived says whether the server may have got the request that failed
+// MayHaveArrived reports whether the server may have got the request that failed
 // with err.
 func MayHaveArrived(err error) bool {
 	e, ok := errors.AsType[*NoReplyError](err)

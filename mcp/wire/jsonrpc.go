@@ -35,7 +35,7 @@ type Message struct {
 
 func (m *Message) IsReply() bool { return m.Method == nil && (m.result != nil || m.Error != nil) }
 
-// NamesRequest says whether a reply names its request. The reply to a request
+// NamesRequest reports whether a reply names its request. The reply to a request
 // that could not be read has the id null, or none.
 func (m *Message) NamesRequest() bool { return ReplyID(m.ID) != 0 }
 

@@ -150,7 +150,7 @@ func (c *Config) Getenv(name string) string {
 	return v
 }
 
-// LookupEnv is Getenv, and tells whether there is such a variable. Of two the later
+// LookupEnv is Getenv, and reports whether there is such a variable. Of two the later
 // counts, as in os/exec.
 func (c *Config) LookupEnv(name string) (string, bool) {
 	for i := len(c.Environ) - 1; i >= 0; i-- {
@@ -161,14 +161,14 @@ func (c *Config) LookupEnv(name string) (string, bool) {
 	return "", false
 }
 
-// InCI tells whether a continuous-integration system runs this process: then
+// InCI reports whether a continuous-integration system runs this process: then
 // nobody is there who could answer a question.
 func (c *Config) InCI() bool {
 	ci := c.Getenv("CI")
 	return ci != "" && ci != "0" && ci != "false"
 }
 
-// Block tells whether the output is a block of the answer, and of which language;
+// Block reports whether the output is a block of the answer, and of which language;
 // "" is any.
 func (c *Config) Block() (language string, ok bool) {
 	language, ok = strings.CutPrefix(c.Output, "block:")
@@ -187,18 +187,18 @@ func (c *Config) WatchSignals() {
 	}
 }
 
-// NamesServers tells whether the command line names servers, before any config is read.
+// NamesServers reports whether the command line names servers, before any config is read.
 func (c *Config) NamesServers() bool { return len(c.Servers)+len(c.ServerConfigs) > 0 }
 
-// GivesPrompt tells whether the command line alone gives something to answer.
+// GivesPrompt reports whether the command line alone gives something to answer.
 func (c *Config) GivesPrompt() bool {
 	return len(c.Args)+len(c.Files)+len(c.Resources) > 0 || c.Prompt != ""
 }
 
-// AttachesInput tells whether standard input is one of the attached files.
+// AttachesInput reports whether standard input is one of the attached files.
 func (c *Config) AttachesInput() bool { return slices.Contains(c.Files, "-") }
 
-// Streams tells whether --stream asks for text as it comes, Holds whether
+// Streams reports whether --stream asks for text as it comes, Holds whether
 // --stream=false asks for it in one piece.
 func (c *Config) Streams() bool { return c.Stream != nil && *c.Stream }
 func (c *Config) Holds() bool   { return c.Stream != nil && !*c.Stream }
@@ -218,33 +218,33 @@ func (c *Config) userPath(variable string, usual func(home string) string, name 
 	return ""
 }
 
-// DeniesUnapproved tells whether a call that nobody can approve is denied, and the
+// DeniesUnapproved reports whether a call that nobody can approve is denied, and the
 // run goes on.
 func (c *Config) DeniesUnapproved() bool {
 	return c.Unapproved == "deny" || c.Mode == Serve && c.Unapproved == ""
 }
 
-// MakesCalls tells whether this run may call tools.
+// MakesCalls reports whether this run may call tools.
 func (c *Config) MakesCalls() bool {
 	return c.Mode == Answer || c.Mode == CallTool || c.Mode == Serve
 }
 
-// ShowsServers tells whether this run shows every server, each with its failure.
+// ShowsServers reports whether this run shows every server, each with its failure.
 func (c *Config) ShowsServers() bool { return c.Mode == ListServers || c.Mode == Check }
 
-// StartsLater tells whether the run takes the tools from the lock, and starts a server
+// StartsLater reports whether the run takes the tools from the lock, and starts a server
 // when it is needed. What shows the servers, or pins their tools, starts all of them.
 func (c *Config) StartsLater() bool {
 	usesTools := []Mode{Answer, ListTools, DescribeTool, CallTool, Explain, ReadResource, Serve}
 	return (c.Start == "beside" || c.Start == "call") && slices.Contains(usesTools, c.Mode)
 }
 
-// FindsTools tells whether the model may have to find its tools.
+// FindsTools reports whether the model may have to find its tools.
 func (c *Config) FindsTools() bool {
 	return c.Mode == Answer && (c.FindTools == "auto" || c.FindTools == "always")
 }
 
-// ReadsInput tells whether this run reads standard input; terminal says that
+// ReadsInput reports whether this run reads standard input; terminal says that
 // standard input is a terminal.
 func (c *Config) ReadsInput(terminal bool) bool {
 	switch {

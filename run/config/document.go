@@ -191,7 +191,7 @@ func (v Value) Kind() byte {
 	return '0'
 }
 
-// IsNull tells whether the value is null.
+// IsNull reports whether the value is null.
 func (v Value) IsNull() bool { return v.Kind() == 'n' }
 
 // Members are the members of an object, in order; none for any other value.

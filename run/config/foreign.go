@@ -69,13 +69,13 @@ func (v Value) serverPlaces() (places []Value) {
 	return places
 }
 
-// isOfGemini tells whether a file is one of Gemini, in a directory .gemini.
+// isOfGemini reports whether a file is one of Gemini, in a directory .gemini.
 func (d *Document) isOfGemini() bool {
 	abs, err := filepath.Abs(d.name)
 	return err == nil && strings.Contains(abs, "/.gemini/")
 }
 
-// isBareMap tells whether an object is one of servers itself.
+// isBareMap reports whether an object is one of servers itself.
 func (v Value) isBareMap() bool {
 	for _, m := range v.Members() {
 		_, command := m.Get("command")

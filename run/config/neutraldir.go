@@ -36,7 +36,7 @@ func (s *Server) place() {
 	}
 }
 
-// isRelativePath tells whether an argument, or what follows its =, is a path
+// isRelativePath reports whether an argument, or what follows its =, is a path
 // that begins at the working directory.
 func isRelativePath(w string) bool {
 	for _, p := range [...]string{w, w[strings.IndexByte(w, '=')+1:]} {

@@ -51,12 +51,12 @@ type note struct{ code, message string }
 // warn notes a warning about the server.
 func (s *Server) warn(code, message string) { s.notes = append(s.notes, note{code, message}) }
 
-// is tells whether name is the server's name, or that in its file.
+// is reports whether name is the server's name, or that in its file.
 func (s *Server) is(name string) bool {
 	return s.Name == name || s.Spelling != "" && s.Spelling == name
 }
 
-// MayOffer tells whether one of the globs over NAME__TOOL, each of which may be
+// MayOffer reports whether one of the globs over NAME__TOOL, each of which may be
 // a comma list, matches a tool that the server might have.
 func (s *Server) MayOffer(globs []string) bool {
 	return slices.ContainsFunc(elements(globs), func(glob string) bool {
@@ -75,7 +75,7 @@ func (s *Server) OptionalHint() string {
 // reserved names belong to the built-in servers.
 var reserved = []string{"files", "shell", "fetch", "code", "processes", "notes", "agent", "tools"}
 
-// IsReserved tells whether a name belongs to a built-in server.
+// IsReserved reports whether a name belongs to a built-in server.
 func IsReserved(name string) bool { return slices.Contains(reserved, name) }
 
 // CheckServerName refuses a name that no server may have, or that belongs to a
@@ -92,7 +92,7 @@ func CheckServerName(name, own string) error {
 
 const maxName = 32
 
-// nameByte tells whether a character may stand in a server's name.
+// nameByte reports whether a character may stand in a server's name.
 func nameByte[C byte | rune](c C) bool {
 	return c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }

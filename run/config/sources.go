@@ -46,7 +46,7 @@ func (c *Config) ConfiguredServers(ctx context.Context, s *Settings, stdin io.Re
 	return used, unused, nil
 }
 
-// wantsOf tells whether --tools may leave something of a server.
+// wantsOf reports whether --tools may leave something of a server.
 func (c *Config) wantsOf(s *Server) bool {
 	return len(c.Tools) == 0 || c.Prompt != "" || len(c.Resources) > 0 || s.MayOffer(c.Tools)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // parseTarget reads the value of -t: [NAME=]TARGET or NAME?=TARGET, where
-// TARGET is an http(s) URL or a command line. taken tells whether a server
+// TARGET is an http(s) URL or a command line. taken reports whether a server
 // already has a name.
 func parseTarget(s string, taken func(string) bool) (Server, error) {
 	name, target, named := strings.Cut(s, "=")

@@ -100,7 +100,7 @@ func (c *Config) checkWritten() error {
 	return nil
 }
 
-// sameFile tells whether two paths lead to one regular file, be it one that is not
+// sameFile reports whether two paths lead to one regular file, be it one that is not
 // there yet.
 func sameFile(a, b string) bool {
 	x, err := os.Stat(a)
@@ -166,7 +166,7 @@ func (c *Config) mistakes() []mistake {
 	}
 }
 
-// IsNumber tells whether s is a number as JSON writes it.
+// IsNumber reports whether s is a number as JSON writes it.
 func IsNumber(s string) bool {
 	return jsontext.IsNumber([]byte(s)) && jsontext.Check([]byte(s), jsontext.Options{}) == nil
 }

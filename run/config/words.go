@@ -103,7 +103,7 @@ func elements(lists []string) []string {
 	return all
 }
 
-// MatchAny tells whether name matches one of the patterns, each of which may
+// MatchAny reports whether name matches one of the patterns, each of which may
 // be a comma list.
 func MatchAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(elements(patterns), func(p string) bool { return approve.MatchGlob(p, name) })

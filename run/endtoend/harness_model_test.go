@@ -266,7 +266,7 @@ func (m *fakeModel) record(r *modelRequest) *modelReply {
 		steps: []modelStep{{action: "send", data: []byte(`{"error":{"message":"the script has no reply for this request"}}`)}}}
 }
 
-// answer writes one reply and says whether the connection goes on.
+// answer writes one reply and reports whether the connection goes on.
 func (m *fakeModel) answer(conn *net.TCPConn, reply *modelReply) bool {
 	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nTransfer-Encoding: chunked\r\n", reply.status, http.StatusText(reply.status))
 	typed := false

@@ -148,7 +148,7 @@ func (a *fakeIssuer) give(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, reply+"}")
 }
 
-// admits says whether a request to the tool server has a token that is good for
+// admits reports whether a request to the tool server has a token that is good for
 // it, and refuses it otherwise.
 func (a *fakeIssuer) admits(w http.ResponseWriter, r *http.Request, message gjson.Result) bool {
 	a.mu.Lock()

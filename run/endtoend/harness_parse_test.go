@@ -51,7 +51,7 @@ func (a *archive) files() []section {
 	return slices.Clone(a.sections[1:])
 }
 
-// replace changes the text of the file name, and says whether the file exists.
+// replace changes the text of the file name, and reports whether the file exists.
 func (a *archive) replace(name, text string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -124,7 +124,7 @@ type scriptWord []struct {
 	literal bool
 }
 
-// isArrow says whether the word is => without quotes.
+// isArrow reports whether the word is => without quotes.
 func (w scriptWord) isArrow() bool {
 	return len(w) == 2 && w[0].text == "=" && w[1].text == ">" && !w[0].literal && !w[1].literal
 }

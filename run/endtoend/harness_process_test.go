@@ -183,7 +183,7 @@ func (p *process) wait() error {
 	return fmt.Errorf("it did not end within %v", hangGuard)
 }
 
-// stopped says whether the process is stopped by job control.
+// stopped reports whether the process is stopped by job control.
 func (p *process) stopped() bool {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))
 	_, rest, _ := bytes.Cut(stat, []byte(") "))

@@ -27,7 +27,7 @@ type rawServer struct {
 }
 
 // An answerFunc writes the reply to one request on its connection, a
-// *net.TCPConn, and says whether the connection takes another.
+// *net.TCPConn, and reports whether the connection takes another.
 type answerFunc func(w io.Writer, r *http.Request, body []byte) bool
 
 // newRawServer answers every request with answer. A nil answer makes a canary,

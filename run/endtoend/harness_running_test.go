@@ -79,7 +79,7 @@ func clip(text []byte) []byte {
 	return text
 }
 
-// expected says whether the command's line names the status.
+// expected reports whether the command's line names the status.
 func (s *script) expected() bool {
 	if len(s.statuses) == 0 {
 		return s.status == 0
@@ -272,7 +272,7 @@ func (s *script) secret(args []string) error {
 	return nil
 }
 
-// holds says whether a condition is true here. README.md of the scripts has the list.
+// holds reports whether a condition is true here. README.md of the scripts has the list.
 func (s *script) holds(condition string) (bool, error) {
 	name, negated := strings.CutPrefix(condition, "!")
 	kind, value, _ := strings.Cut(os.Expand(name, s.lookup), ":")

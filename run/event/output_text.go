@@ -40,7 +40,7 @@ func (o *TextOutput) Event(e Event) error {
 	return nil
 }
 
-// isAnswer tells whether the text of the last turn is the model's whole answer,
+// isAnswer reports whether the text of the last turn is the model's whole answer,
 // or all of it that the length limit left.
 func (e *End) isAnswer() bool {
 	return e.Status == failure.StatusOK || e.Status == failure.StatusTool || e.Err != nil && errors.Is(e.Err, failure.ErrLength)
@@ -97,6 +97,6 @@ func AppendLines(dst, p []byte) []byte {
 	return dst
 }
 
-// joins tells whether r only changes how its neighbours look: the selectors of
+// joins reports whether r only changes how its neighbours look: the selectors of
 // text style and emoji style, and the zero-width joiner.
 func joins(r rune) bool { return r == 0xfe0e || r == 0xfe0f || r == 0x200d }

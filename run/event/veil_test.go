@@ -138,7 +138,7 @@ func TestVeilCoversEvents(t *testing.T) {
 	}
 }
 
-// fill puts a word into each string of a value that a secret may be in, and says whether
+// fill puts a word into each string of a value that a secret may be in, and reports whether
 // there is one. A type that it does not know is an error: a field of it would be emptied
 // where there are secrets, and hide must learn it.
 func fill(t *testing.T, name string, to reflect.Value, word string) (filled bool) {

@@ -52,7 +52,7 @@ func (l *liveLine) erase(w io.Writer) {
 	l.drawn = ""
 }
 
-// yields tells whether the cursor's line belongs to another program: to the shell
+// yields reports whether the cursor's line belongs to another program: to the shell
 // when this one is in the background, or to a program that asks on the terminal.
 func (l *liveLine) yields() bool {
 	if l.background != nil {

@@ -62,7 +62,7 @@ func (c *foregroundWriter) Write(p []byte) (int, error) {
 	return c.w.Write(p)
 }
 
-// UTF8 tells whether the locale of the terminal has more characters than ASCII,
+// UTF8 reports whether the locale of the terminal has more characters than ASCII,
 // by the variables that POSIX names (Base Definitions, 8.2).
 func UTF8(getenv func(string) string) bool {
 	locale := strings.ToLower(cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")))

@@ -20,7 +20,7 @@ type waits struct {
 // Awaited is what the run waits for, "" if that has no name.
 func (f *Face) Awaited() string { return f.waits.text() }
 
-// ReadingStdin tells whether standard input is being read.
+// ReadingStdin reports whether standard input is being read.
 func (f *Face) ReadingStdin(now bool) { f.waits.set(func(w *waits) { w.stdin = now }) }
 
 func (w *waits) set(change func(*waits)) {

@@ -160,7 +160,7 @@ func Cause(err error) string {
 	return err.Error()
 }
 
-// IsCancelled tells whether err comes from the end of the run: a signal,
+// IsCancelled reports whether err comes from the end of the run: a signal,
 // --timeout, or a cancelled context.
 func IsCancelled(err error) bool {
 	_, interrupted := errors.AsType[*Interrupted](err)

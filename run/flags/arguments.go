@@ -13,12 +13,12 @@ import (
 // are "" for any other word.
 type argument struct{ word, switches, rest string }
 
-// IsCluster tells whether a word is one or more one-letter flags.
+// IsCluster reports whether a word is one or more one-letter flags.
 func IsCluster(word string) bool { return len(word) > 1 && word[0] == '-' && word[1] != '-' }
 
 // CheckArguments refuses arguments that parse, and mean something else than the
 // user can have meant. args are those before a "--" that ends the flags; isFile
-// tells whether there is a regular file of that name.
+// reports whether there is a regular file of that name.
 func (t *Table) CheckArguments(args []string, isFile func(string) bool) error {
 	letters := "" // of the switches
 	for f := range t.All() {
@@ -89,7 +89,7 @@ func (a argument) checkBlock() error {
 		"-x: takes no value, but %q follows it", others+a.rest)
 }
 
-// looksLikePattern tells whether w could be a value of --allow, and is hardly a
+// looksLikePattern reports whether w could be a value of --allow, and is hardly a
 // word of a prompt.
 func looksLikePattern(w string) bool {
 	isOther := func(r rune) bool {

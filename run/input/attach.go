@@ -134,12 +134,12 @@ func hintOfBytes(data []byte, otherwise string) string {
 	return otherwise
 }
 
-// IsPicture tells whether models take a file of this MIME type as a picture.
+// IsPicture reports whether models take a file of this MIME type as a picture.
 func IsPicture(kind string) bool {
 	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind)
 }
 
-// SystemText is the text of --system or --system-file; given tells whether one of
+// SystemText is the text of --system or --system-file; given reports whether one of
 // them was given.
 func SystemText(c *config.Config, ctx context.Context) (text string, given bool, err error) {
 	var data []byte

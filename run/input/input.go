@@ -197,14 +197,14 @@ func autoMessages(data []byte) ([]stream.Message, error) {
 	return parseMessages(doc, false) // the state of an endpoint may hold calls
 }
 
-// holds tells whether a message has a value under key. A null and an empty
+// holds reports whether a message has a value under key. A null and an empty
 // array count as none, because libraries write them for an absent value.
 func holds(msg config.Value, key string) bool {
 	v, ok := msg.Get(key)
 	return ok && !v.IsNull() && (v.Kind() != '[' || len(v.Elements()) > 0)
 }
 
-// plainContent tells whether the content of a message is text and nothing else.
+// plainContent reports whether the content of a message is text and nothing else.
 func plainContent(msg config.Value) bool {
 	content, ok := msg.Get("content")
 	if !ok || content.Kind() == '"' {

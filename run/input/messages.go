@@ -37,7 +37,7 @@ func parseMessagesDocument(data []byte) (config.Value, error) {
 }
 
 // parseMessages reads a message array in the chat-completions form, or an
-// object with a member messages. withState says whether the state that an endpoint
+// object with a member messages. withState reports whether the state that an endpoint
 // wants back is read too.
 func parseMessages(doc config.Value, withState bool) ([]stream.Message, error) {
 	if doc.Kind() == '{' {

@@ -41,7 +41,7 @@ func (r *reader) unseen(member, text string) {
 	}
 }
 
-// joins tells whether an invisible character has a use behind before: it chooses how a
+// joins reports whether an invisible character has a use behind before: it chooses how a
 // symbol is drawn, or joins symbols or the letters of a script that needs it.
 func joins(before, c rune) bool {
 	switch c {

@@ -88,7 +88,7 @@ func (s *File) tell(line config.Value, open map[string]bool) error {
 	return nil
 }
 
-// isBegun tells whether line begins as the lines of a session do. A machine that lost
+// isBegun reports whether line begins as the lines of a session do. A machine that lost
 // its power may have left zeros behind it.
 func isBegun(line []byte) bool {
 	line = bytes.TrimRight(line, "\x00\r\n")

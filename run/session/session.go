@@ -138,10 +138,10 @@ func (e *heldError) Error() string {
 	return "in use by process " + strconv.Itoa(e.pid)
 }
 
-// Unfinished tells whether an answer of the model or the result of a call is missing.
+// Unfinished reports whether an answer of the model or the result of a call is missing.
 func (s *File) Unfinished() bool { return Unanswered(s.Messages()) }
 
-// Unanswered tells whether the last message of a conversation needs an answer, or has
+// Unanswered reports whether the last message of a conversation needs an answer, or has
 // calls.
 func Unanswered(messages []stream.Message) bool {
 	if len(messages) == 0 {
@@ -263,7 +263,7 @@ func (s *File) isEmpty() bool {
 	return err == nil && info.Size() == 0
 }
 
-// isAt tells whether path names the open file f, and not by a link.
+// isAt reports whether path names the open file f, and not by a link.
 func isAt(f *os.File, path string) bool {
 	opened, err := f.Stat()
 	named, lerr := os.Lstat(path)

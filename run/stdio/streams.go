@@ -16,7 +16,7 @@ type Streams struct {
 	ErrTerminal bool
 	Width       func() int // columns of stderr's terminal; nil or 0: unknown
 
-	// Background tells whether this process is in the background of stderr's
+	// Background reports whether this process is in the background of stderr's
 	// terminal, and whether the terminal stops a process that writes to it from
 	// there (stty tostop). If it is nil, the process never is.
 	Background func() (background, stops bool)

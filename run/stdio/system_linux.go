@@ -84,7 +84,7 @@ func immediateWrite() func(fd int, p []byte) int {
 	return writeNow
 }
 
-// obeysNowait says whether the release of Linux obeys RWF_NOWAIT for pipes, as the
+// obeysNowait reports whether the release of Linux obeys RWF_NOWAIT for pipes, as the
 // kernel does from 6.4 on. gVisor accepts the flag, but then waits for the reader; it
 // calls itself 4.19.0-gvisor.
 func obeysNowait(release string) bool {

@@ -79,7 +79,7 @@ func TerminalWidth(f *os.File) int {
 	return int(size.columns)
 }
 
-// InBackground tells whether this process is in the background of the terminal
+// InBackground reports whether this process is in the background of the terminal
 // f, and whether f stops a background process that writes to it (stty tostop).
 func InBackground(f *os.File) (background, stops bool) {
 	var group int32

@@ -81,7 +81,7 @@ func (b *Toolbox) pin() error {
 	return nil
 }
 
-// startsFirst tells whether the run waits for the start of the server s. A server
+// startsFirst reports whether the run waits for the start of the server s. A server
 // in this process costs no time, and of one that the lock does not have nobody
 // knows the tools before it has started.
 func (b *Toolbox) startsFirst(s config.Server) bool {

@@ -65,7 +65,7 @@ func (b *Toolbox) leaveOut() {
 	})
 }
 
-// chooses tells whether --tools and --exclude-tools leave a locked tool.
+// chooses reports whether --tools and --exclude-tools leave a locked tool.
 func (b *Toolbox) chooses(l lock.Item) bool {
 	server := config.Server{Spec: mcp.Spec{Name: l.Text("server")}}
 	if s := config.FindServer(b.inv.Servers, server.Name); s != nil {

@@ -100,7 +100,7 @@ func (b *Toolbox) Hooks(s *config.Server) mcp.Hooks {
 	return h
 }
 
-// concerns tells whether a server's warning matters for this run. Without a model
+// concerns reports whether a server's warning matters for this run. Without a model
 // the list of tools was used already when it changes, and who asks about one tool
 // wants to hear of no other.
 func (b *Toolbox) concerns(code, server, message string) bool {

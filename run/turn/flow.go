@@ -104,7 +104,7 @@ func (f *flow) settle(c *call) {
 	f.expected = slices.DeleteFunc(f.expected, func(other *call) bool { return other == c })
 }
 
-// apart tells whether a call with these labels must wait for the calls that run:
+// apart reports whether a call with these labels must wait for the calls that run:
 // beside them it would make the conversation private and untrusted while one of them
 // sends.
 func (f *flow) apart(running, labels approve.Labels) bool {

@@ -159,7 +159,7 @@ const (
 	longText   = 64 << 10
 )
 
-// processors tells whether a run gains by using one processor alone: if all tools are in
+// processors reports whether a run gains by using one processor alone: if all tools are in
 // other processes. Then one thing follows another here: a request, the pieces of its reply, a call, its
 // result. With more processors the Go scheduler wakes a second thread at each step,
 // which finds nothing to do: a tenth of the time of a round, or of a fast stream. The

@@ -192,7 +192,7 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 	return bounds
 }
 
-// mayRead tells whether the model may read the file that a call of a built-in tool
+// mayRead reports whether the model may read the file that a call of a built-in tool
 // names: what it writes and may not read is not shown to it as a change either.
 func (r *round) mayRead(ctx context.Context, c *call) bool {
 	if c.tool.ReadOnly {

@@ -73,7 +73,7 @@ func growStack(use int) byte {
 	return room[use/2]
 }
 
-// Within calls f in a goroutine of its own, and says whether it returned within d.
+// Within calls f in a goroutine of its own, and reports whether it returned within d.
 // Otherwise it is left behind there.
 func Within(d time.Duration, f func()) bool { return Await(Done(f), d) }
 
@@ -87,7 +87,7 @@ func Done(f func()) <-chan struct{} {
 	return done
 }
 
-// Await waits until a channel is closed, no longer than d, and says whether it was.
+// Await waits until a channel is closed, no longer than d, and reports whether it was.
 func Await(done <-chan struct{}, d time.Duration) bool {
 	select {
 	case <-done:

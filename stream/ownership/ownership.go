@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// Foreign says whether a file belongs to another user than this process and root.
+// Foreign reports whether a file belongs to another user than this process and root.
 func Foreign(info fs.FileInfo) bool {
 	return Uid(info) != 0 && int(Uid(info)) != os.Geteuid()
 }

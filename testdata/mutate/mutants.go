@@ -191,7 +191,7 @@ func (m *maker) statements(list []ast.Stmt) {
 	}
 }
 
-// isBlank tells whether a statement assigns to nothing.
+// isBlank reports whether a statement assigns to nothing.
 func isBlank(s *ast.AssignStmt) bool {
 	for _, to := range s.Lhs {
 		if name, ok := to.(*ast.Ident); !ok || name.Name != "_" {

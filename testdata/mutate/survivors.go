@@ -36,7 +36,7 @@ func readSurvivors(file string) (survivors, error) {
 	return known, nil
 }
 
-// tried records whether a mutant survived, and says whether it is a known one.
+// tried records whether a mutant survived, and reports whether it is a known one.
 func (s survivors) tried(m *mutant, survived bool) bool {
 	k := s[m.file+"\t"+m.function+"\t"+m.what]
 	if k == nil {

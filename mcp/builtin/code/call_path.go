@@ -57,7 +57,7 @@ func showCallPath(ctx context.Context, c *call, args toolserver.Arguments) ([]by
 	return p.survey.appendTo(t.appendNotes(t.b)), context.Cause(ctx)
 }
 
-// isFollowed says whether a definition is a function or a type.
+// isFollowed reports whether a definition is a function or a type.
 func isFollowed(d *definition) bool {
 	return !slices.Contains([]string{"prototype", "implementation", "field", "variable", "constant", "const", "var"}, d.Kind) &&
 		(strings.HasPrefix(d.Signature, "(") || hasBody(d.Kind) || isType(d.Kind))
@@ -139,7 +139,7 @@ func qualifier(b []byte) (name string, qualified bool) {
 	return "", false
 }
 
-// isGoPackage says whether a Go file imports a package whose path ends with a name.
+// isGoPackage reports whether a Go file imports a package whose path ends with a name.
 func isGoPackage(f *sourceFile, name string) bool {
 	if !f.language.Is("Go") || name == "" {
 		return false

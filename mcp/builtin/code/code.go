@@ -32,7 +32,7 @@ type Spec struct {
 	Version   string
 }
 
-// inRoots says whether a path is one of the roots, or is below it.
+// inRoots reports whether a path is one of the roots, or is below it.
 func (s *Spec) inRoots(path string) bool {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real

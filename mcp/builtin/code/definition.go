@@ -54,7 +54,7 @@ func (d *definition) span() string {
 	return strconv.Itoa(d.Start)
 }
 
-// holds says whether another definition, which comes later, stands in the lines of d.
+// holds reports whether another definition, which comes later, stands in the lines of d.
 func (d *definition) holds(other *definition) bool {
 	if other.Line > d.Line && other.lastLine() < d.lastLine() {
 		return true
@@ -62,21 +62,21 @@ func (d *definition) holds(other *definition) bool {
 	return other.Line <= d.lastLine() && within(other.Scope, d.fullName())
 }
 
-// within says whether a scope is a full name or inside it.
+// within reports whether a scope is a full name or inside it.
 func within(scope, full string) bool { return scope == full || strings.HasPrefix(scope, full+".") }
 
-// isType says whether definitions of a kind are types.
+// isType reports whether definitions of a kind are types.
 func isType(kind string) bool {
 	return slices.Contains([]string{"class", "interface", "trait", "struct", "type", "enum", "union", "protocol", "object", "record", "module"}, kind)
 }
 
-// isFunction says whether definitions of a kind are functions: nobody outside can use
+// isFunction reports whether definitions of a kind are functions: nobody outside can use
 // the definitions inside them.
 func isFunction(kind string) bool {
 	return slices.Contains([]string{"function", "method", "getter", "setter", "generator", "singletonMethod", "macro", "func"}, kind)
 }
 
-// hasBody says whether definitions of a kind end with the bracket that closes their
+// hasBody reports whether definitions of a kind end with the bracket that closes their
 // body.
 func hasBody(kind string) bool {
 	return isFunction(kind) && kind != "func" || isType(kind) && kind != "type" ||

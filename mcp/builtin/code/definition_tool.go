@@ -77,7 +77,7 @@ func (o *outlineText) signatureLines(d *definition) {
 	o.b = append(o.b, '\n')
 }
 
-// doc appends the comment above a definition and its docstring, and says whether
+// doc appends the comment above a definition and its docstring, and reports whether
 // there are any.
 func (o *outlineText) doc(d *definition) bool {
 	before := len(o.b)

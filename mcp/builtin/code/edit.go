@@ -317,7 +317,7 @@ func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte) (n
 	return "", fmt.Errorf("nothing was written: it would no longer parse; force writes it all the same\n%s", problemLines(problems))
 }
 
-// matched says whether each bracket in some lines has its partner in these lines.
+// matched reports whether each bracket in some lines has its partner in these lines.
 func (l *layout) matched(first, last int) bool {
 	from, to := l.starts[first-1], l.starts[last]
 	for i := from; i < to; i++ {

@@ -89,7 +89,7 @@ func rolesOf(language *lexis.Language, lines []string) []lineRole {
 
 func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
 
-// isCloser says whether a line ends a block that began in a line above.
+// isCloser reports whether a line ends a block that began in a line above.
 func isCloser(line string) bool {
 	code := strings.TrimSpace(line)
 	return code != "" && strings.IndexByte(closers, code[0]) >= 0 || code == "end"

@@ -58,7 +58,7 @@ func (l *layout) place(all []definition) (defs []definition) {
 
 const maxBeside = 100 // definitions in one line that are looked at
 
-// opensBody says whether a bracket { is in a line, or is the first thing behind it.
+// opensBody reports whether a bracket { is in a line, or is the first thing behind it.
 func (l *layout) opensBody(n int) bool {
 	return bytes.IndexByte(l.line(l.mask, n), '{') >= 0 || l.behind(l.starts[n], whiteSpace) == '{'
 }
@@ -133,7 +133,7 @@ func (s *statement) end(i int) (int, bool) {
 	return last, s.ending != bySemicolon && !s.header
 }
 
-// beginsBody says whether a bracket {, which another closes, begins the body: those of
+// beginsBody reports whether a bracket {, which another closes, begins the body: those of
 // types and of values in a head do not.
 func (s *statement) beginsBody(at, other int) bool {
 	isType := s.angle > 0 && !s.language.Is("C", "C++") || s.opensType(at, s.kind) || s.initializes(other)
@@ -156,7 +156,7 @@ func (s *statement) count(i, last int) {
 	}
 }
 
-// lineEnds says whether a statement ends with its line, of which last is the last
+// lineEnds reports whether a statement ends with its line, of which last is the last
 // byte; next is where the next line begins.
 func (s *statement) lineEnds(last, next int) bool {
 	if last >= 0 && strings.IndexByte(",(", s.mask[last]) >= 0 || s.goesOn(last) {
@@ -168,7 +168,7 @@ func (s *statement) lineEnds(last, next int) bool {
 	return strings.IndexByte(".?:|&=>", first) < 0 && !(s.body && first == '{') && (word == "" || !slices.Contains(strings.Fields(goesOn), word))
 }
 
-// goesOn says whether a statement goes on in the next line because of its last byte in
+// goesOn reports whether a statement goes on in the next line because of its last byte in
 // this one, or of its last word.
 func (l *layout) goesOn(last int) bool {
 	if last < 0 {
@@ -228,7 +228,7 @@ func (l *layout) wordEnd(from int) (last int, guessed bool) {
 	return l.indentedEnd(from), true
 }
 
-// isType says whether the line above a function's own is the type that it returns.
+// isType reports whether the line above a function's own is the type that it returns.
 func (l *layout) isType(d *definition) bool {
 	if d.Line == 1 || l.ending != bySemicolon || d.Kind != "function" && d.Kind != "method" && d.Kind != "prototype" {
 		return false

@@ -33,7 +33,7 @@ type guard struct {
 	head, tail    int // how many lines at the begin and at the end stay
 }
 
-// isSame says whether a line of the text before is one of the text after. The end of the
+// isSame reports whether a line of the text before is one of the text after. The end of the
 // last line may be missing.
 func (g *guard) isSame(n, m int) bool {
 	return m <= g.after.lines() && bytes.Equal(trimmedLine(g.before, n), trimmedLine(g.after, m))
@@ -112,7 +112,7 @@ func (g *guard) moved(at int) (after int, stays bool) {
 	return 0, false
 }
 
-// stays says whether a byte of the text after the edit is in the lines that stay.
+// stays reports whether a byte of the text after the edit is in the lines that stay.
 func (g *guard) stays(at int) bool {
 	return at < g.after.starts[g.head] || at >= g.after.starts[g.after.lines()-g.tail]
 }

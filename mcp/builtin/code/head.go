@@ -41,7 +41,7 @@ func (l *layout) head(d *definition) head {
 	return h
 }
 
-// initializes says whether a bracket } closes the value of a member, as in the
+// initializes reports whether a bracket } closes the value of a member, as in the
 // constructor A() : a{1} { of C++.
 func (l *layout) initializes(at int) bool {
 	if l.ending != bySemicolon || at < 0 {
@@ -51,7 +51,7 @@ func (l *layout) initializes(at int) bool {
 	return next == '{' || next == ','
 }
 
-// opensType says whether a bracket { is of a type, as that of interface{} in Go or
+// opensType reports whether a bracket { is of a type, as that of interface{} in Go or
 // of (): { a: number } in TypeScript.
 func (l *layout) opensType(at int, kind string) bool {
 	before := bytes.TrimRight(l.mask[max(0, at-maxLooked):at], whiteSpace)

@@ -108,7 +108,7 @@ func (l *layout) kindOf(n int) lineKind {
 	return hasCode
 }
 
-// code says whether a line has more than comments, the insides of strings and white
+// code reports whether a line has more than comments, the insides of strings and white
 // space.
 func (l *layout) code(n int) bool { return l.kinds[n-1] == hasCode }
 

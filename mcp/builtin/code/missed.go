@@ -55,7 +55,7 @@ func (l *layout) addMissed(defs []definition) []definition {
 	return all
 }
 
-// isLocal says whether a variable is inside a function, or inside another variable,
+// isLocal reports whether a variable is inside a function, or inside another variable,
 // which is a function then: const f = () => { ... }.
 func isLocal(d *definition, around []definition) bool {
 	if d.Kind != "constant" && d.Kind != "variable" || len(around) == 0 {

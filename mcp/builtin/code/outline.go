@@ -76,7 +76,7 @@ type outlineText struct {
 	guessed bool // the lines of a definition in the answer are a guess
 }
 
-// full says whether no more fits into the answer.
+// full reports whether no more fits into the answer.
 func (o *outlineText) full() bool {
 	return o.listed >= toolserver.MaxListed || len(o.b) >= toolserver.MaxText
 }

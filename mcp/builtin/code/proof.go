@@ -24,7 +24,7 @@ func (l *layout) extend(d *definition) {
 	d.Guessed = !isWhole && !d.Shared
 }
 
-// findEnd sets the last line of a definition, unless it is told, and says whether it is
+// findEnd sets the last line of a definition, unless it is told, and reports whether it is
 // proven.
 func (l *layout) findEnd(d *definition, told bool) bool {
 	body := hasBody(d.Kind)
@@ -84,7 +84,7 @@ func (l *layout) firstLine(d *definition) (first int, isWhole bool) {
 	return first, l.level(first) == l.level(d.End+1)
 }
 
-// beginsAbove says whether a statement of C, of which a line is known, begins above it:
+// beginsAbove reports whether a statement of C, of which a line is known, begins above it:
 // with a word such as typedef struct above its bracket {, or with a macro that stands
 // below an empty line.
 func (l *layout) beginsAbove(n int) bool {
@@ -95,7 +95,7 @@ func (l *layout) beginsAbove(n int) bool {
 	return l.firstOf(n) == '{' || above == 0 || l.kinds[above-1] != hasCode
 }
 
-// terminated says whether a line of C ends what stands in it.
+// terminated reports whether a line of C ends what stands in it.
 func (l *layout) terminated(n int) bool {
 	line := bytes.TrimSpace(l.line(l.mask, n))
 	return line[0] == '#' || strings.IndexByte(";{},:", line[len(line)-1]) >= 0
@@ -114,7 +114,7 @@ func (l *layout) behindName(d *definition) int {
 	return at
 }
 
-// isInside says whether a definition's name is in a bracket that opens before it in its
+// isInside reports whether a definition's name is in a bracket that opens before it in its
 // line, as that of a function that is an argument, or behind another statement.
 func (l *layout) isInside(d *definition) bool {
 	if l.language.Is("C", "C++", "Objective-C", "Python") { // there it may be int (*name)(int), (name, b) = 1, 2
@@ -133,7 +133,7 @@ func (l *layout) isInside(d *definition) bool {
 	return false
 }
 
-// endsAbove says whether the code above a definition ends there. What ends with a comma
+// endsAbove reports whether the code above a definition ends there. What ends with a comma
 // follows a comma, and what ends with a semicolon does not: int a,\n b;
 func (l *layout) endsAbove(d *definition) bool {
 	n := d.Start
@@ -176,7 +176,7 @@ func (l *layout) firstOf(n int) byte {
 	return 0
 }
 
-// endsBelow says whether a definition, which begins in a line, does not go on below its
+// endsBelow reports whether a definition, which begins in a line, does not go on below its
 // last line.
 func (l *layout) endsBelow(d *definition, first int) bool {
 	u := l.unit(d.End + 1)

@@ -158,7 +158,7 @@ func (p *project) notFound(format string, args ...any) error {
 	return errors.New(strings.TrimSuffix(string(p.survey.appendTo(said)), "\n"))
 }
 
-// isProgram says whether a file may define functions or types: it is in a language
+// isProgram reports whether a file may define functions or types: it is in a language
 // that is known and has them, or is a script without an extension.
 func isProgram(name string) bool {
 	l := lexis.Of(name, nil)

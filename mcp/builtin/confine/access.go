@@ -87,13 +87,13 @@ func (a *Access) refuse(path string, stat func(string) (fs.FileInfo, error)) {
 // Absolute returns the absolute form of a path from the root.
 func (a *Access) Absolute(rel string) string { return filepath.Join(a.Real, rel) }
 
-// hides says whether a name in a directory is not to be shown, because it is
+// hides reports whether a name in a directory is not to be shown, because it is
 // secret, toolpipe's own, or denied.
 func (a *Access) hides(dir, name string) bool {
 	return secretName(filepath.Base(a.Absolute(dir)), name) != "" || a.Withholds(dir, name)
 }
 
-// Withholds says whether a name in a directory is not to be shown because it is
+// Withholds reports whether a name in a directory is not to be shown because it is
 // toolpipe's own or denied. It remembers what is denied for LeftOutText.
 func (a *Access) Withholds(dir, name string) bool {
 	if len(a.refused) == 0 {
@@ -118,7 +118,7 @@ func (a *Access) LeftOutText() (text string) {
 	return text
 }
 
-// Refuses says whether a file is toolpipe's own or denied, by whatever name it
+// Refuses reports whether a file is toolpipe's own or denied, by whatever name it
 // was found.
 func (a *Access) Refuses(info fs.FileInfo) bool {
 	return slices.ContainsFunc(a.refusedFiles, func(refused fs.FileInfo) bool { return os.SameFile(refused, info) })

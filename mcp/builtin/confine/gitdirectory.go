@@ -15,7 +15,7 @@ import (
 
 var errGitDirectory = errors.New("protected: it belongs to git, as HEAD, objects and refs in it say; file tools neither read nor write it")
 
-// isGitDirectory says whether an open directory is a git directory, or would be
+// isGitDirectory reports whether an open directory is a git directory, or would be
 // one with the name added in it.
 func isGitDirectory(dir *os.Root, added string) bool {
 	return looksLikeRepository(func(name string) bool {

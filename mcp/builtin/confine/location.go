@@ -221,7 +221,7 @@ func (l *Location) linkTarget() (string, error) {
 }
 
 // makeDirectory makes the missing directory at the location, for a file with the
-// names rest below it, or returns an error. It says whether nobody else has made
+// names rest below it, or returns an error. It reports whether nobody else has made
 // the directory meanwhile.
 func (l *Location) makeDirectory(rest []string, makes bool) (made bool, err error) {
 	a, file := l.Access, path.Join(l.Rel, strings.Join(rest, "/"))

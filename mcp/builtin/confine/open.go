@@ -130,7 +130,7 @@ func (a *Access) kernelError() error {
 	return fmt.Errorf("%w; the allowed root is %q", errKernel, a.Path)
 }
 
-// inKernelDirectory says whether an absolute path is in /proc, /sys or /dev.
+// inKernelDirectory reports whether an absolute path is in /proc, /sys or /dev.
 func inKernelDirectory(path string) bool {
 	return IsBelow(path, "/proc") || IsBelow(path, "/sys") || IsBelow(path, "/dev")
 }

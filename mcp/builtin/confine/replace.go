@@ -99,7 +99,7 @@ func (r *replacement) check(ctx context.Context) error {
 	return nil
 }
 
-// keeps says whether the new file gets the mode and the owner of an old one.
+// keeps reports whether the new file gets the mode and the owner of an old one.
 func (r *replacement) keeps() bool { return r.old != nil && r.old.Mode().IsRegular() }
 
 // create makes the new file under a temporary name. On a file system that has
@@ -161,7 +161,7 @@ func removeLeftover(dir *os.Root, name string) {
 	}
 }
 
-// isFile says whether a name in dir is that of the open file f.
+// isFile reports whether a name in dir is that of the open file f.
 func isFile(dir *os.Root, name string, f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil {

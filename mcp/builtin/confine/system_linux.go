@@ -10,7 +10,7 @@ import (
 // largeFile lets a 32-bit process open files of 2 GiB and more.
 const largeFile = syscall.O_LARGEFILE
 
-// isKernelFileSystem says whether the kernel makes up the files of a directory's
+// isKernelFileSystem reports whether the kernel makes up the files of a directory's
 // file system, wherever that is mounted.
 func isKernelFileSystem(dir *os.Root) bool {
 	f, err := dir.Open(".")

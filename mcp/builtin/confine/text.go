@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// IsBelow says whether a path is that of a directory, or of something below it. It
+// IsBelow reports whether a path is that of a directory, or of something below it. It
 // looks at the names alone.
 func IsBelow(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)

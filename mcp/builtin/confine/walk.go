@@ -80,7 +80,7 @@ func (a *Access) hidesEntry(dir *os.Root, at string, e fs.DirEntry) bool {
 	}
 	isLinked := func(info fs.FileInfo) bool { return !info.IsDir() && stat(info).Nlink > 1 }
 	if !e.Type().IsRegular() || !slices.ContainsFunc(a.refusedFiles, isLinked) {
-		return false // its name tells whether it is refused
+		return false // its name reports whether it is refused
 	}
 	info, err := dir.Lstat(e.Name())
 	return err == nil && a.Refuses(info)

@@ -73,7 +73,7 @@ func setFileSlice(ctx context.Context, a *confine.Access, args toolserver.Argume
 // An edit works on the whole text. If all lines of the text end in CR LF, so do the
 // lines that a model writes. A byte order mark stays at the beginning.
 
-// allCRLF says whether every line end of a text, which has any, is CR LF.
+// allCRLF reports whether every line end of a text, which has any, is CR LF.
 func allCRLF(text []byte) bool {
 	n := bytes.Count(text, []byte("\n"))
 	return n > 0 && n == bytes.Count(text, []byte("\r\n"))

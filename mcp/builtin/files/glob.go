@@ -144,7 +144,7 @@ func expandBraces(pattern string) (all []string, err error) {
 	return all, nil
 }
 
-// matchesEntry says whether an entry of a directory matches. The pattern may be
+// matchesEntry reports whether an entry of a directory matches. The pattern may be
 // for paths from the directory where the search began (the directory is at
 // fromStart there), or from the root (there it is at fromRoot): answers show paths
 // from the root, and a model writes what it has read.
@@ -156,7 +156,7 @@ func (g *glob) matchesEntry(fromRoot, fromStart string, e fs.DirEntry) bool {
 		fromStart != fromRoot && g.matches(path.Join(fromRoot, e.Name()), e.IsDir())
 }
 
-// matches says whether a path matches; with nameOnly, a name.
+// matches reports whether a path matches; with nameOnly, a name.
 func (g *glob) matches(rel string, dir bool) bool {
 	names := strings.Split(rel, "/")
 	return slices.ContainsFunc(g.alternatives, func(a alternative) bool {

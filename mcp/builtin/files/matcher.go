@@ -102,7 +102,7 @@ func shortest(all []literal) int {
 	return len(slices.MinFunc(all, func(a, b literal) int { return len(a.text) - len(b.text) }).text)
 }
 
-// matches says whether a line matches; crlf that lines end in CR LF. A carriage
+// matches reports whether a line matches; crlf that lines end in CR LF. A carriage
 // return at its end belongs to the line's end; in a file without such ends it may
 // also belong to the line.
 func (m *matcher) matches(line []byte, crlf bool) bool {

@@ -96,7 +96,7 @@ func (s *scanner) skip() int {
 	return bytes.Count(b, []byte("\n"))
 }
 
-// line takes the next line, and says whether more are wanted.
+// line takes the next line, and reports whether more are wanted.
 func (s *scanner) line(text []byte, number int, crlf bool) bool {
 	matches := s.m.matches(text, crlf)
 	switch {

@@ -227,7 +227,7 @@ func refused(rel string, err error) error {
 	return fmt.Errorf("the repository's %s cannot be read: %w", confine.ShownName(rel), confine.Reason(err))
 }
 
-// localName says whether a path from git names something below the root.
+// localName reports whether a path from git names something below the root.
 func localName(name string) bool {
 	return name != "." && path.Clean(name) == name && filepath.IsLocal(name)
 }

@@ -133,7 +133,7 @@ func (r *repository) add(e *entry) {
 	fmt.Fprintf(list, "%s %s %s\t%s\x00", e.mode, e.id, e.stage, e.name)
 }
 
-// below says whether a name is that of a path or of something in it.
+// below reports whether a name is that of a path or of something in it.
 func below(name, path string) bool {
 	return path == "." || name == path || len(name) > len(path) && name[len(path)] == '/' && name[:len(path)] == path
 }
@@ -146,13 +146,13 @@ func (r *repository) leave(name string, why error) {
 	}
 }
 
-// protected says whether the file of that name is never shown; info is nil when it
+// protected reports whether the file of that name is never shown; info is nil when it
 // does not exist.
 func (r *repository) protected(name string, info fs.FileInfo) bool {
 	return confine.SecretPath(filepath.Base(r.access.Real), name) != "" || r.access.Withholds(".", name) || info != nil && r.access.Refuses(info)
 }
 
-// look says whether a file may differ from its entry. If it may, and exists, look makes
+// look reports whether a file may differ from its entry. If it may, and exists, look makes
 // a copy of it. The error says why the file cannot be compared.
 func (r *repository) look(e *entry) (differs bool, err error) {
 	dir, err := r.directory(path.Dir(e.name))
@@ -199,7 +199,7 @@ func (r *repository) look(e *entry) (differs bool, err error) {
 
 func isLink(info fs.FileInfo) bool { return info.Mode()&fs.ModeSymlink != 0 }
 
-// sameMode says whether a file has the mode of an entry that is in no conflict.
+// sameMode reports whether a file has the mode of an entry that is in no conflict.
 func sameMode(e *entry, info fs.FileInfo) bool {
 	mode := modeFile
 	switch {

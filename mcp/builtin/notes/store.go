@@ -244,7 +244,7 @@ func parse(text []byte) (*document, error) {
 	return d, nil
 }
 
-// hasOnly says whether an object has no member besides these names.
+// hasOnly reports whether an object has no member besides these names.
 func hasOnly(object []byte, names ...string) bool {
 	for literal := range jsontext.Members(object) {
 		if !slices.Contains(names, jsontext.Unquote(literal)) {

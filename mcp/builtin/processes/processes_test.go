@@ -52,7 +52,7 @@ func init() {
 	processtest.Programs["processes-run"] = processesRun
 }
 
-// known says whether the system tells sockets and gives terminals.
+// known reports whether the system tells sockets and gives terminals.
 func known(t *testing.T) bool {
 	t.Helper()
 	f, _, err := openTerminal()

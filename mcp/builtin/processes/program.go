@@ -123,7 +123,7 @@ func (p *program) live() {
 	close(p.ended)
 }
 
-// hasEnded says whether the program has ended and its output is read.
+// hasEnded reports whether the program has ended and its output is read.
 func (p *program) hasEnded() bool {
 	select {
 	case <-p.ended:
@@ -133,10 +133,10 @@ func (p *program) hasEnded() bool {
 	}
 }
 
-// endsWithin says whether the program ends within d.
+// endsWithin reports whether the program ends within d.
 func (p *program) endsWithin(d time.Duration) bool { return goroutine.Await(p.ended, d) }
 
-// end ends the program and all that it started, politely at first. It says whether
+// end ends the program and all that it started, politely at first. It reports whether
 // the program has ended.
 func (p *program) end() bool {
 	if !p.hasEnded() {

@@ -146,7 +146,7 @@ func awaited(conditions []*condition) string {
 	return toolserver.Cut(text, 200, "…")
 }
 
-// isMet says whether the condition is met. The end of the program meets all that it
+// isMet reports whether the condition is met. The end of the program meets all that it
 // can no longer meet.
 func (c *condition) isMet() bool {
 	if c.outcome != "" {
@@ -163,7 +163,7 @@ func (c *condition) isMet() bool {
 	return c.outcome != ""
 }
 
-// isIdle says whether the program is quiet for long enough.
+// isIdle reports whether the program is quiet for long enough.
 func (c *condition) isIdle() bool {
 	changed := c.program.began.Add(time.Duration(c.changed.Load()))
 	if changed.Before(c.began) {
@@ -205,7 +205,7 @@ func (c *condition) match() bool {
 	return false
 }
 
-// matches says whether text, which begins at next, matches. A carriage return has
+// matches reports whether text, which begins at next, matches. A carriage return has
 // become a line end there.
 func (c *condition) matches(text []byte) bool {
 	if !c.inLine {

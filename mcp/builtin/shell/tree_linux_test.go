@@ -77,7 +77,7 @@ func wanderers(file string, withHydra bool) string {
 	return script + "sleep 300"
 }
 
-// ran says whether everything of wanderers runs.
+// ran reports whether everything of wanderers runs.
 func ran(file string, withHydra bool) bool {
 	return len(processtest.Pids(file)) == 2 && len(processtest.Pids(file+".d")) == 2 && (!withHydra || len(processtest.Pids(file+".h")) > 2)
 }

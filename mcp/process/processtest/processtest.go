@@ -98,7 +98,7 @@ func LeaveSleeper(file string, stdout *os.File, ownSession bool) {
 	}
 }
 
-// Running says whether a process exists and, where the system tells, has not
+// Running reports whether a process exists and, where the system tells, has not
 // ended.
 func Running(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

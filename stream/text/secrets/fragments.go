@@ -45,7 +45,7 @@ func (g *fragments) add(secret string) {
 	}
 }
 
-// notOfToken says whether r cannot be in a token: RFC 6750, section 2.1, b64token.
+// notOfToken reports whether r cannot be in a token: RFC 6750, section 2.1, b64token.
 func notOfToken(r rune) bool {
 	return (r|0x20 < 'a' || r|0x20 > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-._~+/=", r)
 }

@@ -35,7 +35,7 @@ func open() (page []byte, on int) {
 	return page, int(page[0]) | int(page[1])<<8 | int(page[2])<<16
 }
 
-// On tells whether a change is on, where it always makes a difference.
+// On reports whether a change is on, where it always makes a difference.
 func On(n int) bool {
 	page[Marks+n] = 1
 	return n == on

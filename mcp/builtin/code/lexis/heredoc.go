@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// opensHereDoc says whether a here-document is announced here, and passes its
+// opensHereDoc reports whether a here-document is announced here, and passes its
 // name. << is an operator elsewhere, so it is one only when its end is found.
 func (s *scanner) opensHereDoc() bool {
 	h := &s.hereDoc

@@ -106,10 +106,10 @@ func Interpreter(text []byte) string {
 	return ""
 }
 
-// Is says whether a language is one of these. A language that is not known is none.
+// Is reports whether a language is one of these. A language that is not known is none.
 func (l *Language) Is(names ...string) bool { return l != nil && slices.Contains(names, l.Name) }
 
-// hasField says whether a word is one of a list with spaces between.
+// hasField reports whether a word is one of a list with spaces between.
 func hasField(list, word string) bool {
 	for field := range strings.FieldsSeq(list) {
 		if field == word {
@@ -119,7 +119,7 @@ func hasField(list, word string) bool {
 	return false
 }
 
-// IsWord says whether a byte is part of a name: a letter, a digit, an underscore,
+// IsWord reports whether a byte is part of a name: a letter, a digit, an underscore,
 // or a byte of a character that is not ASCII.
 func IsWord(c byte) bool {
 	return c == '_' || c >= 0x80 || c-'0' < 10 || c|0x20-'a' < 26

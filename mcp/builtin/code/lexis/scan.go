@@ -179,7 +179,7 @@ func (s *scanner) code() {
 	}
 }
 
-// opens says whether a span opened here, or something else that was passed.
+// opens reports whether a span opened here, or something else that was passed.
 func (s *scanner) opens() bool {
 	if s.hereDoc.open != "" && s.opensHereDoc() {
 		return true
@@ -226,7 +226,7 @@ func (sp *span) match(b []byte) (n int, close string) {
 	return n + len(tail), strings.Replace(sp.close, filling, string(b[len(head):n]), 1)
 }
 
-// mayOpen says whether a span may open here, whose open ends before behind.
+// mayOpen reports whether a span may open here, whose open ends before behind.
 func (s *scanner) mayOpen(sp *span, behind int) bool {
 	before := byte('\n')
 	if s.i > 0 {
@@ -247,12 +247,12 @@ func (s *scanner) mayOpen(sp *span, behind int) bool {
 	return true
 }
 
-// prefixed says whether a word consists of a few of these letters.
+// prefixed reports whether a word consists of a few of these letters.
 func prefixed(word []byte, letters string) bool {
 	return len(word) > 0 && len(word) <= 3 && strings.Trim(string(word), letters) == ""
 }
 
-// oneCharacter says whether a single character, or one written with a backslash,
+// oneCharacter reports whether a single character, or one written with a backslash,
 // and a quote are at the begin of b.
 func oneCharacter(b []byte) bool {
 	if len(b) > 0 && b[0] == '\\' {
@@ -262,7 +262,7 @@ func oneCharacter(b []byte) bool {
 	return n < len(b) && b[n] == '\'' && b[0] != '\''
 }
 
-// operand says whether a value is expected here, so that a slash does not divide.
+// operand reports whether a value is expected here, so that a slash does not divide.
 func (s *scanner) operand() bool {
 	if s.last < 0 {
 		return true
@@ -319,7 +319,7 @@ func (s *scanner) content(f *frame) {
 	}
 }
 
-// closes passes a text that may close a span, and says whether it does.
+// closes passes a text that may close a span, and reports whether it does.
 func (s *scanner) closes(f *frame, behind []byte) bool {
 	n := len(f.close)
 	switch {
