@@ -139,7 +139,7 @@ func (f *sourceFile) certain(d *definition) error {
 		}
 	}
 	switch {
-	case d.Shared:
+	case d.Shared || f.assignsMore(d):
 		return fmt.Errorf("%s stands in one line with something else; edit_file of the file tools edits a part of a line", d.fullName())
 	case d.Guessed || d.End == 0:
 		return fmt.Errorf("it is not certain where %s in line %d begins and ends; edit_file and set_file_slice of the file tools edit by text and by lines", d.fullName(), d.Line)
@@ -147,6 +147,17 @@ func (f *sourceFile) certain(d *definition) error {
 		return fmt.Errorf("the brackets in %s, which are those of %s, do not match; edit_file of the file tools edits any text", lineRange(d.Start-1, d.End), d.fullName())
 	}
 	return nil
+}
+
+// assignsMore reports whether a variable of Python stands in a chained assignment, such as
+// a = b = 1: each target is a definition, and ctags tells the first one alone.
+func (f *sourceFile) assignsMore(d *definition) bool {
+	if d.Kind != "variable" || !f.language.Is("Python") {
+		return false
+	}
+	_, value, _ := strings.Cut(string(f.line(f.mask, d.Line)), "=")
+	target := strings.TrimLeft(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_. \t")
+	return len(target) < len(value) && strings.HasPrefix(target, "=") && !strings.HasPrefix(target, "==")
 }
 
 // lineRange is lines in the words of an answer; to is not included, and both count

@@ -57,7 +57,7 @@ func TestEditDefinitionRefused(t *testing.T) {
 	t.Parallel()
 	dir, s := newServer(t, map[string]string{
 		"a.go": editedGo, "other.go": "package a\n\nfunc K() {}\n", ".git/hooks/a.go": editedGo, ".bashrc": "f() {\n  :\n}\n", "AGENTS.md": "# A\n", ".github/workflows/a.sh": "f() {\n  :\n}\n",
-		"bin.go": "package a\x00\n", "dir.go/f": "", "empty.go": "", "guess.f90": "subroutine f\nend\n", "beside.java": "class A {\n  int f() {\n  } int g() { return 1; }\n  class B {\n    B() {}\n  } B() {}\n}\nclass C { C() {} }\n", "lines.c": "struct s { int a; }; int b;\n#ifdef X\nint g(int a) {\n#else\nint g(long a) {\n#endif\n}\n",
+		"bin.go": "package a\x00\n", "dir.go/f": "", "empty.go": "", "guess.f90": "subroutine f\nend\n", "chain.py": "a = b = 1\nc = d == 2\n", "beside.java": "class A {\n  int f() {\n  } int g() { return 1; }\n  class B {\n    B() {}\n  } B() {}\n}\nclass C { C() {} }\n", "lines.c": "struct s { int a; }; int b;\n#ifdef X\nint g(int a) {\n#else\nint g(long a) {\n#endif\n}\n",
 	})
 	for name, target := range map[string]string{"out.go": "../a.go", "etc.go": "/etc/passwd", "in.go": "a.go"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
@@ -112,6 +112,8 @@ func TestEditDefinitionRefused(t *testing.T) {
 		{"stands in one line with H", good("name", "G", "content", "var G = 2")},
 		{"stands in one line with", good("path", "lines.c", "name", "s.a")},
 		{"", good("path", "lines.c", "name", "g")},
+		{"stands in one line with something else", good("path", "chain.py", "name", "a")},
+		{"", good("path", "chain.py", "name", "c")},
 		{"stands in one line with A.g", good("path", "beside.java", "name", "f")},
 		{"stands in one line with A.f", good("path", "beside.java", "name", "g")},
 		{"stands in one line with C", good("path", "beside.java", "name", "C.C")},
