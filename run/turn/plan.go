@@ -28,7 +28,9 @@ type Plan struct {
 }
 
 // NewPlan makes a plan without servers.
-func NewPlan(v *invocation.Invocation) *Plan { return &Plan{Inv: v, Box: toolbox.New(v), asking: make(chan struct{}, 1)} }
+func NewPlan(v *invocation.Invocation) *Plan {
+	return &Plan{Inv: v, Box: toolbox.New(v), asking: make(chan struct{}, 1)}
+}
 
 // Resolve turns flags, environment, config and policy into what the run
 // needs. Nothing is started yet, so that every usage error is cheap.
