@@ -15,6 +15,7 @@ import (
 
 	"toolpipe/mcp/oauth"
 	"toolpipe/run/config"
+	"toolpipe/run/settings"
 )
 
 // hosted is the double of a hosted server. Without the entry of its row a
@@ -230,11 +231,11 @@ func readEntry(t *testing.T, entry string) *oauth.Settings {
 	}
 	c := &config.Config{ConfigFile: file, Environ: []string{"SECRET=s-e-c"}}
 	warn := func(code, server, message string) { t.Errorf("%s: %s", code, message) }
-	settings, err := c.LoadSettings(warn)
+	found, err := settings.Load(c, warn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	used, _, err := c.ConfiguredServers(t.Context(), settings, nil, warn)
+	used, _, err := found.Servers(t.Context(), c, nil, warn)
 	if err != nil || len(used) != 1 || used[0].Unusable != nil {
 		t.Fatalf("%s: %v, %+v", entry, err, used)
 	}

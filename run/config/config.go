@@ -1,7 +1,5 @@
-// Package config turns files and flags into settings: the config file, the
-// server entries of other hosts' files, profiles of models, words and
-// durations. A value knows the file and the line it came from, so that an
-// error about it can name them. Package run and its siblings read the result.
+// Package config is what flags and the environment say of one invocation, how they are
+// checked, and how files that they name are read.
 package config
 
 import (
@@ -53,7 +51,7 @@ type Config struct {
 	// may be nil. See WatchSignals.
 	Watch func()
 
-	clientMetadataURL string // client_metadata_url of the config file, for every server
+	ClientMetadataURL string // client_metadata_url of the config file, for every server
 
 	Mode   Mode
 	Target string // what DescribeTool, CallTool, Explain, ReadResource, SignIn and SignOut are about
@@ -203,11 +201,11 @@ func (c *Config) AttachesInput() bool { return slices.Contains(c.Files, "-") }
 func (c *Config) Streams() bool { return c.Stream != nil && *c.Stream }
 func (c *Config) Holds() bool   { return c.Stream != nil && !*c.Stream }
 
-// userPath is the path of a file of toolpipe below the directory that a variable of the
+// UserPath is the path of a file of toolpipe below the directory that a variable of the
 // XDG Base Directory specification names, or else below the usual one in the home
 // directory; "" if there is none. A relative path in a variable is ignored, as the
 // specification says: nothing is read from the working directory unless a flag names it.
-func (c *Config) userPath(variable string, usual func(home string) string, name string) string {
+func (c *Config) UserPath(variable string, usual func(home string) string, name string) string {
 	dir, home := c.Getenv(variable), c.Getenv("HOME")
 	switch {
 	case filepath.IsAbs(dir):

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
 
+	"toolpipe/run/document"
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
 	"toolpipe/stream/ownership"
+	"toolpipe/stream/text/jsontext"
 )
 
 // fileKind says which demands are made on a file that a flag or a key of the
@@ -20,10 +23,10 @@ type fileKind uint8
 
 const (
 	PlainFile      fileKind = iota // any file: its content grants nothing
-	keyFile                        // a pipe, or a file that not everybody can write to
+	KeyFile                        // a pipe, or a file that not everybody can write to
 	programFile                    // a program or what it reads: nobody else can replace it either
 	RuleFile                       // a regular file like that: it says what may run
-	pipeOrRuleFile                 // a pipe such as <(jq …), or a RuleFile
+	PipeOrRuleFile                 // a pipe such as <(jq …), or a RuleFile
 )
 
 const MaxRuleFile = 16 << 20 // bytes
@@ -37,7 +40,7 @@ func ReadFile(ctx context.Context, what, path string, limit int64, kind fileKind
 // Read reads the file at path once, through the same descriptor whose mode was
 // checked. what is the flag or the key that names the file; errors begin with
 // it. A rule file that belongs to another user is a warning. c is nil for a PlainFile or a
-// keyFile.
+// KeyFile.
 func (k fileKind) Read(c *Config, what, path string, limit int64, warn Warner) ([]byte, error) {
 	mode := os.O_RDONLY
 	if k != PlainFile {
@@ -78,7 +81,7 @@ func (k fileKind) check(c *Config, what, path string, info os.FileInfo, warn War
 	switch {
 	case mode.IsDir():
 		return failure.Usage("%s: %q is a directory", what, path)
-	case k == pipeOrRuleFile && mode&(os.ModeNamedPipe|os.ModeSocket) != 0:
+	case k == PipeOrRuleFile && mode&(os.ModeNamedPipe|os.ModeSocket) != 0:
 		return nil
 	case k >= RuleFile && !mode.IsRegular():
 		return failure.Usage("%s: %q is not a regular file", what, path)
@@ -125,7 +128,7 @@ func OpenError(what, path string, err error) error {
 	e := failure.Usage("%s: %q: %s", what, path, failure.Cause(cause))
 	if errors.Is(err, os.ErrNotExist) {
 		e = failure.Usage("%s: %q does not exist", what, path)
-		if dir := filepath.Dir(path); dir != "." && !exists(dir) {
+		if dir := filepath.Dir(path); dir != "." && !Exists(dir) {
 			e = failure.Usage("%s: %q: the directory %q does not exist", what, path, dir)
 		}
 	}
@@ -139,7 +142,40 @@ func OpenError(what, path string, err error) error {
 	return e
 }
 
-func exists(path string) bool {
+// Exists reports whether something is at a path.
+func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// ReadDocument reads a file that names what may run; what is the flag or key
+// that names the file.
+func (c *Config) ReadDocument(what, path string, o jsontext.Options, warn Warner) (document.Value, error) {
+	data, err := RuleFile.Read(c, what, path, MaxRuleFile, warn)
+	if err != nil {
+		return document.Value{}, err
+	}
+	v, err := document.ParseAs(path, data, o)
+	if err != nil {
+		failure.Of(err).Hints = document.CommentHint(data)
+	}
+	return v, err
+}
+
+// ErrTooLarge is the cause of the error of ReadLimited about a text over its limit.
+var ErrTooLarge = errors.New("too large")
+
+// ReadLimited reads to the end of r, which may have limit bytes. Errors begin with
+// name.
+func ReadLimited(r io.Reader, name string, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err != nil {
+		return nil, failure.Usage("%s: %s", name, failure.Cause(err))
+	}
+	if int64(len(data)) > limit {
+		e := failure.Usage("%s is larger than %d MiB", name, limit>>20)
+		e.Cause = ErrTooLarge
+		return nil, e
+	}
+	return data, nil
 }

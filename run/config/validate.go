@@ -123,7 +123,7 @@ func (c *Config) mistakes() []mistake {
 	attached := len(slices.DeleteFunc(slices.Clone(c.Files), func(path string) bool { return path != "-" }))
 	usesInput := c.NoStdin || c.AttachesInput() || slices.Contains(c.ServerConfigs, "-")
 	inSession, serves := c.Session != "", c.Mode == Serve
-	allowsOpen := slices.Contains(elements(c.Allow), "@open")
+	allowsOpen := slices.Contains(Elements(c.Allow), "@open")
 	leave := func(flag string) []string { return []string{"leave " + flag + " out"} }
 	addShell := func(flag string) []string { return []string{"add --shell, or leave " + flag + " out"} }
 	return []mistake{

@@ -2,12 +2,11 @@ package config
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"toolpipe/approve"
+	"toolpipe/run/document"
 	"toolpipe/run/failure"
 	"toolpipe/stream/text/nearest"
 )
@@ -60,7 +59,7 @@ func SplitWords(s string) ([]string, error) {
 
 // ShellQuote shows a word so that it can be pasted into a shell.
 func ShellQuote(s string) string {
-	special := func(r rune) bool { return !nameByte(r) && !strings.ContainsRune("./:=@,+%", r) }
+	special := func(r rune) bool { return !document.IsWord(r) && !strings.ContainsRune("./:=@,+%", r) }
 	if s != "" && !strings.ContainsFunc(s, special) {
 		return s
 	}
@@ -76,26 +75,8 @@ func QuoteWords(argv []string) string {
 	return strings.Join(q, " ")
 }
 
-// ParseDuration reads "30s", "2m", "1h30m" or a bare number of seconds.
-// Negative durations are refused; 0 is accepted.
-func ParseDuration(s string) (time.Duration, error) {
-	text := s
-	if strings.Trim(s, "+-0123456789.") == "" {
-		text += "s"
-	}
-	d, err := time.ParseDuration(text)
-	if err == nil && d >= 0 {
-		return d, nil
-	}
-	problem := "is not a duration"
-	if regexp.MustCompile(`^(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$`).MatchString(text) {
-		problem = "is too large"
-	}
-	return 0, failure.UsageError([]string{"a duration is written 30s, 2m or as a number of seconds"}, "%q %s", s, problem)
-}
-
-// elements are those of comma lists.
-func elements(lists []string) []string {
+// Elements are those of comma lists.
+func Elements(lists []string) []string {
 	all := strings.FieldsFunc(strings.Join(lists, ","), func(r rune) bool { return r == ',' })
 	for i := range all {
 		all[i] = strings.TrimSpace(all[i])
@@ -106,7 +87,7 @@ func elements(lists []string) []string {
 // MatchAny reports whether name matches one of the patterns, each of which may
 // be a comma list.
 func MatchAny(patterns []string, name string) bool {
-	return slices.ContainsFunc(elements(patterns), func(p string) bool { return approve.MatchGlob(p, name) })
+	return slices.ContainsFunc(Elements(patterns), func(p string) bool { return approve.MatchGlob(p, name) })
 }
 
 // Nearest returns the word that w was most likely meant to be, "" if none is

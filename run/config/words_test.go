@@ -3,10 +3,8 @@ package config
 import (
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestSplitWords(t *testing.T) {
@@ -64,24 +62,6 @@ func TestShellAgrees(t *testing.T) {
 		got, _ := SplitWords(line)
 		if want := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, the shell says %q", line, got, want)
-		}
-	}
-}
-
-func TestParseDuration(t *testing.T) {
-	for in, want := range map[string]time.Duration{"30s": 30 * time.Second, "2m": 2 * time.Minute, "90": 90 * time.Second, "1.5": 1500 * time.Millisecond, "1h30m": 90 * time.Minute, "2540400h": 2540400 * time.Hour} {
-		if got, err := ParseDuration(in); err != nil || got != want {
-			t.Errorf("%q: %v, %v", in, got, err)
-		}
-	}
-	for _, bad := range []string{"", "x", "-1s", "-3", "1 s", "∞", "5n", "5u", "1h30", "1.2.3", ".", "..."} {
-		if d, err := ParseDuration(bad); err == nil || err.Error() != strconv.Quote(bad)+" is not a duration" {
-			t.Errorf("%q gave %v, %v", bad, d, err)
-		}
-	}
-	for _, long := range []string{"9999999999", "99999999999999999999.5", "2562048h", "1m9999999999s"} {
-		if d, err := ParseDuration(long); err == nil || err.Error() != strconv.Quote(long)+" is too large" {
-			t.Errorf("%q gave %v, %v", long, d, err)
 		}
 	}
 }

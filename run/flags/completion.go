@@ -10,6 +10,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/run/manual"
+	"toolpipe/run/settings"
 )
 
 // The scripts, in which @FLAGS@, @CASES@ and @SPECS@ stand for texts made from the table.
@@ -46,13 +47,13 @@ func (t *Table) CompletionText() (string, error) {
 // configNames are the names in the config that a value can be, one a line.
 func (t *Table) configNames() (string, error) {
 	ignore := func(code, server, message string) {}
-	settings, err := t.settings.LoadSettings(ignore)
+	config, err := settings.Load(t.settings, ignore)
 	if err != nil {
 		return "", err
 	}
-	names := settings.ProfileNames()
+	names := config.ProfileNames()
 	if t.Completion == "servers" {
-		used, unused, err := t.settings.ConfiguredServers(context.Background(), settings, strings.NewReader(""), ignore)
+		used, unused, err := config.Servers(context.Background(), t.settings, strings.NewReader(""), ignore)
 		if err != nil {
 			return "", err
 		}

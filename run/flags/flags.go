@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"toolpipe/run/config"
+	"toolpipe/run/document"
 	"toolpipe/run/failure"
 )
 
@@ -144,7 +145,7 @@ func (f *Flag) number(text string, to *int) error {
 }
 
 func (f *Flag) duration(text string) (time.Duration, error) {
-	d, err := config.ParseDuration(text)
+	d, err := document.ParseDuration(text)
 	if err == nil && d > 0 {
 		return d, nil
 	}

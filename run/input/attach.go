@@ -14,6 +14,7 @@ import (
 
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
+	"toolpipe/run/servers"
 	"toolpipe/stream"
 )
 
@@ -29,7 +30,7 @@ func Attachments(c *config.Config, ctx context.Context, api string, attached fun
 			continue
 		}
 		data, err := config.ReadFile(ctx, "--file", path, MaxInput, config.PlainFile)
-		if err != nil && config.IsURL(path) {
+		if err != nil && servers.IsURL(path) {
 			return nil, failure.UsageError([]string{"--fetch lets the model read it: toolpipe --fetch " + config.ShellQuote("what does "+path+" say?"),
 				"or attach what it holds: curl -s " + config.ShellQuote(path) + " | toolpipe -f - PROMPT"}, "--file: %q is a URL, not a file", path)
 		}

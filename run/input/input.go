@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"toolpipe/run/config"
+	"toolpipe/run/document"
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
 	"toolpipe/stream"
@@ -199,13 +200,13 @@ func autoMessages(data []byte) ([]stream.Message, error) {
 
 // holds reports whether a message has a value under key. A null and an empty
 // array count as none, because libraries write them for an absent value.
-func holds(msg config.Value, key string) bool {
+func holds(msg document.Value, key string) bool {
 	v, ok := msg.Get(key)
 	return ok && !v.IsNull() && (v.Kind() != '[' || len(v.Elements()) > 0)
 }
 
 // plainContent reports whether the content of a message is text and nothing else.
-func plainContent(msg config.Value) bool {
+func plainContent(msg document.Value) bool {
 	content, ok := msg.Get("content")
 	if !ok || content.Kind() == '"' {
 		return ok

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"toolpipe/run/config"
+	"toolpipe/approve"
+	"toolpipe/run/document"
 	"toolpipe/run/failure"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
@@ -19,7 +20,7 @@ const stdin = "standard input"
 
 // inputError is an error about a place of standard input, by byte offset, or of a
 // file, by line.
-func inputError(v config.Value, format string, args ...any) error {
+func inputError(v document.Value, format string, args ...any) error {
 	where := v.Origin()
 	if v.Doc.Name() == stdin {
 		where = fmt.Sprintf("%s: byte %d", stdin, v.From)
@@ -28,8 +29,8 @@ func inputError(v config.Value, format string, args ...any) error {
 }
 
 // parseMessagesDocument checks the JSON of standard input.
-func parseMessagesDocument(data []byte) (config.Value, error) {
-	doc, err := config.ParseDocument(stdin, data)
+func parseMessagesDocument(data []byte) (document.Value, error) {
+	doc, err := document.Parse(stdin, data)
 	if err != nil && utf8.Valid(data) && len(bytes.TrimSpace(data)) > 0 {
 		failure.Of(err).Hints = []string{"--input text sends it as one user message"}
 	}
@@ -39,7 +40,7 @@ func parseMessagesDocument(data []byte) (config.Value, error) {
 // parseMessages reads a message array in the chat-completions form, or an
 // object with a member messages. withState reports whether the state that an endpoint
 // wants back is read too.
-func parseMessages(doc config.Value, withState bool) ([]stream.Message, error) {
+func parseMessages(doc document.Value, withState bool) ([]stream.Message, error) {
 	if doc.Kind() == '{' {
 		m, ok := doc.Get("messages")
 		if !ok {
@@ -61,9 +62,9 @@ func parseMessages(doc config.Value, withState bool) ([]stream.Message, error) {
 // each tool message answers a call of the assistant message before it, each call
 // is answered, except those of the last assistant message when only tool messages
 // follow it. These are left open, to be run first.
-func Messages(elements []config.Value, withState bool) ([]stream.Message, error) {
+func Messages(elements []document.Value, withState bool) ([]stream.Message, error) {
 	var msgs []stream.Message
-	open := map[string]config.Value{} // calls of the last assistant message without an answer
+	open := map[string]document.Value{} // calls of the last assistant message without an answer
 	for _, e := range elements {
 		m, err := parseMessage(e)
 		if err != nil {
@@ -118,7 +119,7 @@ func AllSent(msgs []stream.Message, api, from string) error {
 // error or did not run, which some endpoints are told.
 const FailedMember = "is_error"
 
-func parseMessage(e config.Value) (m stream.Message, err error) {
+func parseMessage(e document.Value) (m stream.Message, err error) {
 	if e.Kind() != '{' {
 		return m, inputError(e, "a message that is not an object")
 	}
@@ -151,7 +152,7 @@ func parseMessage(e config.Value) (m stream.Message, err error) {
 		case FailedMember:
 			m.Failed = m.Role == stream.ToolRole && jsontext.IsTrue(f.Raw())
 		case stream.LabelsMember:
-			if m.Labels, ok = f.Labels(); !ok {
+			if m.Labels, ok = labelsOf(f.Value); !ok {
 				return m, inputError(f.Value, `labels is not a list of "private" and "untrusted"`)
 			}
 		}
@@ -169,7 +170,7 @@ func parseMessage(e config.Value) (m stream.Message, err error) {
 	return m, nil
 }
 
-func parseContent(v config.Value) ([]stream.Part, error) {
+func parseContent(v document.Value) ([]stream.Part, error) {
 	switch v.Kind() {
 	case 'n':
 		return nil, nil
@@ -211,7 +212,7 @@ func parseContent(v config.Value) ([]stream.Part, error) {
 
 // parseDocument reads a file part that holds a PDF, which every API but chat writes
 // in its own way; nil for any other.
-func parseDocument(e config.Value) *stream.Image {
+func parseDocument(e document.Value) *stream.Image {
 	file, ok := e.Get("file")
 	if !ok || len(file.Members()) != 2 || len(e.Members()) != 2 {
 		return nil
@@ -225,11 +226,11 @@ func parseDocument(e config.Value) *stream.Image {
 }
 
 // textAt is the text at a path of names, "" if it is no string.
-func textAt(v config.Value, path ...string) string {
+func textAt(v document.Value, path ...string) string {
 	return jsontext.Text(jsontext.Member(v.Raw(), path...))
 }
 
-func parseImage(e config.Value) (*stream.Image, error) {
+func parseImage(e document.Value) (*stream.Image, error) {
 	img := &stream.Image{URL: cmp.Or(textAt(e, "image_url"), textAt(e, "image_url", "url")), Detail: textAt(e, "image_url", "detail")}
 	if img.URL == "" {
 		return nil, inputError(e, "an image_url part without a URL")
@@ -240,7 +241,7 @@ func parseImage(e config.Value) (*stream.Image, error) {
 	return img, nil
 }
 
-func parseCalls(v config.Value) ([]stream.Call, error) {
+func parseCalls(v document.Value) ([]stream.Call, error) {
 	if v.Kind() != '[' && !v.IsNull() {
 		return nil, inputError(v, "tool_calls is not an array")
 	}
@@ -276,4 +277,17 @@ func parseCalls(v config.Value) ([]stream.Call, error) {
 		calls = append(calls, c)
 	}
 	return calls, nil
+}
+
+// labelsOf reads the labels of a message; null is none.
+func labelsOf(v document.Value) (words []string, ok bool) {
+	if v.IsNull() {
+		return nil, true
+	}
+	words, err := v.Words()
+	if err != nil || v.Kind() != '[' {
+		return nil, false
+	}
+	labels, err := approve.ParseLabels(words, approve.Exposed)
+	return labels.Words(), err == nil
 }

@@ -13,6 +13,8 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/run/schema"
+	"toolpipe/run/servers"
+	"toolpipe/run/settings"
 	"toolpipe/stream"
 )
 
@@ -21,10 +23,10 @@ import (
 type Invocation struct {
 	*Outputs
 	Config   *config.Config
-	Settings *config.Settings
-	Servers  []config.Server // those of this run, the built-in ones included when these are added
-	Unused   []config.Server // those that flags, profile or files leave out
-	Logins   *oauth.Store    // where the logins at servers are kept
+	Settings *settings.Settings
+	Servers  []servers.Server // those of this run, the built-in ones included when these are added
+	Unused   []servers.Server // those that flags, profile or files leave out
+	Logins   *oauth.Store     // where the logins at servers are kept
 	Gate     *approve.Gate
 	Policy   string         // SHA-256 over all policy files
 	Ignored  []approve.Rule // those of the config, where CI is set and no flag names the config
@@ -33,7 +35,7 @@ type Invocation struct {
 
 // A Model is an endpoint, what every request to it has, and its client.
 type Model struct {
-	Endpoint *config.Endpoint
+	Endpoint *settings.Endpoint
 	Request  *stream.Request
 	Client   *stream.Client // nil while it is being made
 	Schema   *schema.Schema // that the answer must fit; nil: none
@@ -43,7 +45,7 @@ type Model struct {
 // logins are.
 func (v *Invocation) Configure(ctx context.Context) (err error) {
 	c := v.Config
-	if v.Settings, err = c.LoadSettings(v.Warn); err != nil {
+	if v.Settings, err = settings.Load(c, v.Warn); err != nil {
 		return err
 	}
 	note := func(code, server, message string) {
@@ -53,13 +55,13 @@ func (v *Invocation) Configure(ctx context.Context) (err error) {
 			v.Warn(code, server, message)
 		}
 	}
-	if v.Servers, v.Unused, err = c.ConfiguredServers(ctx, v.Settings, v.Streams.In, note); err != nil {
+	if v.Servers, v.Unused, err = v.Settings.Servers(ctx, c, v.Streams.In, note); err != nil {
 		return err
 	}
-	c.AddSecrets(v.Secrets, v.Settings, v.Servers)
-	v.Logins, err = c.LoginStore(v.Settings, v.Secrets, func(code, url, message string) {
+	settings.AddSecrets(c, v.Secrets, v.Settings, v.Servers)
+	v.Logins, err = settings.LoginStore(c, v.Settings, v.Secrets, func(code, url, message string) {
 		name := ""
-		if i := slices.IndexFunc(v.Servers, func(s config.Server) bool { return s.URL == url && url != "" }); i >= 0 {
+		if i := slices.IndexFunc(v.Servers, func(s servers.Server) bool { return s.URL == url && url != "" }); i >= 0 {
 			name = v.Servers[i].Name
 		}
 		v.Warn(code, name, message)
@@ -75,7 +77,7 @@ func (v *Invocation) Configure(ctx context.Context) (err error) {
 // ResolveModel finds the model that the invocation names.
 func (v *Invocation) ResolveModel(ctx context.Context) (err error) {
 	c, m := v.Config, &Model{}
-	if m.Endpoint, err = c.ResolveModel(ctx, v.Settings, v.Warn); err != nil {
+	if m.Endpoint, err = settings.ResolveModel(ctx, c, v.Settings, v.Warn); err != nil {
 		return err
 	}
 	v.Model = m
@@ -88,7 +90,7 @@ func (v *Invocation) ResolveModel(ctx context.Context) (err error) {
 		}
 		m.Endpoint.API = m.Client.API()
 	}
-	if m.Request, err = c.Request(ctx, m.Endpoint); err != nil {
+	if m.Request, err = settings.Request(ctx, c, m.Endpoint); err != nil {
 		return err
 	}
 	if len(v.Servers) > 0 && slices.ContainsFunc(m.Request.Params, func(param stream.Param) bool { return param.Name == "tools" }) {
@@ -116,7 +118,7 @@ func (v *Invocation) OwnFiles() []string {
 		files = append(files, v.Servers[i].KeyFile)
 	}
 	if len(c.FileRoots) > 0 {
-		files = append(files, c.LoginFiles()...)
+		files = append(files, settings.LoginFiles(c)...)
 	}
 	files = slices.DeleteFunc(files, func(path string) bool { return path == "" })
 	for i, path := range files {

@@ -8,6 +8,7 @@ import (
 	"toolpipe/approve"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
+	"toolpipe/run/servers"
 )
 
 // MakeGate puts the rules of flags, config and policy files into one set. All servers must
@@ -121,7 +122,7 @@ func setEgress(g *approve.Gate, e approve.Egress, by, origin string) {
 // configRules are the rules of the config. What they allow they allow to the
 // user's own servers, and not to a server from another host's file that has the
 // name of one of them.
-func configRules(rules []approve.Rule, servers []config.Server) []approve.Rule {
+func configRules(rules []approve.Rule, servers []servers.Server) []approve.Rule {
 	var borrowed []string
 	for i := range servers {
 		if servers[i].Borrowed {

@@ -30,6 +30,7 @@ import (
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
+	"toolpipe/run/document"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/stream/text/jsontext"
@@ -170,7 +171,7 @@ func Read(c *config.Config, path string, warn config.Warner) (map[string]Item, e
 	return all, nil
 }
 
-func readItem(list string, e config.Value) (Item, error) {
+func readItem(list string, e document.Value) (Item, error) {
 	l, digest := Item{List: list, body: append(make([]byte, 0, len(e.Raw())), '{')}, ""
 	for _, m := range e.Members() {
 		switch m.Key {

@@ -16,6 +16,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
 	"toolpipe/run/session"
+	"toolpipe/run/settings"
 	"toolpipe/run/turn"
 	"toolpipe/stream"
 )
@@ -112,7 +113,7 @@ func (k *checkup) model(ctx context.Context) {
 
 // modelAt checks one endpoint. of is what the subjects of its lines begin with: "" or
 // the name of an agent.
-func (k *checkup) modelAt(ctx context.Context, of string, e *config.Endpoint, client *stream.Client) {
+func (k *checkup) modelAt(ctx context.Context, of string, e *settings.Endpoint, client *stream.Client) {
 	if e.Replay != "" {
 		k.ok(of+"model", "the recording "+e.Replay)
 		return

@@ -13,6 +13,7 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
+	"toolpipe/run/servers"
 	"toolpipe/run/toolbox"
 	"toolpipe/run/turn"
 )
@@ -34,7 +35,7 @@ func (l *logins) run(ctx context.Context) error {
 	if l.inv.Config.Mode == config.ListLogins {
 		return l.listLogins(ctx)
 	}
-	srv, err := l.inv.Config.LoginServer(append(l.inv.Servers, l.inv.Unused...), l.inv.Config.Target)
+	srv, err := servers.LoginServer(l.inv.Config, append(l.inv.Servers, l.inv.Unused...), l.inv.Config.Target)
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func (l *logins) run(ctx context.Context) error {
 // signIn gets a login and stores it, then lists the server's tools with it. If the tool
 // server then names another authorization server than the one that gave the login, a
 // login is asked for once more, at the new one.
-func (l *logins) signIn(ctx context.Context, srv *config.Server) error {
+func (l *logins) signIn(ctx context.Context, srv *servers.Server) error {
 	previous, err := l.inv.Logins.Get(ctx, srv.LoginKey())
 	if err != nil {
 		return loginError(srv, err)
@@ -92,7 +93,7 @@ func (l *logins) signIn(ctx context.Context, srv *config.Server) error {
 
 // refused is the error for a login that the server does not take. It is kept: it
 // may be good for other requests.
-func (l *logins) refused(srv *config.Server, refusal *oauth.Refusal) error {
+func (l *logins) refused(srv *servers.Server, refusal *oauth.Refusal) error {
 	e := &failure.Error{Status: failure.StatusServer, Message: "server " + strconv.Quote(srv.Name) + " refuses the new login with HTTP status " + strconv.Itoa(refusal.Status) + "; it is stored"}
 	if scopes := refusal.Scopes(); len(scopes) > 0 {
 		e.Message += "; the server asks for the scopes " + strconv.Quote(strings.Join(scopes, " "))
@@ -103,7 +104,7 @@ func (l *logins) refused(srv *config.Server, refusal *oauth.Refusal) error {
 
 // tools counts the tools of a server, which may get a token of logins. refusal is the response of the server if it wants
 // a token, or another token than the one it got.
-func (l *logins) tools(ctx context.Context, srv config.Server, logins *oauth.Store) (count int, refusal *oauth.Refusal, err error) {
+func (l *logins) tools(ctx context.Context, srv servers.Server, logins *oauth.Store) (count int, refusal *oauth.Refusal, err error) {
 	srv.Logins = logins
 	srv.Elicit = ""                   // nobody is asked but in the browser
 	srv.Optional = true               // the hint about optional servers is for runs
@@ -173,7 +174,7 @@ func (l *logins) showConsent(c oauth.Consent) {
 }
 
 // loginError words the end of a sign-in without a login.
-func loginError(srv *config.Server, err error) error {
+func loginError(srv *servers.Server, err error) error {
 	if failure.IsCancelled(err) {
 		return err
 	}
@@ -194,9 +195,9 @@ func loginError(srv *config.Server, err error) error {
 const revokeTime = 10 * time.Second
 
 // signOut forgets the login of an entry, or all logins at a URL.
-func (l *logins) signOut(ctx context.Context, srv *config.Server) error {
+func (l *logins) signOut(ctx context.Context, srv *servers.Server) error {
 	keys := []oauth.Key{srv.LoginKey()}
-	if config.IsURL(l.inv.Config.Target) {
+	if servers.IsURL(l.inv.Config.Target) {
 		all, _ := l.inv.Logins.List(ctx) // the login that is named is removed even if others cannot be read
 		for _, other := range all {
 			if other.Server == srv.URL && other.Key() != keys[0] {
@@ -226,7 +227,7 @@ func (l *logins) signOut(ctx context.Context, srv *config.Server) error {
 
 // forget removes a login, and tells the authorization server. That may fail: the
 // tokens are gone from here in any case.
-func (l *logins) forget(ctx context.Context, srv *config.Server, k oauth.Key) (login *oauth.Login, err error) {
+func (l *logins) forget(ctx context.Context, srv *servers.Server, k oauth.Key) (login *oauth.Login, err error) {
 	err = l.inv.Logins.Update(ctx, k, func(stored *oauth.Login) (*oauth.Login, error) {
 		login = stored
 		return nil, nil

@@ -4,15 +4,15 @@ import (
 	"bytes"
 	"slices"
 
-	"toolpipe/run/config"
+	"toolpipe/run/document"
 	"toolpipe/run/input"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
 )
 
 // load takes the lines of the file.
-func (s *File) load(lines []config.Value) (err error) {
-	var messages []config.Value
+func (s *File) load(lines []document.Value) (err error) {
+	var messages []document.Value
 	ids := map[string]bool{}    // of all calls
 	results := map[string]int{} // the places of the results since the last message of another role
 	open := map[string]bool{}   // the calls of the last assistant message without a result: whether each was sent
@@ -61,7 +61,7 @@ func (s *File) load(lines []config.Value) (err error) {
 }
 
 // tell takes a line that tells about calls.
-func (s *File) tell(line config.Value, open map[string]bool) error {
+func (s *File) tell(line document.Value, open map[string]bool) error {
 	members := line.Members()
 	if len(members) != 1 {
 		return line.Errorf("neither a message nor another line of a session")

@@ -22,6 +22,7 @@ import (
 
 	"toolpipe/mcp/filelock"
 	"toolpipe/run/config"
+	"toolpipe/run/document"
 	"toolpipe/run/failure"
 	"toolpipe/run/input"
 	"toolpipe/run/stdio"
@@ -79,7 +80,7 @@ func (s *File) read(c *config.Config, warn config.Warner) error {
 	if err != nil {
 		return err
 	}
-	lines, cut, err := config.ParseLines(s.path, data)
+	lines, cut, err := document.ParseLines(s.path, data)
 	if err != nil {
 		return failure.Within(flag, err)
 	}

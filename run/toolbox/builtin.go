@@ -25,6 +25,8 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
+	"toolpipe/run/servers"
+	"toolpipe/run/settings"
 )
 
 // AddBuiltins adds to the invocation its built-in servers.
@@ -38,8 +40,8 @@ func AddBuiltins(v *invocation.Invocation) error {
 // shell, processes, fetch and notes. They are trusted. --tool-timeout is given to the
 // last four, so that they answer a call that takes longer themselves and its outcome is
 // known.
-func builtinServers(c *config.Config, s *config.Settings, protected []string, o *invocation.Outputs) ([]config.Server, error) {
-	var all []config.Server
+func builtinServers(c *config.Config, s *settings.Settings, protected []string, o *invocation.Outputs) ([]servers.Server, error) {
+	var all []servers.Server
 	filesRoot := ""
 	var areas []*confine.Area
 	for _, f := range c.FileRoots {
@@ -47,7 +49,7 @@ func builtinServers(c *config.Config, s *config.Settings, protected []string, o 
 		if err != nil {
 			return nil, err
 		}
-		if config.FindServer(all, srv.Name) != nil {
+		if servers.Find(all, srv.Name) != nil {
 			return nil, failure.UsageError([]string{"--files NAME=DIR gives another root a name of its own"}, "--files: two roots are named %q", srv.Name)
 		}
 		filesRoot = cmp.Or(filesRoot, srv.Root)
@@ -90,7 +92,7 @@ func builtinServers(c *config.Config, s *config.Settings, protected []string, o 
 
 // commandServers are the servers that start commands: shell, and processes if it is
 // asked for. They do so in the same place.
-func commandServers(c *config.Config, s *config.Settings, filesRoot string) ([]config.Server, error) {
+func commandServers(c *config.Config, s *settings.Settings, filesRoot string) ([]servers.Server, error) {
 	dir, err := filepath.Abs(filesRoot) // of "" that is the current directory
 	if err != nil {
 		return nil, failure.Usage("--shell: %s", failure.Cause(err))
@@ -102,7 +104,7 @@ func commandServers(c *config.Config, s *config.Settings, filesRoot string) ([]c
 	if err != nil {
 		return nil, failure.Usage("--shell: %v", err)
 	}
-	servers := []config.Server{Builtin("shell", local, dir)}
+	servers := []servers.Server{Builtin("shell", local, dir)}
 	if c.Background {
 		if local, err = processes.New(processes.Spec{Commands: commands, Limit: c.ToolTimeout, Version: c.Version}); err != nil {
 			return nil, failure.Usage("--shell-background: %v", err)
@@ -114,7 +116,7 @@ func commandServers(c *config.Config, s *config.Settings, filesRoot string) ([]c
 
 // Builtin is a server in this process as one of the invocation. It is trusted. root is
 // the directory that relative paths among the arguments of its tools start from; "" for none.
-func Builtin(name string, local *toolserver.Server, root string) config.Server {
+func Builtin(name string, local *toolserver.Server, root string) servers.Server {
 	preview := func(ctx context.Context, tool string, args json.RawMessage) (diff string, told []string) {
 		if told = editors()[tool]; told == nil {
 			return "", nil
@@ -123,7 +125,7 @@ func Builtin(name string, local *toolserver.Server, root string) config.Server {
 		_, _ = local.Call(ctx, tool, args, func(wire.Progress) {})
 		return preview.Diff, told
 	}
-	return config.Server{Spec: mcp.Spec{Name: name, Local: local.Pipe}, Trusted: true, Root: root, Labels: new(BuiltinLabels(name)), Preview: preview}
+	return servers.Server{Spec: mcp.Spec{Name: name, Local: local.Pipe}, Trusted: true, Root: root, Labels: new(BuiltinLabels(name)), Preview: preview}
 }
 
 // The built-in tool that finds tools, and its server.
@@ -159,30 +161,30 @@ func editors() map[string][]string {
 }
 
 // filesServer is the server of one --files [NAME=]DIR, and what it may use.
-func filesServer(c *config.Config, value string, protected []string, warn config.Warner) (config.Server, *confine.Area, error) {
+func filesServer(c *config.Config, value string, protected []string, warn config.Warner) (servers.Server, *confine.Area, error) {
 	name, root, named := strings.Cut(value, "=")
 	if !named || strings.ContainsAny(name, "/.: \t'\"") {
 		name, root = "files", value
 	}
-	if err := config.CheckServerName(name, "files"); err != nil {
-		return config.Server{}, nil, failure.Within("--files", err)
+	if err := servers.CheckName(name, "files"); err != nil {
+		return servers.Server{}, nil, failure.Within("--files", err)
 	}
 	if root == "" {
-		return config.Server{}, nil, failure.UsageError([]string{"--files . offers the current directory"}, "--files: no directory is named")
+		return servers.Server{}, nil, failure.UsageError([]string{"--files . offers the current directory"}, "--files: no directory is named")
 	}
 	dir, err := filepath.Abs(root)
 	if err != nil {
-		return config.Server{}, nil, failure.Usage("--files: %v", err)
+		return servers.Server{}, nil, failure.Usage("--files: %v", err)
 	}
 	area, err := confine.Open(confine.Spec{Root: dir, Anyway: c.FilesAnyway, Home: c.Getenv("HOME"), Protected: protected})
 	if errors.Is(err, confine.ErrBroadRoot) {
-		return config.Server{}, nil, failure.UsageError([]string{"--files-anyway offers such a directory all the same"}, "--files: %v", err)
+		return servers.Server{}, nil, failure.UsageError([]string{"--files-anyway offers such a directory all the same"}, "--files: %v", err)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return config.Server{}, nil, failure.UsageError([]string{"the path is " + config.ShellQuote(dir) + "; is it spelt right, and is this the right directory to start in?"}, "--files: %v", err)
+		return servers.Server{}, nil, failure.UsageError([]string{"the path is " + config.ShellQuote(dir) + "; is it spelt right, and is this the right directory to start in?"}, "--files: %v", err)
 	}
 	if err != nil {
-		return config.Server{}, nil, failure.Usage("--files: %v", err)
+		return servers.Server{}, nil, failure.Usage("--files: %v", err)
 	}
 	local := files.New(area, files.Spec{
 		Name: name, Environ: c.Environ, Processes: c.Processes, Version: c.Version,

@@ -12,12 +12,13 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/lock"
+	"toolpipe/run/servers"
 	"toolpipe/stream/goroutine"
 )
 
 // A Connection is a server and its session.
 type Connection struct {
-	config.Server
+	servers.Server
 	Session *mcp.Session // nil: it did not start, or starts later
 	Err     error        // why it did not start; nil also of one that starts later
 	Took    time.Duration
@@ -30,7 +31,7 @@ type Connection struct {
 }
 
 // NewConnection has a server, which it does not start.
-func NewConnection(s config.Server) *Connection {
+func NewConnection(s servers.Server) *Connection {
 	c := &Connection{Server: s}
 	if c.Parallel > 0 {
 		c.slots = make(chan struct{}, c.Parallel)
@@ -41,7 +42,7 @@ func NewConnection(s config.Server) *Connection {
 // connect starts the servers side by side and lists their tools, but for those that
 // start later. required gets the failure of a server that is not optional, ready the
 // name of each server that has started or failed.
-func (b *Toolbox) connect(ctx context.Context, procs *config.Processes, hooks func(*config.Server) mcp.Hooks, required func(error), ready func(name string)) {
+func (b *Toolbox) connect(ctx context.Context, procs *config.Processes, hooks func(*servers.Server) mcp.Hooks, required func(error), ready func(name string)) {
 	conns := slices.DeleteFunc(slices.Clone(b.Conns), func(c *Connection) bool { return c.later != nil })
 	goroutine.SideBySide(len(conns), func(i int) {
 		c := conns[i]

@@ -13,6 +13,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
+	"toolpipe/run/servers"
 )
 
 // Failure is the error of a server that did not start or did not list its tools.
@@ -49,7 +50,7 @@ func (c *Connection) Failure() *failure.Error {
 
 // settingHint names the setting that helps after a failure of a server; "" for
 // none.
-func settingHint(s *config.Server, err error) string {
+func settingHint(s *servers.Server, err error) string {
 	if login, ok := errors.AsType[*mcp.LoginError](err); ok {
 		return loginHint(s, login)
 	}
@@ -76,7 +77,7 @@ func settingHint(s *config.Server, err error) string {
 }
 
 // WithHint is message with the setting that helps, in one line.
-func WithHint(message string, s *config.Server, err error) string {
+func WithHint(message string, s *servers.Server, err error) string {
 	if hint := settingHint(s, err); hint != "" {
 		return message + "; " + strings.ReplaceAll(hint, "\n", "; ")
 	}
@@ -93,7 +94,7 @@ func RequestError(c *Connection, err error) error {
 
 // loginHint is the command that helps after a LoginError, or what else does; "" if
 // nothing helps.
-func loginHint(s *config.Server, e *mcp.LoginError) string {
+func loginHint(s *servers.Server, e *mcp.LoginError) string {
 	refused, ok := errors.AsType[*oauth.RefusedError](e.Why)
 	switch {
 	case ok:

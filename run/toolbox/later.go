@@ -14,6 +14,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/run/lock"
+	"toolpipe/run/servers"
 	"toolpipe/stream/goroutine"
 )
 
@@ -84,7 +85,7 @@ func (b *Toolbox) pin() error {
 // startsFirst reports whether the run waits for the start of the server s. A server
 // in this process costs no time, and of one that the lock does not have nobody
 // knows the tools before it has started.
-func (b *Toolbox) startsFirst(s config.Server) bool {
+func (b *Toolbox) startsFirst(s servers.Server) bool {
 	return s.Local != nil || len(b.pinned[s.Name]) == 0
 }
 

@@ -7,6 +7,7 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/lock"
+	"toolpipe/run/servers"
 )
 
 // ReadLock reads the lock, if the invocation has one, and does without the servers that it
@@ -56,7 +57,7 @@ func (b *Toolbox) leaveOut() {
 		known[server] = true
 		chosen[server] = chosen[server] || b.chooses(l)
 	}
-	b.inv.Servers = slices.DeleteFunc(b.inv.Servers, func(s config.Server) bool {
+	b.inv.Servers = slices.DeleteFunc(b.inv.Servers, func(s servers.Server) bool {
 		out := known[s.Name] && !chosen[s.Name]
 		if out {
 			b.inv.Unused = append(b.inv.Unused, s)
@@ -67,8 +68,8 @@ func (b *Toolbox) leaveOut() {
 
 // chooses reports whether --tools and --exclude-tools leave a locked tool.
 func (b *Toolbox) chooses(l lock.Item) bool {
-	server := config.Server{Spec: mcp.Spec{Name: l.Text("server")}}
-	if s := config.FindServer(b.inv.Servers, server.Name); s != nil {
+	server := servers.Server{Spec: mcp.Spec{Name: l.Text("server")}}
+	if s := servers.Find(b.inv.Servers, server.Name); s != nil {
 		server = *s
 	}
 	t := &Tool{Tool: wire.Tool{Name: l.Text("tool")}, Conn: &Connection{Server: server}, ModelName: l.Name}
@@ -85,7 +86,7 @@ func (b *Toolbox) inUse(of string) map[string]lock.Item {
 		if of != "" && of != server {
 			continue
 		}
-		if config.FindServer(b.inv.Unused, server) == nil && (l.List == "servers" || b.chooses(l)) {
+		if servers.Find(b.inv.Unused, server) == nil && (l.List == "servers" || b.chooses(l)) {
 			use[title] = l
 		}
 	}

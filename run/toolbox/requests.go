@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"toolpipe/mcp"
-	"toolpipe/run/config"
 	"toolpipe/run/failure"
+	"toolpipe/run/servers"
 )
 
 // ServerOf finds the server that the value of a flag names. The value has the form
@@ -29,7 +29,7 @@ func (b *Toolbox) ServerOf(ctx context.Context, flag, of, value string) (c *Conn
 		}
 		return c, session, rest, nil
 	}
-	return nil, nil, "", failure.UsageError(config.KnownServers(b.inv.Servers), "%s: no server is named %q", flag, name)
+	return nil, nil, "", failure.UsageError(servers.Known(b.inv.Servers), "%s: no server is named %q", flag, name)
 }
 
 // Items visits the items of a list of a server. That the server cannot answer is a

@@ -10,6 +10,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/elicit"
 	"toolpipe/run/input"
+	"toolpipe/run/servers"
 	"toolpipe/stream/goroutine"
 )
 
@@ -72,7 +73,7 @@ func (b *Toolbox) ConnectAndRead(ctx context.Context) ([]byte, error) {
 }
 
 // Hooks handle what a server sends beside its answers.
-func (b *Toolbox) Hooks(s *config.Server) mcp.Hooks {
+func (b *Toolbox) Hooks(s *servers.Server) mcp.Hooks {
 	h := mcp.Hooks{
 		Warning: func(code, message string) {
 			if code == "input_refused" {
@@ -116,7 +117,7 @@ func (b *Toolbox) concerns(code, server, message string) bool {
 }
 
 // StartServer starts one more server than those of the invocation.
-func (b *Toolbox) StartServer(ctx context.Context, s config.Server) (*Connection, error) {
+func (b *Toolbox) StartServer(ctx context.Context, s servers.Server) (*Connection, error) {
 	c := NewConnection(s)
 	b.Conns = append(b.Conns, c)
 	if c.Start(ctx, b.inv.Config.Processes, b.Hooks(&c.Server)); c.Err != nil {

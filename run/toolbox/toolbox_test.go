@@ -16,10 +16,11 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
+	"toolpipe/run/servers"
 )
 
 func conn(name, spelling string, tools ...string) *Connection {
-	c := &Connection{Server: config.Server{Spec: mcp.Spec{Name: name}, Spelling: spelling}}
+	c := &Connection{Server: servers.Server{Spec: mcp.Spec{Name: name}, Spelling: spelling}}
 	for _, tool := range tools {
 		c.add(wire.Tool{Name: tool})
 	}
@@ -136,9 +137,9 @@ func TestSettle(t *testing.T) {
 		server.Add(wire.Tool{Name: "one", InputSchema: []byte(`{"type":"object"}`)}, func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
 			return toolserver.TextResult("ok"), nil
 		})
-		b := &Toolbox{Conns: []*Connection{NewConnection(config.Server{Spec: mcp.Spec{Name: "s", Local: func() wire.Transport { return &changing{Transport: server.Pipe()} }}})}}
+		b := &Toolbox{Conns: []*Connection{NewConnection(servers.Server{Spec: mcp.Spec{Name: "s", Local: func() wire.Transport { return &changing{Transport: server.Pipe()} }}})}}
 		hooks := mcp.Hooks{Warning: func(code, _ string) { warned <- code }}
-		b.connect(t.Context(), &config.Processes{}, func(*config.Server) mcp.Hooks { return hooks }, func(err error) { t.Error(err) }, func(string) {})
+		b.connect(t.Context(), &config.Processes{}, func(*servers.Server) mcp.Hooks { return hooks }, func(err error) { t.Error(err) }, func(string) {})
 		defer b.Close()
 		if _, err := b.Conns[0].Session.Call(t.Context(), "one", []byte("{}"), nil); err != nil {
 			t.Fatal(err)

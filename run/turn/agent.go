@@ -16,6 +16,8 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
+	"toolpipe/run/servers"
+	"toolpipe/run/settings"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
 )
@@ -26,7 +28,7 @@ import (
 // the call belongs to. It is one level deep.
 type Agent struct {
 	Name     string // of its server
-	Endpoint *config.Endpoint
+	Endpoint *settings.Endpoint
 	Client   *stream.Client // each nested run has a fork of it
 
 	cfg    *config.Config // the flags, as they count for its profile
@@ -49,12 +51,12 @@ func (p *Plan) addAgents() error {
 		if err != nil {
 			return err
 		}
-		if config.FindServer(v.Servers, name) != nil {
+		if servers.Find(v.Servers, name) != nil {
 			return failure.UsageError([]string{"--agent NAME=PROFILE gives it another name"}, "--agent: another server is named %q", name)
 		}
-		a := &Agent{Name: name, cfg: v.Config.ForProfile(v.Settings, profile), limits: *p.newLimits()}
+		a := &Agent{Name: name, cfg: settings.ForProfile(v.Config, v.Settings, profile), limits: *p.newLimits()}
 		p.Agents = append(p.Agents, a)
-		v.Servers = append(v.Servers, config.Server{
+		v.Servers = append(v.Servers, servers.Server{
 			Spec: mcp.Spec{Name: name, Local: a.server(v.Settings.ProfileModel(profile), nil).Pipe}, Trusted: true, Labels: new(toolbox.BuiltinLabels("agent")), Agent: true,
 		})
 	}
@@ -69,10 +71,10 @@ func (p *Plan) ResolveAgents(ctx context.Context) (err error) {
 		first = p.Inv.Model.Client
 	}
 	for _, a := range p.Agents {
-		if a.Endpoint, err = a.cfg.ResolveModel(ctx, p.Inv.Settings, p.Inv.Warn); err != nil {
+		if a.Endpoint, err = settings.ResolveModel(ctx, a.cfg, p.Inv.Settings, p.Inv.Warn); err != nil {
 			return failure.Within("--agent", err)
 		}
-		if _, err = a.cfg.Request(ctx, a.Endpoint); err != nil {
+		if _, err = settings.Request(ctx, a.cfg, a.Endpoint); err != nil {
 			return failure.Within("--agent", err)
 		}
 		if a.Endpoint.Beside = first; first == nil {
@@ -177,7 +179,7 @@ func (a *Agent) loop(ctx context.Context, n *nestedRun, flow *flow, args toolser
 	}
 	cfg := *a.cfg
 	cfg.Schema = string(args["schema"])
-	request, err := cfg.Request(ctx, a.Endpoint)
+	request, err := settings.Request(ctx, &cfg, a.Endpoint)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
-	"toolpipe/run/config"
 	"toolpipe/run/event"
+	"toolpipe/run/servers"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
@@ -113,7 +113,7 @@ func (r *round) messages() (all []stream.Message) {
 func (a *answer) text() string { return jsontext.Unquote(a.parts[0].JSON) }
 
 // failedAnswer is the answer to a call of the server s without a result.
-func failedAnswer(s *config.Server, err error) *answer {
+func failedAnswer(s *servers.Server, err error) *answer {
 	unanswered, isUnanswered := errors.AsType[*wire.NoReplyError](err) // it may hold an RPC error of another request
 	refusal, isRefusal := errors.AsType[*wire.RPCError](err)
 	switch {

@@ -23,6 +23,7 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
+	"toolpipe/run/servers"
 	"toolpipe/run/session"
 	"toolpipe/run/stdio"
 	"toolpipe/run/toolbox"
@@ -75,7 +76,7 @@ func newCallBench(tools map[string]toolserver.ToolFunc) *callBench {
 }
 
 // planWith is a plan with these servers, which have started.
-func planWith(t *testing.T, gate *approve.Gate, c config.Config, servers ...config.Server) *Plan {
+func planWith(t *testing.T, gate *approve.Gate, c config.Config, servers ...servers.Server) *Plan {
 	t.Helper()
 	c.Processes, c.NoStdin = &config.Processes{}, true
 	streams := stdio.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}
@@ -92,7 +93,7 @@ func planWith(t *testing.T, gate *approve.Gate, c config.Config, servers ...conf
 }
 
 // start connects to the server, with the settings that change makes.
-func (b *callBench) start(t *testing.T, change func(*config.Server)) {
+func (b *callBench) start(t *testing.T, change func(*servers.Server)) {
 	t.Helper()
 	s := toolbox.Builtin("s", b.server, "")
 	if change != nil {
@@ -268,7 +269,7 @@ func TestCallsLeftOpen(t *testing.T) {
 				},
 				"ok": answerOK,
 			})
-			b.start(t, func(s *config.Server) { s.Parallel = parallel })
+			b.start(t, func(s *servers.Server) { s.Parallel = parallel })
 			second := "ok"
 			if parallel == 1 {
 				second = "read"
@@ -412,7 +413,7 @@ func TestFailedAnswer(t *testing.T) {
 		{&wire.NoReplyError{Message: "gone", Cause: refusal}, event.ResultFailed, "tool transport error: gone", ""},
 		{refusal, event.ResultFailed, "tool dispatch failed: no", `{"why":1}`},
 	} {
-		a := failedAnswer(&config.Server{}, x.err)
+		a := failedAnswer(&servers.Server{}, x.err)
 		data := ""
 		if a.refusal != nil {
 			data = string(a.refusal.Data)
@@ -495,7 +496,7 @@ func TestVerdictIsTakenAgain(t *testing.T) {
 			"use": answerOK, "ok": answerOK,
 		})
 		b.gate = &approve.Gate{Rules: p.Rules, Otherwise: p.Otherwise}
-		b.start(t, func(s *config.Server) { s.Root = root })
+		b.start(t, func(s *servers.Server) { s.Root = root })
 		calls := []stream.Call{{ID: "a", Name: "s__move", Arguments: []byte("{}")}, {ID: "b", Name: "s__use", Arguments: []byte(`{"path":"link/f"}`)}, {ID: "c", Name: "s__ok", Arguments: []byte("{}")}}
 		messages, _, err := b.answer(t.Context(), 1, calls, nil)
 		var got []string

@@ -16,6 +16,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/lock"
+	"toolpipe/run/servers"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
@@ -168,7 +169,7 @@ func TestFailedCallBringsNothing(t *testing.T) {
 	if _, err := lock.Write(t.Context(), path, []lock.Item{locked, own}); err != nil {
 		t.Fatal(err)
 	}
-	late := config.Server{Spec: mcp.Spec{Name: "late", Command: []string{"/nowhere/server"}}}
+	late := servers.Server{Spec: mcp.Spec{Name: "late", Command: []string{"/nowhere/server"}}}
 	b.plan = planWith(t, b.gate, config.Config{ToolsLock: path, Start: "call"}, late, toolbox.Builtin("s", b.server, ""))
 	b.box = b.plan.Box
 	b.box.Tool("late__ok").Labels, b.box.Tool("s__next").Labels = approve.Private, 0

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/finder"
 	"toolpipe/run/invocation"
+	"toolpipe/run/servers"
 	"toolpipe/run/session"
 	"toolpipe/stream"
 )
@@ -75,7 +75,7 @@ func (p *Plan) NewLoop(tally *Tally, f *finder.Finder, known *confine.Known, fra
 	l.limits = p.newLimits()
 	l.text.joins = v.Text != nil && v.Config.Log == ""
 	l.stored.resumes = v.Config.Input == "messages" || v.Config.Session != ""
-	l.processors.others = !slices.ContainsFunc(v.Servers, func(s config.Server) bool { return s.Local != nil })
+	l.processors.others = !slices.ContainsFunc(v.Servers, func(s servers.Server) bool { return s.Local != nil })
 	l.flow.begin(l.Messages(), l.box)
 	return l
 }

@@ -1,4 +1,4 @@
-package config
+package servers
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"toolpipe/mcp/oauth"
+	"toolpipe/run/document"
 	"toolpipe/run/failure"
 )
 
@@ -22,32 +23,32 @@ func hostOAuthKeys() map[string]string {
 // hostOAuth reads oauth in another host's file. It says how a person signs in
 // there; what is not known or not right is left out with a warning, and the server
 // stays usable. A secret that is named and not there is an error, as elsewhere.
-func (e *entry) hostOAuth(v Value) (*oauth.Settings, error) {
+func (e *entry) hostOAuth(v document.Value) (*oauth.Settings, error) {
 	s, on := &oauth.Settings{}, v.Kind() != 'f'
 	if !strings.ContainsRune("{tf", rune(v.Kind())) {
 		e.warn("oauth_ignored", v.Origin()+": oauth is ignored: it is not an object")
 		on = false
 	}
-	keys := append(e.oauthKeys(s),
-		key{"enabled", func(m member) error {
-			enabled, err := m.boolean()
+	keys := append(e.oauthKeys(s), document.Keys(
+		"enabled", func(m document.Member) error {
+			enabled, err := m.Boolean()
 			on = enabled || err != nil
 			return err
-		}},
-		key{"callbackPort", func(m member) error {
-			port, err := m.count()
+		},
+		"callbackPort", func(m document.Member) error {
+			port, err := m.Count()
 			if err == nil {
 				s.RedirectURI = "http://localhost:" + strconv.Itoa(port) + "/callback"
 			}
 			return err
-		}})
+		})...)
 	for _, m := range v.Members() {
 		if m.IsNull() {
 			continue
 		}
 		spelling := m.Key
 		m.Key = cmp.Or(hostOAuthKeys()[m.Key], m.Key)
-		err := m.readKey(keys)
+		err := m.ReadKey(keys)
 		switch {
 		case err != nil && slices.Contains([]string{"client_secret", "client_secret_env", "private_key_file"}, m.Key):
 			return nil, err
@@ -69,7 +70,7 @@ func (e *entry) hostOAuth(v Value) (*oauth.Settings, error) {
 
 // mendHostOAuth leaves out places that are of no use without what belongs to
 // them: other hosts believe what stands at them.
-func (e *entry) mendHostOAuth(v Value, s *oauth.Settings) {
+func (e *entry) mendHostOAuth(v document.Value, s *oauth.Settings) {
 	if s.MetadataURL != "" && s.Issuer == "" {
 		s.MetadataURL = ""
 		e.warn("oauth_ignored", v.Origin()+`: oauth: the metadata's address is ignored: it needs "issuer", the name that its document must have`)

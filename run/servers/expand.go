@@ -1,4 +1,4 @@
-package config
+package servers
 
 import (
 	"cmp"
@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"toolpipe/run/config"
+	"toolpipe/run/document"
 	"toolpipe/run/failure"
 )
 
 // expanded reads a string and expands it.
-func (e *entry) expanded(m member) (string, error) {
-	s, err := m.str()
+func (e *entry) expanded(m document.Member) (string, error) {
+	s, err := m.Str()
 	if err != nil {
 		return "", err
 	}
@@ -22,20 +24,25 @@ func (e *entry) expanded(m member) (string, error) {
 
 // path reads a path: expanded, and absolute. Hosts start from the directory of
 // the project, where this program was called.
-func (e *entry) path(m member) (string, error) {
+func (e *entry) path(m document.Member) (string, error) {
 	s, err := e.expanded(m)
 	if err != nil || s == "" {
 		return "", err
 	}
-	abs, err := filepath.Abs(e.c.fromHome(s))
+	abs, err := filepath.Abs(FromHome(e.c, s))
 	if err != nil {
 		return "", m.Errorf("%v", err)
 	}
 	return abs, nil
 }
 
-// fromHome expands ~/ at the beginning of a path.
-func (c *Config) fromHome(path string) string {
+// Expanded is a text of the user's own config with its variables expanded.
+func Expanded(c *config.Config, at document.Value, text string) (string, error) {
+	return (&entry{c: c, Server: Server{own: true}}).expand(at, text)
+}
+
+// FromHome expands ~/ at the beginning of a path.
+func FromHome(c *config.Config, path string) string {
 	if home := c.Getenv("HOME"); home != "" && strings.HasPrefix(path, "~/") {
 		return home + path[1:]
 	}
@@ -45,7 +52,7 @@ func (c *Config) fromHome(path string) string {
 // variable looks up a variable that the entry names. An entry of another
 // host's file does not get a variable that holds a model's key: such a file
 // may come with a repository, and could send the key anywhere.
-func (e *entry) variable(at Value, name string) (v string, set bool, err error) {
+func (e *entry) variable(at document.Value, name string) (v string, set bool, err error) {
 	if !e.own && slices.Contains(e.keys, name) {
 		err := at.Errorf("server %q: the variable %q holds a model's key, which only your own config gives to a server", e.Name, name)
 		err.Hints = []string{"a server that is meant to have it goes into mcpServers of your own config; for a token of its own use a variable of another name"}
@@ -59,10 +66,10 @@ func (e *entry) variable(at Value, name string) (v string, set bool, err error) 
 // expand replaces the variables in s: ${NAME}, ${NAME:-default}, ${env:NAME}
 // and ${input:NAME} (VS Code), {env:NAME} (opencode), $NAME (Gemini). One that
 // has no value and no default is an error naming it; values are never shown.
-func (e *entry) expand(at Value, s string) (string, error) {
+func (e *entry) expand(at document.Value, s string) (string, error) {
 	var b strings.Builder
 	for i := 0; i < len(s); {
-		name, size := referenceAt(s[i:], e.dollar)
+		name, size := ReferenceAt(s[i:], e.dollar)
 		switch {
 		case size == 0:
 			b.WriteByte(s[i])
@@ -81,10 +88,10 @@ func (e *entry) expand(at Value, s string) (string, error) {
 	return b.String(), nil
 }
 
-// referenceAt returns the variable that s begins with, without its brackets,
+// ReferenceAt returns the variable that s begins with, without its brackets,
 // and how long it is with them; 0 for none, -1 if it is not closed. dollar says
 // whether $NAME is one.
-func referenceAt(s string, dollar bool) (name string, size int) {
+func ReferenceAt(s string, dollar bool) (name string, size int) {
 	open := 0
 	switch {
 	case strings.HasPrefix(s, "${"):
@@ -92,7 +99,7 @@ func referenceAt(s string, dollar bool) (name string, size int) {
 	case strings.HasPrefix(s, "{env:"):
 		open = 1
 	case dollar && s[0] == '$':
-		for size = 1; size < len(s) && s[size] != '-' && nameByte(s[size]); size++ {
+		for size = 1; size < len(s) && s[size] != '-' && document.IsWord(s[size]); size++ {
 		}
 		if size > 1 && (s[1] < '0' || s[1] > '9') {
 			return s[1:size], size
@@ -116,7 +123,7 @@ func referenceAt(s string, dollar bool) (name string, size int) {
 }
 
 // resolve returns the value of a variable, or its default.
-func (e *entry) resolve(at Value, reference string) (string, error) {
+func (e *entry) resolve(at document.Value, reference string) (string, error) {
 	name, fallback, hasFallback := strings.Cut(reference, ":-")
 	switch name {
 	case "/", "pathSeparator":
@@ -152,7 +159,7 @@ func (e *entry) resolve(at Value, reference string) (string, error) {
 // inputVariable is the variable that holds an input of VS Code.
 func inputVariable(input string) string {
 	return "TOOLPIPE_INPUT_" + strings.Map(func(r rune) rune {
-		if r != '-' && nameByte(r) {
+		if r != '-' && document.IsWord(r) {
 			return r
 		}
 		return '_'
@@ -162,8 +169,8 @@ func inputVariable(input string) string {
 // readEnvFile adds the variables of the entry's envFile that its env does not
 // have: lines NAME=value, where quotes around the value and "export" do not
 // count.
-func (e *entry) readEnvFile(at Value) error {
-	data, err := RuleFile.Read(e.c, at.Origin()+": envFile", e.envFile, 1<<20, e.warner)
+func (e *entry) readEnvFile(at document.Value) error {
+	data, err := config.RuleFile.Read(e.c, at.Origin()+": envFile", e.envFile, 1<<20, e.warner)
 	if err != nil {
 		return unresolved{failure.Of(err)}
 	}

@@ -1,8 +1,10 @@
-package config
+package settings
 
 import (
 	"slices"
 	"testing"
+	"toolpipe/run/config"
+	"toolpipe/run/document"
 )
 
 // Every error of the config says which key it is about.
@@ -25,11 +27,11 @@ func TestConfigErrors(t *testing.T) {
 }
 
 func parseConfig(t *testing.T, text string) error {
-	doc, err := ParseDocument("c.json", []byte(text))
+	doc, err := document.Parse("c.json", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return doc.readKeys((&Settings{Path: "c.json"}).keys(&Config{}))
+	return doc.ReadKeys((&Settings{Path: "c.json"}).keys(&config.Config{}))
 }
 
 // The variables of a profile's headers are keys of a model, if a name says so:

@@ -1,4 +1,6 @@
-package config
+// Package servers is which tool servers flags and files configure. An entry is one server
+// in a file: in the user's own config, which may grant trust, or in another host's.
+package servers
 
 import (
 	"context"
@@ -11,7 +13,10 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
+	"toolpipe/run/config"
+	"toolpipe/run/document"
 	"toolpipe/run/failure"
+	"toolpipe/stream/text/secrets"
 )
 
 // Server is one configured tool server: how to reach it, and what the user
@@ -51,6 +56,13 @@ type note struct{ code, message string }
 // warn notes a warning about the server.
 func (s *Server) warn(code, message string) { s.notes = append(s.notes, note{code, message}) }
 
+// AddSecrets adds to set the values of variables that the server gets.
+func (s *Server) AddSecrets(set *secrets.Set) {
+	for name, value := range s.variables {
+		set.AddNamed(name, value)
+	}
+}
+
 // is reports whether name is the server's name, or that in its file.
 func (s *Server) is(name string) bool {
 	return s.Name == name || s.Spelling != "" && s.Spelling == name
@@ -59,7 +71,7 @@ func (s *Server) is(name string) bool {
 // MayOffer reports whether one of the globs over NAME__TOOL, each of which may be
 // a comma list, matches a tool that the server might have.
 func (s *Server) MayOffer(globs []string) bool {
-	return slices.ContainsFunc(elements(globs), func(glob string) bool {
+	return slices.ContainsFunc(config.Elements(globs), func(glob string) bool {
 		return approve.MatchGlobPrefix(glob, s.Name+"__") || s.Spelling != "" && approve.MatchGlobPrefix(glob, s.Spelling+"__")
 	})
 }
@@ -67,7 +79,7 @@ func (s *Server) MayOffer(globs []string) bool {
 // OptionalHint says how a run goes on without the server.
 func (s *Server) OptionalHint() string {
 	if s.fromFlag {
-		return "a server that may be missing is optional: --mcp " + ShellQuote(s.Name+"?=…")
+		return "a server that may be missing is optional: --mcp " + config.ShellQuote(s.Name+"?=…")
 	}
 	return `a server that may be missing is optional: "required": false; --servers NAMES uses only those`
 }
@@ -78,11 +90,11 @@ var reserved = []string{"files", "shell", "fetch", "code", "processes", "notes",
 // IsReserved reports whether a name belongs to a built-in server.
 func IsReserved(name string) bool { return slices.Contains(reserved, name) }
 
-// CheckServerName refuses a name that no server may have, or that belongs to a
+// CheckName refuses a name that no server may have, or that belongs to a
 // built-in server other than own.
-func CheckServerName(name, own string) error {
+func CheckName(name, own string) error {
 	switch {
-	case name == "", len(name) > maxName, strings.Contains(name, "__"), strings.HasSuffix(name, "_"), strings.ContainsFunc(name, func(r rune) bool { return !nameByte(r) }):
+	case name == "", len(name) > maxName, strings.Contains(name, "__"), strings.HasSuffix(name, "_"), strings.ContainsFunc(name, func(r rune) bool { return !document.IsWord(r) }):
 		return failure.Usage("server name %q: a name is letters, digits, - and _, at most 32, without __ and without _ at the end", name)
 	case name != own && IsReserved(name):
 		return failure.Usage("the name %q is reserved for a built-in server", name)
@@ -92,16 +104,11 @@ func CheckServerName(name, own string) error {
 
 const maxName = 32
 
-// nameByte reports whether a character may stand in a server's name.
-func nameByte[C byte | rune](c C) bool {
-	return c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
-
 // legalName makes a server name of any text: illegal bytes become "-".
 func legalName(s string) string {
 	b := []byte(s)
 	for i, c := range b {
-		if !nameByte(c) || c == '_' && i > 0 && b[i-1] == '_' {
+		if !document.IsWord(c) || c == '_' && i > 0 && b[i-1] == '_' {
 			b[i] = '-'
 		}
 	}
@@ -122,7 +129,7 @@ func giveNames(all []Server) {
 			continue
 		}
 		name := strings.TrimLeft(legalName(s.Spelling), "-")
-		if name == "" || IsReserved(name) || FindServer(all, name) != nil {
+		if name == "" || IsReserved(name) || Find(all, name) != nil {
 			sum := sha256.Sum256([]byte(s.Spelling))
 			name = strings.Trim(name[:min(len(name), maxName-9)], "-_") + "-" + hex.EncodeToString(sum[:4])
 			name = strings.TrimLeft(name, "-")
@@ -136,8 +143,8 @@ func giveNames(all []Server) {
 	}
 }
 
-// FindServer returns the server of that name, nil if there is none.
-func FindServer(all []Server, name string) *Server {
+// Find returns the server of that name, nil if there is none.
+func Find(all []Server, name string) *Server {
 	for i := range all {
 		if all[i].is(name) {
 			return &all[i]
@@ -146,8 +153,8 @@ func FindServer(all []Server, name string) *Server {
 	return nil
 }
 
-// KnownServers returns a hint that names the servers there are.
-func KnownServers(all []Server) []string {
+// Known returns a hint that names the servers there are.
+func Known(all []Server) []string {
 	if len(all) == 0 {
 		return []string{"no server is configured; --mcp NAME=TARGET adds one"}
 	}
@@ -155,5 +162,5 @@ func KnownServers(all []Server) []string {
 	for i := range all {
 		names[i] = all[i].Name
 	}
-	return []string{"servers: " + JoinWords(names)}
+	return []string{"servers: " + config.JoinWords(names)}
 }

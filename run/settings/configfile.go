@@ -1,6 +1,10 @@
-package config
+// Package settings is what the user's config file says, and which endpoint, model and key
+// follow from it, flags and environment. A profile is an entry of models.
+package settings
 
 import (
+	"context"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -9,7 +13,9 @@ import (
 	"time"
 
 	"toolpipe/approve"
-	"toolpipe/run/failure"
+	"toolpipe/run/config"
+	"toolpipe/run/document"
+	"toolpipe/run/servers"
 	"toolpipe/run/stdio"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
@@ -20,7 +26,7 @@ type Settings struct {
 	Path      string
 	model     string
 	profiles  map[string]profile
-	servers   []Server
+	servers   []servers.Server
 	Rules     []approve.Rule
 	Patterns  []string // the patterns of auto_approve, as -v shows them
 	Policies  []string
@@ -32,12 +38,12 @@ type Settings struct {
 
 // profile is one entry of models.
 type profile struct {
-	stream.Config       // what of it the entry says: no key, no headers
-	at            Value // the entry in the file
+	stream.Config                // what of it the entry says: no key, no headers
+	at            document.Value // the entry in the file
 	model         string
 	keyEnv        *string
 	keyCommand    []string
-	headers       []member // of requests to the model, as the file has them
+	headers       []document.Member // of requests to the model, as the file has them
 	params        []stream.Param
 	insecureHTTP  bool
 	servers       []string // nil: all
@@ -52,7 +58,7 @@ func (p profile) place(key string) string {
 	if !ok {
 		return ""
 	}
-	return v.place()
+	return v.Place()
 }
 
 type shellSettings struct {
@@ -61,10 +67,10 @@ type shellSettings struct {
 	Timeout     time.Duration
 }
 
-// LoadSettings reads the config file: the one that a flag or TOOLPIPE_CONFIG
+// Load reads the config file: the one that a flag or TOOLPIPE_CONFIG
 // names, which must exist, else toolpipe/config.json under the user's config
 // directory, which may be missing.
-func (c *Config) LoadSettings(warn Warner) (*Settings, error) {
+func Load(c *config.Config, warn config.Warner) (*Settings, error) {
 	s := &Settings{}
 	if c.NoConfig {
 		return s, nil
@@ -75,7 +81,7 @@ func (c *Config) LoadSettings(warn Warner) (*Settings, error) {
 	}
 	s.Path = named
 	if named == "" {
-		what, s.Path = "the config", c.userPath("XDG_CONFIG_HOME", stdio.DefaultConfigDir, "config.json")
+		what, s.Path = "the config", c.UserPath("XDG_CONFIG_HOME", stdio.DefaultConfigDir, "config.json")
 		if _, err := os.Stat(s.Path); os.IsNotExist(err) { // errors.Is takes twice as long as Stat at a start
 			s.Path = ""
 		}
@@ -87,27 +93,39 @@ func (c *Config) LoadSettings(warn Warner) (*Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, doc.readKeys(s.keys(c))
+	doc.Doc.Hint = hintOfOthers
+	return s, doc.ReadKeys(s.keys(c))
+}
+
+// Servers are the tool servers that the run uses, and those that are left out; see
+// servers.Configured.
+func (s *Settings) Servers(ctx context.Context, c *config.Config, stdin io.Reader, warn config.Warner) (used, unused []servers.Server, err error) {
+	p := s.profiles[askedModel(c, s)]
+	from := servers.Sources{Own: s.servers, Chosen: p.servers, ChosenFrom: p.place("servers"), KeyNames: keyNames(c, s)}
+	if len(s.Rules) > 0 {
+		from.Approves = s.Path
+	}
+	return servers.Configured(ctx, c, from, stdin, warn)
 }
 
 // keys are the keys of the config.
-func (s *Settings) keys(c *Config) []key {
-	return []key{
-		{"model", &s.model},
-		{"models", eachMember(s.parseProfile)},
-		{"mcpServers", into(&s.servers, func(m member) ([]Server, error) { return parseServers(c, m.Value, true, nil) })},
-		{"auto_approve", eachMember(s.parseAutoApprove)},
-		{"policy", s.parsePolicies},
-		{"max_rounds", &s.MaxRounds},
-		{"shell", func(m member) error { return m.readKeys(s.Shell.keys()) }},
-		{"credential_helper", into(&s.credentialHelper, readHelper)},
-		{"client_metadata_url", into(&c.clientMetadataURL, clientDocument)},
-	}
+func (s *Settings) keys(c *config.Config) []document.Key {
+	return document.Keys(
+		"model", &s.model,
+		"models", document.EachMember(s.parseProfile),
+		"mcpServers", document.Into(&s.servers, func(m document.Member) ([]servers.Server, error) { return servers.Parse(c, m.Value, true, nil) }),
+		"auto_approve", document.EachMember(s.parseAutoApprove),
+		"policy", s.parsePolicies,
+		"max_rounds", &s.MaxRounds,
+		"shell", func(m document.Member) error { return m.ReadKeys(s.Shell.keys()) },
+		"credential_helper", document.Into(&s.credentialHelper, readHelper),
+		"client_metadata_url", document.Into(&c.ClientMetadataURL, servers.ClientDocument),
+	)
 }
 
 // parsePolicies reads paths, which are relative to the directory of the config.
-func (s *Settings) parsePolicies(m member) error {
-	err := m.fill(&s.Policies)
+func (s *Settings) parsePolicies(m document.Member) error {
+	err := m.Fill(&s.Policies)
 	for i, p := range s.Policies {
 		if !filepath.IsAbs(p) {
 			s.Policies[i] = filepath.Join(filepath.Dir(s.Path), p)
@@ -116,8 +134,8 @@ func (s *Settings) parsePolicies(m member) error {
 	return err
 }
 
-func readHelper(m member) (string, error) {
-	name, err := m.str()
+func readHelper(m document.Member) (string, error) {
+	name, err := m.Str()
 	if err == nil && strings.ContainsAny(name, "/ ") && !filepath.IsAbs(name) {
 		err = m.Errorf("%q is neither the NAME of a program docker-credential-NAME nor an absolute path", name)
 	}
@@ -127,9 +145,9 @@ func readHelper(m member) (string, error) {
 // ProfileNames are the names of the profiles, in order.
 func (s *Settings) ProfileNames() []string { return slices.Sorted(maps.Keys(s.profiles)) }
 
-func (s *Settings) parseProfile(m member) error {
+func (s *Settings) parseProfile(m document.Member) error {
 	p := profile{at: m.Value}
-	if err := m.readKeys(p.keys()); err != nil {
+	if err := m.ReadKeys(p.keys()); err != nil {
 		return err
 	}
 	if p.keyEnv != nil && p.keyCommand != nil {
@@ -143,42 +161,29 @@ func (s *Settings) parseProfile(m member) error {
 }
 
 // keys are the keys of a profile.
-func (p *profile) keys() []key {
-	return []key{
-		{"base_url", &p.BaseURL},
-		{"model", &p.model},
-		{"key_env", &p.keyEnv},
-		{"api", word{&p.API, stream.APIs()}},
-		{"params", eachMember(func(m member) error {
+func (p *profile) keys() []document.Key {
+	return document.Keys(
+		"base_url", &p.BaseURL,
+		"model", &p.model,
+		"key_env", &p.keyEnv,
+		"api", document.WordOf(&p.API, stream.APIs()...),
+		"params", document.EachMember(func(m document.Member) error {
 			p.params = append(p.params, stream.Param{Name: m.Key, Value: m.Raw()})
 			return nil
-		})},
-		{"tool_role", (*not)(&p.NoToolRole)},
-		{"idle_timeout", &p.IdleTimeout},
-		{"insecure_http", &p.insecureHTTP},
-		{"servers", &p.servers},
-		{"headers", eachMember(p.parseHeader)},
-		{"key_command", &p.keyCommand},
-		{"prompt_cache_key", &p.CacheKey},
-	}
-}
-
-// duration reads a string such as "30s", or a number of seconds.
-func (v Value) duration() (time.Duration, error) {
-	s := string(v.Raw())
-	if v.Kind() == '"' {
-		s = v.Text()
-	}
-	d, err := ParseDuration(s)
-	if err != nil {
-		return 0, failure.Within(v.place(), err)
-	}
-	return d, nil
+		}),
+		"tool_role", (*document.Not)(&p.NoToolRole),
+		"idle_timeout", &p.IdleTimeout,
+		"insecure_http", &p.insecureHTTP,
+		"servers", &p.servers,
+		"headers", document.EachMember(p.parseHeader),
+		"key_command", &p.keyCommand,
+		"prompt_cache_key", &p.CacheKey,
+	)
 }
 
 // parseAutoApprove reads a pattern, and whether the tools like it are allowed.
-func (s *Settings) parseAutoApprove(m member) error {
-	allow, err := m.boolean()
+func (s *Settings) parseAutoApprove(m document.Member) error {
+	allow, err := m.Boolean()
 	if err != nil {
 		return err
 	}
@@ -188,7 +193,7 @@ func (s *Settings) parseAutoApprove(m member) error {
 	}
 	rules, err := approve.Patterns(m.Key, d, "config", m.At.Origin())
 	if err != nil {
-		return m.At.within(err)
+		return m.At.Within(err)
 	}
 	s.Rules = append(s.Rules, rules...)
 	s.Patterns = append(s.Patterns, d.String()+" "+m.Key+" ("+m.At.Origin()+")")
@@ -196,6 +201,6 @@ func (s *Settings) parseAutoApprove(m member) error {
 }
 
 // keys are the keys of shell.
-func (s *shellSettings) keys() []key {
-	return []key{{"env", &s.Env}, {"path_prepend", &s.PathPrepend}, {"timeout_s", &s.Timeout}}
+func (s *shellSettings) keys() []document.Key {
+	return document.Keys("env", &s.Env, "path_prepend", &s.PathPrepend, "timeout_s", &s.Timeout)
 }

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"cmp"
@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"toolpipe/run/config"
+	"toolpipe/run/document"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/stream"
@@ -28,16 +30,16 @@ type Endpoint struct {
 
 // ResolveModel finds out which model to ask and where: flag, environment,
 // config, in that order. A profile that the flag names belongs to the flag.
-func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*Endpoint, error) {
-	asked := c.askedModel(s)
+func ResolveModel(ctx context.Context, c *config.Config, s *Settings, warn config.Warner) (*Endpoint, error) {
+	asked := askedModel(c, s)
 	p := s.profiles[asked]
 	e := &Endpoint{Config: p.Config, Model: cmp.Or(p.model, asked), profile: p}
-	usualAPI := c.resolveURL(e, p)
+	usualAPI := resolveURL(c, e, p)
 	if e.API = cmp.Or(c.API, p.API); c.Replay == "" { // a recording knows its own
 		e.API = cmp.Or(e.API, usualAPI, "chat")
 	}
 	e.RetryFor = c.RetryFor
-	if e.Replay = c.Replay; c.Mode != Check { // --check writes no recording
+	if e.Replay = c.Replay; c.Mode != config.Check { // --check writes no recording
 		e.Record = c.Record
 	}
 	e.UserAgent = "toolpipe/" + c.Version
@@ -49,9 +51,9 @@ func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*E
 		Redirect: "give the URL that it points to, with --base-url",
 		Replay:   "--record makes a new recording",
 	}
-	if e.Replay == "" && (e.BaseURL == "" || e.Model == "" && c.Mode != ListModels) {
+	if e.Replay == "" && (e.BaseURL == "" || e.Model == "" && c.Mode != config.ListModels) {
 		err := noModel(asked, e.BaseURL != "", s)
-		if c.Mode == ListModels {
+		if c.Mode == config.ListModels {
 			failure.Of(err).Message = "no endpoint is configured whose models could be listed"
 		}
 		return nil, err
@@ -60,11 +62,11 @@ func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*E
 	if u, err := url.Parse(e.BaseURL); err == nil && p.insecureHTTP && e.BaseURL == p.BaseURL {
 		e.InsecureHTTP = append([]string{u.Hostname()}, e.InsecureHTTP...)
 	}
-	return e, c.resolveKey(ctx, e, p, warn)
+	return e, resolveKey(ctx, c, e, p, warn)
 }
 
 // askedModel is the model or profile that is asked for, "" for none.
-func (c *Config) askedModel(s *Settings) string {
+func askedModel(c *config.Config, s *Settings) string {
 	if c.Model != "" || c.Replay != "" { // a recording holds its model; only the flag asks for another
 		return c.Model
 	}
@@ -77,7 +79,7 @@ const flagURL = "--base-url"
 // if it is not known. A profile that the flag names comes before the environment.
 // The key of a provider alone stands for its endpoint: that of OpenAI where both
 // are set, unless the API was given and is the one of Anthropic.
-func (c *Config) resolveURL(e *Endpoint, p profile) (api string) {
+func resolveURL(c *config.Config, e *Endpoint, p profile) (api string) {
 	type source struct{ url, from, api string }
 	sources := []source{
 		{c.BaseURL, flagURL, ""},
@@ -121,14 +123,14 @@ func noModel(asked string, hasURL bool, s *Settings) error {
 	names := s.ProfileNames()
 	var profiles []string
 	if len(names) > 0 {
-		profiles = []string{"-m takes the name of a profile: " + JoinWords(names)}
+		profiles = []string{"-m takes the name of a profile: " + config.JoinWords(names)}
 	}
 	_, isProfile := s.profiles[asked]
 	switch {
 	case isProfile:
 		return failure.UsageError([]string{`"base_url" in the profile, or --base-url URL`}, "model %s: the profile has no base_url, and no endpoint is configured", escape.Escape(asked))
 	case asked != "" && len(names) > 0:
-		return failure.UsageError(DidYouMean("-m ", Nearest(asked, names), profiles...), "model %s: no profile has this name, and no endpoint is configured", escape.Escape(asked))
+		return failure.UsageError(config.DidYouMean("-m ", config.Nearest(asked, names), profiles...), "model %s: no profile has this name, and no endpoint is configured", escape.Escape(asked))
 	case hasURL:
 		return failure.UsageError(append([]string{"-m NAME (or TOOLPIPE_MODEL) names the model at that endpoint"}, profiles...), "no model: an endpoint is configured, but no name")
 	case asked == "" && len(names) > 0:
@@ -148,17 +150,17 @@ func noModel(asked string, hasURL bool, s *Settings) error {
 
 // flagParams reads the values of --param; where a name is given twice, the last
 // value counts.
-func (c *Config) flagParams() ([]stream.Param, error) {
+func flagParams(c *config.Config) ([]stream.Param, error) {
 	var params []stream.Param
 	for _, f := range c.Params {
 		name, raw, ok := strings.Cut(f, "=")
 		if !ok || name == "" {
 			return nil, failure.UsageError([]string{"--param top_p=0.9", `--param 'stop=["END"]'`}, "--param: %q is not of the form NAME=JSON", f)
 		}
-		if _, err := ParseDocument("--param "+name, []byte(raw)); err != nil {
+		if _, err := document.Parse("--param "+name, []byte(raw)); err != nil {
 			e := failure.Of(err)
 			if raw == "" || !strings.ContainsAny(raw[:1], `{["`) {
-				e.Hints = []string{"a string needs its quotes: --param " + ShellQuote(name+"="+string(event.AppendString(nil, raw)))}
+				e.Hints = []string{"a string needs its quotes: --param " + config.ShellQuote(name+"="+string(event.AppendString(nil, raw)))}
 			}
 			return nil, e
 		}
@@ -170,7 +172,7 @@ func (c *Config) flagParams() ([]stream.Param, error) {
 
 // Request is the part of a request that stays the same in a run. Flags win
 // over the profile's params.
-func (c *Config) Request(ctx context.Context, e *Endpoint) (*stream.Request, error) {
+func Request(ctx context.Context, c *config.Config, e *Endpoint) (*stream.Request, error) {
 	r := &stream.Request{
 		Model:           e.Model,
 		MaxTokens:       c.MaxTokens,
@@ -186,7 +188,7 @@ func (c *Config) Request(ctx context.Context, e *Endpoint) (*stream.Request, err
 			return nil, err
 		}
 	}
-	params, err := c.flagParams()
+	params, err := flagParams(c)
 	if err != nil {
 		return nil, err
 	}
@@ -206,11 +208,11 @@ func readSchema(ctx context.Context, value string) (json.RawMessage, error) {
 	if !strings.HasPrefix(strings.TrimLeft(value, " \t\r\n"), "{") {
 		name = value
 		var err error
-		if data, err = ReadFile(ctx, "--schema", value, 1<<20, PlainFile); err != nil {
+		if data, err = config.ReadFile(ctx, "--schema", value, 1<<20, config.PlainFile); err != nil {
 			return nil, err
 		}
 	}
-	doc, err := ParseDocument(name, data)
+	doc, err := document.Parse(name, data)
 	if err != nil {
 		return nil, err
 	}
@@ -226,16 +228,16 @@ func (e *Endpoint) Refused(err error) error {
 		f := failure.Usage("%s: %v", e.URLFrom, u)
 		switch {
 		case u.Insecure != "":
-			f.Hints = []string{"use https, or let the key go there in the clear: --insecure-http " + ShellQuote(u.Insecure)}
+			f.Hints = []string{"use https, or let the key go there in the clear: --insecure-http " + config.ShellQuote(u.Insecure)}
 		case !strings.Contains(e.BaseURL, "://") && !strings.ContainsAny(e.BaseURL, "@?"):
 			f.Hints = []string{"a URL begins with http:// or https://: http://" + e.BaseURL}
 		}
 		return f
 	}
 	if _, ok := errors.AsType[*os.PathError](err); ok && e.Record != "" {
-		return OpenError("--record", e.Record, err)
+		return config.OpenError("--record", e.Record, err)
 	} else if ok {
-		return OpenError("--replay", e.Replay, err)
+		return config.OpenError("--replay", e.Replay, err)
 	}
 	return failure.Usage("%v", err)
 }

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"cmp"
@@ -12,25 +12,28 @@ import (
 	"strings"
 
 	"toolpipe/mcp/process"
+	"toolpipe/run/config"
+	"toolpipe/run/document"
 	"toolpipe/run/failure"
+	"toolpipe/run/servers"
 	"toolpipe/stream"
 	"toolpipe/stream/loopback"
 	"toolpipe/stream/text/secrets"
 )
 
 // resolveKey finds the key and the headers.
-func (c *Config) resolveKey(ctx context.Context, e *Endpoint, p profile, warn Warner) error {
+func resolveKey(ctx context.Context, c *config.Config, e *Endpoint, p profile, warn config.Warner) error {
 	if e.Replay != "" {
 		return nil
 	}
 	// What a profile says of keys and headers is for its own endpoint alone.
 	own := p.BaseURL == "" || e.BaseURL == p.BaseURL
 	if own {
-		if err := c.resolveHeaders(e, p); err != nil {
+		if err := resolveHeaders(c, e, p); err != nil {
 			return err
 		}
 	}
-	key, from, err := c.findKey(ctx, e, p, own, warn)
+	key, from, err := findKey(ctx, c, e, p, own, warn)
 	if err != nil {
 		return err
 	}
@@ -45,10 +48,10 @@ func (c *Config) resolveKey(ctx context.Context, e *Endpoint, p profile, warn Wa
 
 // findKey returns the key and where it is from. No key goes to an endpoint that
 // it is not for.
-func (c *Config) findKey(ctx context.Context, e *Endpoint, p profile, own bool, warn Warner) (key, from string, err error) {
+func findKey(ctx context.Context, c *config.Config, e *Endpoint, p profile, own bool, warn config.Warner) (key, from string, err error) {
 	switch {
 	case c.KeyFile != "":
-		return c.readKey(ctx, warn)
+		return readKey(ctx, c, warn)
 	case c.KeyEnv != nil && *c.KeyEnv == "":
 		return "", "", nil
 	case c.KeyEnv != nil:
@@ -64,11 +67,11 @@ func (c *Config) findKey(ctx context.Context, e *Endpoint, p profile, own bool, 
 		return key, from + ": " + name, nil
 	case own && p.keyCommand != nil:
 		from = p.place("key_command")
-		key, err = c.runKeyCommand(ctx, p.keyCommand, from)
+		key, err = runKeyCommand(ctx, c, p.keyCommand, from)
 		return key, from, err
 	}
 	var unsent []string
-	for _, k := range c.usualKeys(e, p) {
+	for _, k := range usualKeys(c, e, p) {
 		switch key = c.Getenv(k.name); {
 		case key == "":
 		case k.here:
@@ -92,7 +95,7 @@ type usualKey struct {
 
 // usualKeys are the variables in which a key is looked for, in this order. A
 // provider's key goes to that provider, or to the address that stands for it.
-func (c *Config) usualKeys(e *Endpoint, p profile) []usualKey {
+func usualKeys(c *config.Config, e *Endpoint, p profile) []usualKey {
 	keys := []usualKey{{
 		"TOOLPIPE_API_KEY", e.URLFrom == flagURL || e.URLFrom == "TOOLPIPE_BASE_URL" || e.URLFrom == p.place("base_url") && p.keyEnv == nil,
 		"the endpoint of --base-url, of TOOLPIPE_BASE_URL or of a profile without key_env",
@@ -112,7 +115,7 @@ func (c *Config) usualKeys(e *Endpoint, p profile) []usualKey {
 
 // noKey says that no key is sent although one is set: as a warning, or with -v
 // only when the endpoint is on this machine, where most need none.
-func (e *Endpoint) noKey(unsent string, warn Warner) {
+func (e *Endpoint) noKey(unsent string, warn config.Warner) {
 	text := "no key is sent to " + origin(e.BaseURL) + ": " + unsent + "; --key-env NAME sends one"
 	if u, err := url.Parse(e.BaseURL); err == nil && loopback.Is(u.Hostname()) {
 		e.Note = text
@@ -134,8 +137,8 @@ func origin(address string) string {
 
 // runKeyCommand runs the key_command that stands at the place from; the first line
 // of its output is the key.
-func (c *Config) runKeyCommand(ctx context.Context, argv []string, from string) (string, error) {
-	key, err := cmp.Or(c.Processes, &Processes{}).FirstLine(ctx, exec.Cmd{Args: argv, Env: process.ChildEnv(c.Environ, nil, nil), Dir: neutralDir})
+func runKeyCommand(ctx context.Context, c *config.Config, argv []string, from string) (string, error) {
+	key, err := cmp.Or(c.Processes, &config.Processes{}).FirstLine(ctx, exec.Cmd{Args: argv, Env: process.ChildEnv(c.Environ, nil, nil), Dir: servers.NeutralDir})
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
@@ -149,10 +152,9 @@ func (c *Config) runKeyCommand(ctx context.Context, argv []string, from string) 
 }
 
 // resolveHeaders fills in the headers of the profile.
-func (c *Config) resolveHeaders(e *Endpoint, p profile) error {
+func resolveHeaders(c *config.Config, e *Endpoint, p profile) error {
 	for _, h := range p.headers {
-		values := &entry{c: c, Server: Server{own: true}}
-		value, err := values.expand(h.Value, h.Text())
+		value, err := servers.Expanded(c, h.Value, h.Text())
 		if err != nil {
 			return err
 		}
@@ -169,7 +171,7 @@ func (c *Config) resolveHeaders(e *Endpoint, p profile) error {
 // name or theirs says.
 func secretNames(header, value string) (names []string) {
 	for i := 0; i < len(value); {
-		reference, size := referenceAt(value[i:], false)
+		reference, size := servers.ReferenceAt(value[i:], false)
 		if size > 0 {
 			name, _, _ := strings.Cut(reference, ":-")
 			if name = strings.TrimPrefix(name, "env:"); secrets.Named(header) || secrets.Named(name) {
@@ -182,15 +184,15 @@ func secretNames(header, value string) (names []string) {
 }
 
 // parseHeader reads a header of a profile.
-func (p *profile) parseHeader(m member) error {
-	if _, err := m.str(); err != nil {
+func (p *profile) parseHeader(m document.Member) error {
+	if _, err := m.Str(); err != nil {
 		return err
 	}
 	switch strings.ToLower(m.Key) {
 	case "host", "content-length", "transfer-encoding", "connection", "accept-encoding":
 		return m.Errorf("the header %s is made by toolpipe", m.Key)
 	}
-	if m.Key == "" || strings.ContainsFunc(m.Key, func(r rune) bool { return !nameByte(r) }) {
+	if m.Key == "" || strings.ContainsFunc(m.Key, func(r rune) bool { return !document.IsWord(r) }) {
 		return m.Errorf("%q is not the name of a header", m.Key)
 	}
 	p.headers = append(p.headers, m)
@@ -200,12 +202,12 @@ func (p *profile) parseHeader(m member) error {
 const noKeyHint = "--key-env '' sends no key"
 
 // readKey reads the key of --key-file: a file, or a pipe such as <(pass show …).
-func (c *Config) readKey(ctx context.Context, warn Warner) (key, from string, err error) {
+func readKey(ctx context.Context, c *config.Config, warn config.Warner) (key, from string, err error) {
 	path := filepath.Clean(c.KeyFile)
 	if (path == "/dev/stdin" || path == "/dev/fd/0") && c.ReadsInput(false) {
 		return "", "", failure.UsageError([]string{"--no-stdin leaves standard input to the key"}, "--key-file: %q is standard input, which holds the prompt", c.KeyFile)
 	}
-	data, err := ReadFile(ctx, "--key-file", c.KeyFile, 1<<20, keyFile)
+	data, err := config.ReadFile(ctx, "--key-file", c.KeyFile, 1<<20, config.KeyFile)
 	if err != nil {
 		return "", "", err
 	}
@@ -213,7 +215,26 @@ func (c *Config) readKey(ctx context.Context, warn Warner) (key, from string, er
 		return "", "", failure.UsageError([]string{noKeyHint}, "--key-file: %q holds no key", c.KeyFile)
 	}
 	if info, err := os.Stat(c.KeyFile); err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0 {
-		warn("key_readable", "", "the key file "+strconv.Quote(c.KeyFile)+" can be read by others: chmod 600 "+ShellQuote(c.KeyFile))
+		warn("key_readable", "", "the key file "+strconv.Quote(c.KeyFile)+" can be read by others: chmod 600 "+config.ShellQuote(c.KeyFile))
 	}
 	return key, "--key-file: " + c.KeyFile, nil
+}
+
+// keyNames are the variables that hold a model's key, the usual ones, that of
+// --key-env and those of all profiles and their headers; and the one that holds
+// logins.
+func keyNames(c *config.Config, s *Settings) []string {
+	names := slices.Clone(process.OwnSecrets)
+	if c.KeyEnv != nil {
+		names = append(names, *c.KeyEnv)
+	}
+	for _, p := range s.profiles {
+		if p.keyEnv != nil {
+			names = append(names, *p.keyEnv)
+		}
+		for _, h := range p.headers {
+			names = append(names, secretNames(h.Key, h.Text())...)
+		}
+	}
+	return names
 }

@@ -1,4 +1,4 @@
-package config
+package servers
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"toolpipe/run/config"
 	"toolpipe/run/failure"
 )
 
@@ -19,7 +20,7 @@ func parseTarget(s string, taken func(string) bool) (Server, error) {
 	if !named || strings.ContainsAny(name, "/: \t'\"") {
 		name, target, named = "", s, false
 	}
-	srv := Server{origin: "--mcp " + ShellQuote(s), fromFlag: true}
+	srv := Server{origin: "--mcp " + config.ShellQuote(s), fromFlag: true}
 	name, srv.Optional = strings.CutSuffix(name, "?")
 	if IsURL(target) {
 		u, err := checkURL(target)
@@ -31,7 +32,7 @@ func parseTarget(s string, taken func(string) bool) (Server, error) {
 		}
 		srv.URL = target
 	} else {
-		words, err := SplitWords(target)
+		words, err := config.SplitWords(target)
 		if err != nil {
 			return srv, failure.Within("--mcp", err)
 		}
@@ -42,7 +43,7 @@ func parseTarget(s string, taken func(string) bool) (Server, error) {
 			return srv, failure.Usage("--mcp: %q is not an http or https URL", words[0])
 		}
 		if !named {
-			return srv, failure.UsageError([]string{"--mcp NAME=" + ShellQuote(target)}, "--mcp: %q: a command needs a name", s)
+			return srv, failure.UsageError([]string{"--mcp NAME=" + config.ShellQuote(target)}, "--mcp: %q: a command needs a name", s)
 		}
 		if strings.Contains(words[0], "/") { // a program named on the command line is relative to the user's working directory
 			if words[0], err = filepath.Abs(words[0]); err != nil {
@@ -51,7 +52,7 @@ func parseTarget(s string, taken func(string) bool) (Server, error) {
 		}
 		srv.Command = words
 	}
-	if err := CheckServerName(name, ""); err != nil {
+	if err := CheckName(name, ""); err != nil {
 		return srv, failure.Within("--mcp", err)
 	}
 	srv.Name = name

@@ -1,4 +1,4 @@
-package config
+package servers
 
 import (
 	"cmp"
@@ -10,6 +10,8 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
+	"toolpipe/run/config"
+	"toolpipe/run/document"
 	"toolpipe/run/failure"
 )
 
@@ -17,7 +19,7 @@ import (
 // while it is read.
 type entry struct {
 	Server  // own: strict, and may grant trust
-	c       *Config
+	c       *config.Config
 	dollar  bool     // $NAME is a variable, as with Gemini
 	keys    []string // variables that hold a model's key, which only the user's own config may name
 	command []string // the words of command and path, variables not expanded
@@ -27,18 +29,18 @@ type entry struct {
 	envFile string
 }
 
-// parseServers reads the servers of a config file or of another host's file.
+// Parse reads the servers of a config file or of another host's file.
 // own is the user's own config: there unknown keys are errors, trust counts,
 // and keys, the variables with a model's key, may be named.
-func parseServers(c *Config, v Value, own bool, keys []string) ([]Server, error) {
+func Parse(c *config.Config, v document.Value, own bool, keys []string) ([]Server, error) {
 	if v.Kind() != '{' {
 		return nil, v.Errorf("the servers are not an object of names")
 	}
 	var all []Server
 	for _, m := range v.Members() {
-		e := entry{c: c, dollar: !own && v.Doc.isOfGemini(), keys: keys, Server: Server{own: own, Spec: mcp.Spec{Name: m.Key}, origin: m.At.Origin()}}
-		if err := CheckServerName(m.Key, ""); err != nil && own {
-			return nil, m.At.within(err)
+		e := entry{c: c, dollar: !own && isOfGemini(v.Doc), keys: keys, Server: Server{own: own, Spec: mcp.Spec{Name: m.Key}, origin: m.At.Origin()}}
+		if err := CheckName(m.Key, ""); err != nil && own {
+			return nil, m.At.Within(err)
 		} else if err != nil {
 			e.Spelling = cmp.Or(m.Key, "-")
 		}
@@ -87,7 +89,7 @@ func (s *Server) unusable(err *failure.Error) {
 	}
 }
 
-func (e *entry) parse(v Value) error {
+func (e *entry) parse(v document.Value) error {
 	if v.Kind() != '{' {
 		return e.contain(v.Errorf("not an object"))
 	}
@@ -110,19 +112,19 @@ func (e *entry) parse(v Value) error {
 }
 
 // read reads one member of the entry.
-func (e *entry) read(m member, keys []key) error {
+func (e *entry) read(m document.Member, keys []document.Key) error {
 	switch {
 	case !e.own && m.Kind() == '{' && slices.Contains(nestedKeys, m.Key):
 		return e.parse(m.Value)
-	case e.own || slices.Contains(namesOf(keys), m.Key):
-		return m.readKey(keys)
+	case e.own || slices.Contains(document.NamesOf(keys), m.Key):
+		return m.ReadKey(keys)
 	}
 	e.warn("unknown_key", m.At.Origin()+": unknown key "+strconv.Quote(m.Key)+" is ignored")
 	return nil
 }
 
 // readURL reads the address, and keeps it as the file has it too.
-func (e *entry) readURL(m member) (err error) {
+func (e *entry) readURL(m document.Member) (err error) {
 	e.URL, err = e.expanded(m)
 	e.Shown = m.Text()
 	return err
@@ -130,7 +132,7 @@ func (e *entry) readURL(m member) (err error) {
 
 // refuse ignores what would approve calls, which only the user's own flags, policy
 // and config do.
-func (e *entry) refuse(m member) error {
+func (e *entry) refuse(m document.Member) error {
 	if m.Kind() == 't' || len(m.Elements()) > 0 {
 		e.warn("trust_ignored", m.At.Origin()+": "+m.Key+" is ignored; --allow and --trust approve calls")
 	}
@@ -138,7 +140,7 @@ func (e *entry) refuse(m member) error {
 }
 
 // readCommand reads the program, with opencode its arguments too.
-func (e *entry) readCommand(m member) (err error) {
+func (e *entry) readCommand(m document.Member) (err error) {
 	if e.command, err = m.Words(); err != nil {
 		return err
 	}
@@ -147,14 +149,14 @@ func (e *entry) readCommand(m member) (err error) {
 			return err
 		}
 		if i == 0 {
-			w = e.c.fromHome(w)
+			w = FromHome(e.c, w)
 		}
 		e.Command = append(e.Command, w)
 	}
 	return nil
 }
 
-func (e *entry) readArgs(m member) error {
+func (e *entry) readArgs(m document.Member) error {
 	if m.Kind() != '[' { // nothing splits a string, so it would be one argument
 		return m.Errorf(`%s is not a list of strings, such as ["…", "…"]`, m.Short())
 	}
@@ -172,27 +174,18 @@ func (e *entry) readArgs(m member) error {
 	return nil
 }
 
-// oneOf reads a string that is one of the words.
-func (m member) oneOf(words ...string) (string, error) {
-	s, err := m.str()
-	if err == nil && !slices.Contains(words, s) {
-		return "", m.Errorf("%q is not one of: %s", s, JoinWords(words))
-	}
-	return s, err
-}
-
 // scalar reads a string or, as hosts do, a number or boolean as the text that
 // it is.
-func (e *entry) scalar(v Value) (string, error) {
+func (e *entry) scalar(v document.Value) (string, error) {
 	if k := v.Kind(); !e.own && (k == '0' || k == 't' || k == 'f') {
 		return string(v.Raw()), nil
 	}
-	return v.str()
+	return v.Str()
 }
 
 // table reads an object of strings and expands each value.
-func (e *entry) table(m member) (map[string]string, error) {
-	return m.Value.table(func(v Value) (string, error) {
+func (e *entry) table(m document.Member) (map[string]string, error) {
+	return m.Value.Table(func(v document.Value) (string, error) {
 		s, err := e.scalar(v)
 		if err != nil {
 			return "", err
@@ -203,8 +196,8 @@ func (e *entry) table(m member) (map[string]string, error) {
 
 // checkTransport reads what says how the server is reached. The url or the
 // command says it too, but for the transports that there are not here.
-func (e *entry) checkTransport(m member) error {
-	s, err := m.str()
+func (e *entry) checkTransport(m document.Member) error {
+	s, err := m.Str()
 	if err != nil {
 		return err
 	}
@@ -215,8 +208,8 @@ func (e *entry) checkTransport(m member) error {
 	return m.Errorf("the transport %q is unknown; stdio and http (with sse) are known", s)
 }
 
-func (e *entry) readTrusted(m member) error {
-	on, err := m.boolean()
+func (e *entry) readTrusted(m document.Member) error {
+	on, err := m.Boolean()
 	if e.own {
 		e.Trusted = on
 	} else if on {
@@ -227,7 +220,7 @@ func (e *entry) readTrusted(m member) error {
 
 // readLabels reads the labels of the server's tools. Those of another host's file
 // are ignored: they could take labels away.
-func (e *entry) readLabels(m member) error {
+func (e *entry) readLabels(m document.Member) error {
 	if !e.own {
 		e.warn("unknown_key", m.At.Origin()+": labels is ignored; it counts only in your own config and in policies")
 		return nil
@@ -248,7 +241,7 @@ func (e *entry) readLabels(m member) error {
 }
 
 // readIncludeTools reads Gemini's list, where an empty one is as good as none.
-func (e *entry) readIncludeTools(m member) error {
+func (e *entry) readIncludeTools(m document.Member) error {
 	words, err := m.Words()
 	if len(words) > 0 {
 		e.Tools = words
@@ -260,8 +253,8 @@ func (e *entry) readIncludeTools(m member) error {
 // (Gemini, opencode), seconds with others (Cline, Roo, which take at most an
 // hour). A tool that gets longer than meant does less harm than one that gets
 // no time.
-func (e *entry) readTimeout(m member) error {
-	n, err := m.count()
+func (e *entry) readTimeout(m document.Member) error {
+	n, err := m.Count()
 	unit := time.Millisecond
 	if n <= 3600 {
 		unit = time.Second
@@ -272,9 +265,9 @@ func (e *entry) readTimeout(m member) error {
 
 // finish checks the whole entry when all keys are read. auth_token wins over
 // auth_env.
-func (e *entry) finish(at Value) error {
+func (e *entry) finish(at document.Value) error {
 	if len(e.command) > 0 { // as the file has it: no variable's value shows
-		e.Shown = QuoteWords(slices.Concat(e.command, e.args))
+		e.Shown = config.QuoteWords(slices.Concat(e.command, e.args))
 	}
 	switch {
 	case e.Unusable != nil: // it is only shown
@@ -304,7 +297,7 @@ func (e *entry) finish(at Value) error {
 			e.warn("key_unused", e.origin+": server "+strconv.Quote(e.Name)+" is at a URL, so its env is not used")
 		}
 		if _, err := checkURL(e.URL); err != nil {
-			return at.within(failure.Within("server "+strconv.Quote(e.Name), err))
+			return at.Within(failure.Within("server "+strconv.Quote(e.Name), err))
 		}
 		return nil
 	}

@@ -1,8 +1,9 @@
-package config
+package settings
 
 import (
 	"slices"
 	"strings"
+	"toolpipe/run/document"
 )
 
 // keysOfOthers are the keys of other programs that people write into the config,
@@ -49,7 +50,7 @@ func hintOfOthers(key string, known []string) string {
 			return `here this is "` + k.ours + `"`
 		}
 	}
-	if slices.Contains(known, "models") && (slices.Contains(secretKeys, plain) || slices.Contains(namesOf(new(profile).keys()), key)) {
+	if slices.Contains(known, "models") && (slices.Contains(secretKeys, plain) || slices.Contains(document.NamesOf(new(profile).keys()), key)) {
 		return `it belongs to a profile: "models": {"NAME": {"base_url": "…", "key_env": "VARIABLE"}}`
 	}
 	return ""

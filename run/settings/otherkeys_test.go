@@ -1,22 +1,24 @@
-package config
+package settings
 
 import (
 	"slices"
 	"strings"
 	"testing"
+	"toolpipe/run/config"
+	"toolpipe/run/document"
 )
 
-// The keys of the config, of a profile, of a server and of shell.
+// The keys of the config, of a profile and of shell.
 var (
-	configKeys  = namesOf(new(Settings).keys(new(Config)))
-	profileKeys = namesOf(new(profile).keys())
-	serverKeys  = namesOf(new(entry).ownKeys())
-	shellKeys   = namesOf(new(shellSettings).keys())
+	configKeys  = document.NamesOf(new(Settings).keys(new(config.Config)))
+	profileKeys = document.NamesOf(new(profile).keys())
+	shellKeys   = document.NamesOf(new(shellSettings).keys())
 )
 
 // TestHintOfOthers holds that keys of other programs lead to ours, and that no
 // hint names a key that the object does not have.
 func TestHintOfOthers(t *testing.T) {
+	serverKeys := described()["KEYS OF A SERVER"]
 	for _, c := range []struct {
 		key   string
 		known []string

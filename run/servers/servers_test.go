@@ -1,9 +1,11 @@
-package config
+package servers
 
 import (
 	"slices"
 	"strings"
 	"testing"
+	"toolpipe/run/config"
+	"toolpipe/run/document"
 )
 
 func TestParseTarget(t *testing.T) {
@@ -56,8 +58,8 @@ func TestParseTarget(t *testing.T) {
 }
 
 func TestExpand(t *testing.T) {
-	e := &entry{c: &Config{Environ: []string{"A=1", "EMPTY=", "A=2"}}}
-	at, _ := ParseDocument("x.json", []byte("{}"))
+	e := &entry{c: &config.Config{Environ: []string{"A=1", "EMPTY=", "A=2"}}}
+	at, _ := document.Parse("x.json", []byte("{}"))
 	for in, want := range map[string]string{"x": "x", "${A}": "2", "a${A}b${A}": "a2b2", "${B:-c}": "c", "${EMPTY}": "", "${EMPTY:-d}": "d", "$A": "$A", "${env:A}": "2"} {
 		if got, err := e.expand(at, in); err != nil || got != want {
 			t.Errorf("%s: %q, %v", in, got, err)

@@ -1,4 +1,4 @@
-package config
+package servers
 
 import (
 	"context"
@@ -6,62 +6,64 @@ import (
 	"strings"
 
 	"toolpipe/mcp/oauth"
+	"toolpipe/run/config"
+	"toolpipe/run/document"
 	"toolpipe/run/failure"
 )
 
 // oauth reads how the server gives access.
-func (e *entry) oauth(m member) (*oauth.Settings, error) {
+func (e *entry) oauth(m document.Member) (*oauth.Settings, error) {
 	s := &oauth.Settings{}
 	if !e.own {
 		return e.hostOAuth(m.Value)
 	}
-	if err := m.readKeys(e.oauthKeys(s)); err != nil {
+	if err := m.ReadKeys(e.oauthKeys(s)); err != nil {
 		return nil, err
 	}
 	return s, checkOAuth(m.Value, s)
 }
 
 // oauthKeys are the keys of a server's oauth in the user's own config.
-func (e *entry) oauthKeys(s *oauth.Settings) []key {
-	return []key{
-		{"grant", word{&s.Grant, []string{oauth.GrantCode, oauth.GrantClientCredentials, oauth.GrantJWTBearer, oauth.GrantIDJAG}}},
-		{"client_id", &s.ClientID},
-		{"client_secret client_secret_env", into(&s.Secret, e.clientSecret)},
-		{"private_key_file", func(m member) (err error) {
+func (e *entry) oauthKeys(s *oauth.Settings) []document.Key {
+	return document.Keys(
+		"grant", document.WordOf(&s.Grant, oauth.GrantCode, oauth.GrantClientCredentials, oauth.GrantJWTBearer, oauth.GrantIDJAG),
+		"client_id", &s.ClientID,
+		"client_secret client_secret_env", document.Into(&s.Secret, e.clientSecret),
+		"private_key_file", func(m document.Member) (err error) {
 			s.PrivateKey, e.KeyFile, err = e.fileBeside(m)
 			return err
-		}},
-		{"algorithm", &s.Algorithm},
-		{"scope scopes", into(&s.Scopes, func(m member) ([]string, error) {
+		},
+		"algorithm", &s.Algorithm,
+		"scope scopes", document.Into(&s.Scopes, func(m document.Member) ([]string, error) {
 			words, err := m.Words()
 			return strings.Fields(strings.Join(words, " ")), err
-		})},
-		{"redirect_uri", into(&s.RedirectURI, secureURL)},
-		{"client_metadata_url", into(&s.ClientMetadataURL, clientDocument)},
-		{"client_name", &s.ClientName},
-		{"account", &s.Account},
-		{"issuer", &s.Issuer},
-		{"resource", &s.Resource},
-		{"authorize_params", &s.AuthorizeParams},
-		{"metadata_url", into(&s.MetadataURL, secureURL)},
-		{"authorization_url", into(&s.AuthorizationURL, secureURL)},
-		{"token_url", into(&s.TokenURL, secureURL)},
-		{"assertion_file", func(m member) error {
+		}),
+		"redirect_uri", document.Into(&s.RedirectURI, secureURL),
+		"client_metadata_url", document.Into(&s.ClientMetadataURL, ClientDocument),
+		"client_name", &s.ClientName,
+		"account", &s.Account,
+		"issuer", &s.Issuer,
+		"resource", &s.Resource,
+		"authorize_params", &s.AuthorizeParams,
+		"metadata_url", document.Into(&s.MetadataURL, secureURL),
+		"authorization_url", document.Into(&s.AuthorizationURL, secureURL),
+		"token_url", document.Into(&s.TokenURL, secureURL),
+		"assertion_file", func(m document.Member) error {
 			_, path, err := e.fileBeside(m)
 			s.Assertion = func(context.Context) (string, error) { // the platform writes a new one before it ends
-				text, err := RuleFile.Read(e.c, "assertion_file", path, 1<<20, func(string, string, string) {})
+				text, err := config.RuleFile.Read(e.c, "assertion_file", path, 1<<20, func(string, string, string) {})
 				return strings.TrimSpace(string(text)), err
 			}
 			return err
-		}},
-		{"assertion_command", &s.AssertionCommand},
-		{"idp", into(&s.IDP, e.idp)},
-	}
+		},
+		"assertion_command", &s.AssertionCommand,
+		"idp", document.Into(&s.IDP, e.idp),
+	)
 }
 
 // clientSecret reads a secret, or the name of the variable that holds it.
-func (e *entry) clientSecret(m member) (string, error) {
-	s, err := m.str()
+func (e *entry) clientSecret(m document.Member) (string, error) {
+	s, err := m.Str()
 	if err != nil {
 		return "", err
 	}
@@ -77,31 +79,31 @@ func (e *entry) clientSecret(m member) (string, error) {
 
 // fileBeside reads a file that a key names, relative to the directory of the
 // file that names it, as policies are.
-func (e *entry) fileBeside(m member) (data []byte, path string, err error) {
-	if path, err = m.str(); err != nil {
+func (e *entry) fileBeside(m document.Member) (data []byte, path string, err error) {
+	if path, err = m.Str(); err != nil {
 		return nil, "", err
 	}
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(m.Doc.name), path)
+		path = filepath.Join(filepath.Dir(m.Doc.Name()), path)
 	}
-	data, err = RuleFile.Read(e.c, m.Origin()+": "+m.Key, path, 1<<20, e.warner)
+	data, err = config.RuleFile.Read(e.c, m.Origin()+": "+m.Key, path, 1<<20, e.warner)
 	if err != nil {
 		err = unresolved{failure.Of(err)}
 	}
 	return data, path, err
 }
 
-func (e *entry) idp(m member) (*oauth.IDP, error) {
+func (e *entry) idp(m document.Member) (*oauth.IDP, error) {
 	idp := &oauth.IDP{}
-	return idp, m.readKeys([]key{
-		{"token_url", into(&idp.TokenURL, secureURL)},
-		{"client_id", &idp.ClientID},
-		{"client_secret client_secret_env", into(&idp.Secret, e.clientSecret)},
-	})
+	return idp, m.ReadKeys(document.Keys(
+		"token_url", document.Into(&idp.TokenURL, secureURL),
+		"client_id", &idp.ClientID,
+		"client_secret client_secret_env", document.Into(&idp.Secret, e.clientSecret),
+	))
 }
 
 // checkOAuth refuses what cannot work, before a browser is opened for it.
-func checkOAuth(at Value, s *oauth.Settings) error {
+func checkOAuth(at document.Value, s *oauth.Settings) error {
 	asserts := s.Assertion != nil || len(s.AssertionCommand) > 0
 	machine := !s.SignsIn()
 	_, secure := oauth.SecureURL(s.Issuer)
@@ -122,10 +124,10 @@ func checkOAuth(at Value, s *oauth.Settings) error {
 	return nil
 }
 
-// clientDocument reads the address of a client metadata document: authorization
+// ClientDocument reads the address of a client metadata document: authorization
 // servers take only https, with a path.
-func clientDocument(m member) (string, error) {
-	place, err := m.str()
+func ClientDocument(m document.Member) (string, error) {
+	place, err := m.Str()
 	if u, ok := oauth.SecureURL(place); place != "" && (!ok || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" || u.Fragment != "") {
 		return "", m.Errorf("%q is not an https URL with a path", place)
 	}
@@ -133,8 +135,8 @@ func clientDocument(m member) (string, error) {
 }
 
 // secureURL reads a place that is https, or http on this machine.
-func secureURL(m member) (string, error) {
-	place, err := m.str()
+func secureURL(m document.Member) (string, error) {
+	place, err := m.Str()
 	if _, ok := oauth.SecureURL(place); place != "" && !ok {
 		return "", m.Errorf("%q is neither an https URL nor http on this machine", place)
 	}

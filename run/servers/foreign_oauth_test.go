@@ -1,4 +1,4 @@
-package config
+package servers
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/oauth"
+	"toolpipe/run/config"
+	"toolpipe/run/document"
 )
 
 // TestHostOAuth: what other hosts write about authorization works or is left out
@@ -37,11 +39,11 @@ func TestHostOAuth(t *testing.T) {
 		{`"auto"`, `<nil>`, "it is not an object"},
 		{`7`, `<nil>`, "it is not an object"},
 	} {
-		doc, err := ParseDocument("x.json", []byte(`{"s":{"url":"https://tools.test/mcp","oauth":`+tt.written+`}}`))
+		doc, err := document.Parse("x.json", []byte(`{"s":{"url":"https://tools.test/mcp","oauth":`+tt.written+`}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := parseServers(&Config{Environ: []string{"SECRET=hidden"}}, doc, false, nil)
+		all, err := Parse(&config.Config{Environ: []string{"SECRET=hidden"}}, doc, false, nil)
 		if err != nil || len(all) != 1 || all[0].Unusable != nil {
 			t.Errorf("%s: %v, %+v", tt.written, err, all)
 			continue
@@ -57,8 +59,8 @@ func TestHostOAuth(t *testing.T) {
 			t.Errorf("%s: a person signs in: %t", tt.written, all[0].HasFixedToken())
 		}
 	}
-	doc, _ := ParseDocument("x.json", []byte(`{"s":{"url":"https://tools.test/mcp","oauth":{"clientId":"me","clientSecret":"${MISSING}"}}}`))
-	if all, err := parseServers(&Config{}, doc, false, nil); err != nil || all[0].Unusable == nil || !strings.Contains(all[0].Unusable.Message, "MISSING") {
+	doc, _ := document.Parse("x.json", []byte(`{"s":{"url":"https://tools.test/mcp","oauth":{"clientId":"me","clientSecret":"${MISSING}"}}}`))
+	if all, err := Parse(&config.Config{}, doc, false, nil); err != nil || all[0].Unusable == nil || !strings.Contains(all[0].Unusable.Message, "MISSING") {
 		t.Errorf("a secret that is not there: %v, %+v", err, all)
 	}
 }
@@ -80,21 +82,21 @@ func TestLoginCommand(t *testing.T) {
 	listed.file, listed.OAuth = "my servers.json", &oauth.Settings{ClientID: "me"}
 	plain.URL = "http://tools.test/mcp"
 	for _, tt := range []struct {
-		c      Config
+		c      config.Config
 		s      Server
 		scopes []string
 		want   string
 	}{
-		{Config{}, own, nil, "toolpipe --login gh"},
-		{Config{ConfigFile: "c.json"}, own, nil, "toolpipe --config c.json --login gh"},
-		{Config{}, entry, nil, "toolpipe --login https://tools.test/mcp"},
-		{Config{}, listed, nil, "toolpipe --mcp-config 'my servers.json' --login gh"},
-		{Config{InsecureHTTP: []string{"tools.test"}}, plain, nil, "toolpipe --login http://tools.test/mcp --insecure-http tools.test"},
-		{Config{}, own, []string{"a", "b"}, "toolpipe --login gh --login-scope 'a b'"},
-		{Config{}, own, []string{"a;rm -r /"}, "toolpipe --login gh --login-scope 'a;rm -r /'"},
+		{config.Config{}, own, nil, "toolpipe --login gh"},
+		{config.Config{ConfigFile: "c.json"}, own, nil, "toolpipe --config c.json --login gh"},
+		{config.Config{}, entry, nil, "toolpipe --login https://tools.test/mcp"},
+		{config.Config{}, listed, nil, "toolpipe --mcp-config 'my servers.json' --login gh"},
+		{config.Config{InsecureHTTP: []string{"tools.test"}}, plain, nil, "toolpipe --login http://tools.test/mcp --insecure-http tools.test"},
+		{config.Config{}, own, []string{"a", "b"}, "toolpipe --login gh --login-scope 'a b'"},
+		{config.Config{}, own, []string{"a;rm -r /"}, "toolpipe --login gh --login-scope 'a;rm -r /'"},
 	} {
 		all := []Server{tt.s}
-		if err := tt.c.applyServerFlags(&Settings{}, all); err != nil {
+		if err := applyServerFlags(&tt.c, nil, all); err != nil {
 			t.Fatal(err)
 		}
 		if got := all[0].LoginCommand(tt.scopes); got != tt.want {

@@ -1,23 +1,30 @@
-package config
+// Package document reads JSON that people write: configs, locks, sessions, messages.
+//
+// A document is a JSON text that was read strictly. No tree is built of it; every value
+// knows its place, so that an error about the meaning of a value can name the line.
+package document
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
-	"toolpipe/approve"
 	"toolpipe/run/failure"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/nearest"
 )
 
 // A Document is a JSON text. It was read strictly, with no key twice in one object,
 // unless it holds what other programs wrote. No tree is built of it. Every value knows
 // its place, so that an error about the meaning of a value can name the line.
 type Document struct {
+	// Hint, if it is set, says what to write instead of a key that is not known; "" for no
+	// hint. known are the keys of the object that it stands in.
+	Hint func(key string, known []string) string
+
 	name string // the name of the document in errors
 	data []byte
 }
@@ -28,19 +35,20 @@ type Value struct {
 	From, To int
 }
 
-// A member is one member of an object: its key and its value.
-type member struct {
+// A Member is one member of an object: its key and its value.
+type Member struct {
 	Key string
 	At  Value // the key in the document
 	Value
 }
 
-// ParseDocument reads a JSON text strictly; name is what errors call it.
-func ParseDocument(name string, data []byte) (Value, error) {
-	return parseDocument(name, data, jsontext.Options{})
+// Parse reads a JSON text strictly; name is what errors call it.
+func Parse(name string, data []byte) (Value, error) {
+	return ParseAs(name, data, jsontext.Options{})
 }
 
-func parseDocument(name string, data []byte, o jsontext.Options) (Value, error) {
+// ParseAs reads a JSON text as strictly as the options say.
+func ParseAs(name string, data []byte, o jsontext.Options) (Value, error) {
 	err := jsontext.Check(data, o)
 	if e, ok := errors.AsType[*jsontext.SyntaxError](err); ok {
 		first := ""
@@ -49,7 +57,7 @@ func parseDocument(name string, data []byte, o jsontext.Options) (Value, error) 
 		}
 		return Value{}, failure.Usage("%s:%d:%d: %s (byte %d)%s", name, e.Line, e.Column, e.Message, e.Offset, first)
 	}
-	d := &Document{name, data}
+	d := &Document{name: name, data: data}
 	return d.value(jsontext.Space(data, 0)), nil
 }
 
@@ -57,7 +65,7 @@ func parseDocument(name string, data []byte, o jsontext.Options) (Value, error) 
 // may not be whole, because its writer was killed or the disk was full. Such a line is
 // no value; cut is the offset at which it begins, -1 if there is none.
 func ParseLines(name string, data []byte) (values []Value, cut int, err error) {
-	d := &Document{name, data}
+	d := &Document{name: name, data: data}
 	for number, from := 1, 0; from < len(data); number++ {
 		line, _, whole := bytes.Cut(data[from:], []byte{'\n'})
 		last := from+len(line)+1 >= len(data)
@@ -80,38 +88,6 @@ func ParseLines(name string, data []byte) (values []Value, cut int, err error) {
 // value returns the value that begins at from.
 func (d *Document) value(from int) Value { return Value{d, from, jsontext.ValueEnd(d.data, from)} }
 
-// ReadDocument reads a file that names what may run; what is the flag or key
-// that names the file.
-func (c *Config) ReadDocument(what, path string, o jsontext.Options, warn Warner) (Value, error) {
-	data, err := RuleFile.Read(c, what, path, MaxRuleFile, warn)
-	if err != nil {
-		return Value{}, err
-	}
-	v, err := parseDocument(path, data, o)
-	if err != nil {
-		failure.Of(err).Hints = commentHint(data)
-	}
-	return v, err
-}
-
-// ErrTooLarge is the cause of the error of ReadLimited about a text over its limit.
-var ErrTooLarge = errors.New("too large")
-
-// ReadLimited reads to the end of r, which may have limit bytes. Errors begin with
-// name.
-func ReadLimited(r io.Reader, name string, limit int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err != nil {
-		return nil, failure.Usage("%s: %s", name, failure.Cause(err))
-	}
-	if int64(len(data)) > limit {
-		e := failure.Usage("%s is larger than %d MiB", name, limit>>20)
-		e.Cause = ErrTooLarge
-		return nil, e
-	}
-	return data, nil
-}
-
 // Name is what errors call the document.
 func (d *Document) Name() string { return d.name }
 
@@ -125,12 +101,12 @@ func (v Value) Origin() string { return v.Doc.name + ":" + strconv.Itoa(v.line()
 
 // Errorf returns a usage error that begins with the place of the value.
 func (v Value) Errorf(format string, args ...any) *failure.Error {
-	return failure.Usage("%s: %s", v.place(), fmt.Sprintf(format, args...))
+	return failure.Usage("%s: %s", v.Place(), fmt.Sprintf(format, args...))
 }
 
-// place is the document, the line and the path of the value, such as
+// Place is the document, the line and the path of the value, such as
 // config.json:7: models.local.timeout.
-func (v Value) place() string {
+func (v Value) Place() string {
 	if path := v.path(); path != "" {
 		return v.Origin() + ": " + path
 	}
@@ -144,7 +120,7 @@ func (v Value) path() string {
 	path, in := "", v.Doc.value(jsontext.Space(v.Doc.data, 0))
 	for in.From != v.From {
 		parts := in.parts()
-		i := slices.IndexFunc(parts, func(m member) bool { return m.From <= v.From && v.From < m.To })
+		i := slices.IndexFunc(parts, func(m Member) bool { return m.From <= v.From && v.From < m.To })
 		switch {
 		case i < 0: // v is a key
 			return strings.TrimPrefix(path, ".")
@@ -162,25 +138,29 @@ func (v Value) path() string {
 // one word.
 func (v Value) pathKey() string {
 	key := v.Text()
-	if len(key) > 40 || key == "" || strings.ContainsFunc(key, func(r rune) bool { return !strings.ContainsRune(".:/", r) && !nameByte(r) }) {
+	if len(key) > 40 || key == "" || strings.ContainsFunc(key, func(r rune) bool { return !strings.ContainsRune(".:/", r) && !IsWord(r) }) {
 		return v.Short()
 	}
 	return key
 }
 
 // Unknown returns the error for a key that is not one of the known keys.
-func (m member) Unknown(known []string) *failure.Error {
+func (m Member) Unknown(known []string) *failure.Error {
 	e := m.At.Errorf("unknown key %q", m.Key)
-	if hint := hintOfOthers(m.Key, known); hint != "" {
+	hint := ""
+	if m.At.Doc.Hint != nil {
+		hint = m.At.Doc.Hint(m.Key, known)
+	}
+	if hint != "" {
 		e.Hints = []string{hint}
-	} else if near := Nearest(m.Key, known); near != "" {
+	} else if near := nearest.Nearest(m.Key, known); near != "" {
 		e.Hints = []string{"did you mean " + strconv.Quote(near) + "?"}
 	}
 	return e
 }
 
-// within returns err with the place of the value before its message.
-func (v Value) within(err error) *failure.Error { return failure.Within(v.Origin(), err) }
+// Within returns err with the place of the value before its message.
+func (v Value) Within(err error) *failure.Error { return failure.Within(v.Origin(), err) }
 
 // Kind is the first byte of the value: '{', '[', '"', 't', 'f' or 'n', and '0'
 // for every number.
@@ -195,7 +175,7 @@ func (v Value) Kind() byte {
 func (v Value) IsNull() bool { return v.Kind() == 'n' }
 
 // Members are the members of an object, in order; none for any other value.
-func (v Value) Members() []member {
+func (v Value) Members() []Member {
 	if v.Kind() != '{' {
 		return nil
 	}
@@ -213,10 +193,10 @@ func (v Value) Elements() (all []Value) {
 }
 
 // parts are the members of an object, or the elements of an array, without keys.
-func (v Value) parts() (all []member) {
+func (v Value) parts() (all []Member) {
 	data, isObject := v.Doc.data, v.Kind() == '{'
 	for i := jsontext.Space(data, v.From+1); data[i] != '}' && data[i] != ']'; {
-		var m member
+		var m Member
 		if isObject {
 			m.At = v.Doc.value(i)
 			m.Key = m.At.Text()
@@ -244,22 +224,24 @@ func (v Value) Get(key string) (Value, bool) {
 // Text is what a string means, "" for any other value.
 func (v Value) Text() string { return jsontext.Text(v.Raw()) }
 
-func (v Value) str() (string, error) {
+// Str reads a string.
+func (v Value) Str() (string, error) {
 	if v.Kind() != '"' {
 		return "", v.Errorf("%s is not a string", v.Short())
 	}
 	return v.Text(), nil
 }
 
-func (v Value) boolean() (bool, error) {
+// Boolean reads true or false.
+func (v Value) Boolean() (bool, error) {
 	if k := v.Kind(); k != 't' && k != 'f' {
 		return false, v.Errorf("%s is not true or false", v.Short())
 	}
 	return v.Kind() == 't', nil
 }
 
-// count reads a whole number that is not negative.
-func (v Value) count() (int, error) {
+// Count reads a whole number that is not negative.
+func (v Value) Count() (int, error) {
 	n, err := strconv.Atoi(string(v.Raw()))
 	if err != nil || n < 0 {
 		return 0, v.Errorf("%s is not a whole number from 0 on", v.Short())
@@ -277,7 +259,7 @@ func (v Value) Words() ([]string, error) {
 	}
 	all := []string{}
 	for _, e := range v.Elements() {
-		s, err := e.str()
+		s, err := e.Str()
 		if err != nil {
 			return nil, err
 		}
@@ -286,21 +268,8 @@ func (v Value) Words() ([]string, error) {
 	return all, nil
 }
 
-// Labels reads the labels of a message; null is none.
-func (v Value) Labels() (words []string, ok bool) {
-	if v.IsNull() {
-		return nil, true
-	}
-	words, err := v.Words()
-	if err != nil || v.Kind() != '[' {
-		return nil, false
-	}
-	labels, err := approve.ParseLabels(words, approve.Exposed)
-	return labels.Words(), err == nil
-}
-
-// table reads an object of strings, each of them by read.
-func (v Value) table(read func(Value) (string, error)) (map[string]string, error) {
+// Table reads an object of strings, each of them by read.
+func (v Value) Table(read func(Value) (string, error)) (map[string]string, error) {
 	if v.Kind() != '{' {
 		return nil, v.Errorf("%s is not an object of strings", v.Short())
 	}
@@ -322,4 +291,9 @@ func (v Value) Short() string {
 		s = append(bytes.ToValidUTF8(s[:37:37], nil), "..."...)
 	}
 	return string(s)
+}
+
+// IsWord reports whether a character stands in names: a letter or a digit of ASCII, - or _.
+func IsWord[C byte | rune](c C) bool {
+	return c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }

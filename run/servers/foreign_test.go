@@ -1,56 +1,11 @@
-package config
+package servers
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
 	"toolpipe/mcp"
-	"toolpipe/stream/text/jsontext"
 )
-
-func TestWithoutComments(t *testing.T) {
-	for in, want := range map[string]string{
-		"{\"a\":1} // end":                   "{\"a\":1}       ",
-		"/* a\n b */[1]":                     "    \n     [1]",
-		`{"a":[1,2,],}`:                      `{"a":[1,2 ] }`,
-		"[1, // one\n]":                      "[1        \n]",
-		"[1 /* , */ , /* x */]":              "[1                  ]",
-		`["// no","/* no */",",]","\",]"]`:   `["// no","/* no */",",]","\",]"]`,
-		"\ufeff{}":                           "   {}",
-		`[,]`:                                `[,]`,
-		`[1,,]`:                              `[1,,]`,
-		`{,}`:                                `{,}`,
-		`/* open`:                            `/* open`,
-		`["open, // `:                        `["open, // `,
-		`[1/2]`:                              `[1/2]`,
-		"{\"a\":\"\\\\\", // b\n\"c\":1,\t}": "{\"a\":\"\\\\\",     \n\"c\":1 \t}",
-	} {
-		if got := string(withoutComments([]byte(in))); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-}
-
-// FuzzWithoutComments: JSON stays as it is, and all else keeps its place.
-func FuzzWithoutComments(f *testing.F) {
-	for _, d := range documents {
-		f.Add([]byte(d))
-	}
-	f.Add([]byte("{// a\n\"b\":[1,/**/],}"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		got := withoutComments(data)
-		if len(got) != len(data) || bytes.Count(got, []byte{'\n'}) != bytes.Count(data, []byte{'\n'}) {
-			t.Errorf("%q: %q", data, got)
-		}
-		if jsontext.Check(data, jsontext.Options{}) == nil && !bytes.Equal(got, data) {
-			t.Errorf("%q is JSON and became %q", data, got)
-		}
-		if again := withoutComments(got); jsontext.Check(got, jsontext.Options{}) == nil && !bytes.Equal(again, got) {
-			t.Errorf("%q became %q, and that %q", data, got, again)
-		}
-	})
-}
 
 // Names that the files of other hosts have are made legal, each in one way.
 func TestGiveNames(t *testing.T) {
@@ -63,7 +18,7 @@ func TestGiveNames(t *testing.T) {
 		giveNames(all)
 		names, seen := map[string]string{}, map[string]bool{}
 		for _, s := range all[1:] {
-			if err := CheckServerName(s.Name, ""); err != nil || seen[s.Name] || s.Name == "a-b" || s.Name == "files" {
+			if err := CheckName(s.Name, ""); err != nil || seen[s.Name] || s.Name == "a-b" || s.Name == "files" {
 				t.Errorf("%q is called %q, %v", s.origin, s.Name, err)
 			}
 			seen[s.Name] = true

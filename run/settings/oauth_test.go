@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"os"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"toolpipe/run/config"
+	"toolpipe/run/document"
 	"toolpipe/run/failure"
 )
 
@@ -60,21 +62,22 @@ func TestFirstBadURL(t *testing.T) {
 // TestClientDocumentOfAll: the config may name the metadata document once for all
 // servers.
 func TestClientDocumentOfAll(t *testing.T) {
-	c := &Config{}
-	doc, err := ParseDocument("c.json", []byte(`{"client_metadata_url":"https://me.test/c.json","mcpServers":{
+	c := &config.Config{}
+	doc, err := document.Parse("c.json", []byte(`{"client_metadata_url":"https://me.test/c.json","mcpServers":{
 		"a":{"url":"https://a.test/mcp"},"b":{"url":"https://b.test/mcp","oauth":{"client_metadata_url":"https://b.test/c.json","account":"x"}},"c":{"command":"x"}}}`))
 	s := &Settings{Path: "c.json"}
 	if err == nil {
-		err = doc.readKeys(s.keys(c))
-	}
-	if err == nil {
-		err = c.applyServerFlags(s, s.servers)
+		err = doc.ReadKeys(s.keys(c))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b := s.servers[0].OAuth, s.servers[1].OAuth
-	if a.ClientMetadataURL != "https://me.test/c.json" || b.ClientMetadataURL != "https://b.test/c.json" || b.Account != "x" || s.servers[2].OAuth != nil {
+	used, _, err := s.Servers(t.Context(), c, nil, func(_, _, message string) { t.Error(message) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := used[0].OAuth, used[1].OAuth
+	if a.ClientMetadataURL != "https://me.test/c.json" || b.ClientMetadataURL != "https://b.test/c.json" || b.Account != "x" || used[2].OAuth != nil {
 		t.Errorf("%+v, %+v", a, b)
 	}
 	if err := parseConfig(t, `{"client_metadata_url":"http://me.test/c.json"}`); err == nil {
@@ -94,7 +97,7 @@ func errorText(err error) string {
 // one ends.
 func TestAssertionFile(t *testing.T) {
 	dir := t.TempDir()
-	doc, err := ParseDocument(filepath.Join(dir, "c.json"), []byte(`{"mcpServers":{"s":{"url":"https://tools.test/mcp","oauth":{"grant":"jwt_bearer","assertion_file":"token"}}}}`))
+	doc, err := document.Parse(filepath.Join(dir, "c.json"), []byte(`{"mcpServers":{"s":{"url":"https://tools.test/mcp","oauth":{"grant":"jwt_bearer","assertion_file":"token"}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +107,7 @@ func TestAssertionFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == 0 {
-			if err := doc.readKeys(s.keys(&Config{})); err != nil {
+			if err := doc.ReadKeys(s.keys(&config.Config{})); err != nil {
 				t.Fatal(err)
 			}
 		}

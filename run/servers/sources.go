@@ -1,4 +1,4 @@
-package config
+package servers
 
 import (
 	"cmp"
@@ -12,29 +12,38 @@ import (
 	"strings"
 
 	"toolpipe/mcp/oauth"
-	"toolpipe/mcp/process"
+	"toolpipe/run/config"
 	"toolpipe/run/failure"
 )
 
-// ConfiguredServers puts all sources together: config, --mcp-config, -t. A
+// Sources are the servers that the user's own config has, and what it says of servers.
+type Sources struct {
+	Own        []Server
+	Chosen     []string // those that the profile of the run names; nil: all
+	ChosenFrom string   // where it names them
+	KeyNames   []string // the variables that hold a model's key, or logins; no server inherits them
+	Approves   string   // the config, if it has rules of auto_approve; "" else
+}
+
+// Configured puts all sources together: config, --mcp-config, -t. A
 // name given twice is the later one's, with a warning. It returns the servers
 // that the run uses, and those that flags, profile or files leave out: nothing
 // is warned of or refused about these.
-func (c *Config) ConfiguredServers(ctx context.Context, s *Settings, stdin io.Reader, warn Warner) (used, unused []Server, err error) {
-	all, err := c.allServers(ctx, s, stdin, warn)
+func Configured(ctx context.Context, c *config.Config, from Sources, stdin io.Reader, warn config.Warner) (used, unused []Server, err error) {
+	all, err := allServers(ctx, c, from, stdin, warn)
 	if err != nil {
 		return nil, nil, err
 	}
 	giveNames(all)
-	if err := c.applyServerFlags(s, all); err != nil {
+	if err := applyServerFlags(c, from.KeyNames, all); err != nil {
 		return nil, nil, err
 	}
-	chosen, err := c.chosenServers(s, all)
+	chosen, err := chosenServers(c, from, all)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, srv := range all {
-		if !srv.fromFlag && (srv.off || chosen != nil && !slices.ContainsFunc(chosen, srv.is)) || !c.wantsOf(&srv) {
+		if !srv.fromFlag && (srv.off || chosen != nil && !slices.ContainsFunc(chosen, srv.is)) || !wantsOf(c, &srv) {
 			unused = append(unused, srv)
 			continue
 		}
@@ -47,31 +56,31 @@ func (c *Config) ConfiguredServers(ctx context.Context, s *Settings, stdin io.Re
 }
 
 // wantsOf reports whether --tools may leave something of a server.
-func (c *Config) wantsOf(s *Server) bool {
+func wantsOf(c *config.Config, s *Server) bool {
 	return len(c.Tools) == 0 || c.Prompt != "" || len(c.Resources) > 0 || s.MayOffer(c.Tools)
 }
 
-func (c *Config) allServers(ctx context.Context, s *Settings, stdin io.Reader, warn Warner) ([]Server, error) {
+func allServers(ctx context.Context, c *config.Config, from Sources, stdin io.Reader, warn config.Warner) ([]Server, error) {
 	var all []Server
 	add := func(srv Server, foreign bool) {
 		name := cmp.Or(srv.Spelling, srv.Name)
-		shadowed := FindServer(all, name)
+		shadowed := Find(all, name)
 		if shadowed == nil {
 			all = append(all, srv)
 			return
 		}
 		message := "server " + strconv.Quote(name) + " of " + shadowed.origin + " is shadowed by that of " + srv.origin
-		if srv.Borrowed = foreign && (shadowed.own || shadowed.Borrowed); srv.Borrowed && len(s.Rules) > 0 {
-			message += "; what auto_approve of " + s.Path + " allows is not for this one"
+		if srv.Borrowed = foreign && (shadowed.own || shadowed.Borrowed); srv.Borrowed && from.Approves != "" {
+			message += "; what auto_approve of " + from.Approves + " allows is not for this one"
 		}
 		srv.warn("server_shadowed", message)
 		*shadowed = srv
 	}
-	for _, srv := range s.servers {
+	for _, srv := range from.Own {
 		add(srv, false)
 	}
 	for _, path := range c.ServerConfigs {
-		servers, err := c.loadServers(ctx, path, c.keyNames(s), stdin, warn)
+		servers, err := loadServers(ctx, c, path, from.KeyNames, stdin, warn)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +90,7 @@ func (c *Config) allServers(ctx context.Context, s *Settings, stdin io.Reader, w
 		}
 	}
 	for _, t := range c.Servers {
-		srv, err := parseTarget(t, func(name string) bool { return FindServer(all, name) != nil })
+		srv, err := parseTarget(t, func(name string) bool { return Find(all, name) != nil })
 		if err != nil {
 			return nil, err
 		}
@@ -92,40 +101,38 @@ func (c *Config) allServers(ctx context.Context, s *Settings, stdin io.Reader, w
 
 // chosenServers are the names that --servers gives, or else the profile; nil
 // for all servers.
-func (c *Config) chosenServers(s *Settings, all []Server) (names []string, err error) {
-	p := s.profiles[c.askedModel(s)]
-	names, from := p.servers, p.place("servers")
+func chosenServers(c *config.Config, from Sources, all []Server) (names []string, err error) {
+	names, at := from.Chosen, from.ChosenFrom
 	if c.ChosenServers != nil {
-		names, from = elements(c.ChosenServers), "--servers"
+		names, at = config.Elements(c.ChosenServers), "--servers"
 	}
 	for _, name := range names {
-		switch srv := FindServer(all, name); {
+		switch srv := Find(all, name); {
 		case srv == nil:
-			return nil, failure.UsageError(KnownServers(all), "%s: no server is named %q", from, name)
+			return nil, failure.UsageError(Known(all), "%s: no server is named %q", at, name)
 		case srv.off && !srv.fromFlag:
-			return nil, failure.UsageError(KnownServers(all), "%s: server %q is switched off in %s", from, name, srv.origin)
+			return nil, failure.UsageError(Known(all), "%s: server %q is switched off in %s", at, name, srv.origin)
 		}
 	}
 	return names, nil
 }
 
 // applyServerFlags applies the flags that name a server.
-func (c *Config) applyServerFlags(settings *Settings, all []Server) error {
+func applyServerFlags(c *config.Config, keys []string, all []Server) error {
 	for _, name := range c.Trust {
-		s := FindServer(all, name)
+		s := Find(all, name)
 		if s == nil {
-			return failure.UsageError(KnownServers(all), "--trust: no server is named %q", name)
+			return failure.UsageError(Known(all), "--trust: no server is named %q", name)
 		}
 		s.Trusted = true
 	}
-	for _, apply := range []func([]Server) error{c.applyAuthEnv, c.applyServerEnv, c.applyServerDirs} {
-		if err := apply(all); err != nil {
+	for _, apply := range []func(*config.Config, []Server) error{applyAuthEnv, applyServerEnv, applyServerDirs} {
+		if err := apply(c, all); err != nil {
 			return err
 		}
 	}
-	keys := c.keyNames(settings) // a server inherits no model's key, also not one that this run does not use
 	for i := range all {
-		s := &all[i]
+		s := &all[i] // it inherits no model's key, also not one that this run does not use
 		s.InheritEnv = slices.DeleteFunc(slices.Clone(s.InheritEnv), func(name string) bool { return slices.Contains(keys, name) })
 		s.Environ, s.Version, s.Elicit = c.Environ, c.Version, c.Elicit
 		s.ToolTimeout = cmp.Or(c.ToolTimeout, s.ToolTimeout)
@@ -134,14 +141,14 @@ func (c *Config) applyServerFlags(settings *Settings, all []Server) error {
 			s.place()
 			s.Root = s.Dir
 		}
-		s.loginArgs = c.loginArgs(s)
+		s.loginArgs = loginArgs(c, s)
 		if u, err := url.Parse(s.URL); err == nil && slices.ContainsFunc(c.InsecureHTTP, func(host string) bool { return strings.EqualFold(host, u.Hostname()) }) {
 			s.InsecureHTTP = true
 			s.loginArgs = append(s.loginArgs, "--insecure-http", u.Hostname())
 		}
-		if c.clientMetadataURL != "" && s.URL != "" {
+		if c.ClientMetadataURL != "" && s.URL != "" {
 			known := *cmp.Or(s.OAuth, &oauth.Settings{})
-			known.ClientMetadataURL = cmp.Or(known.ClientMetadataURL, c.clientMetadataURL)
+			known.ClientMetadataURL = cmp.Or(known.ClientMetadataURL, c.ClientMetadataURL)
 			s.OAuth = &known
 		}
 	}
@@ -149,17 +156,17 @@ func (c *Config) applyServerFlags(settings *Settings, all []Server) error {
 }
 
 // applyAuthEnv gives servers the tokens of --mcp-auth-env.
-func (c *Config) applyAuthEnv(all []Server) error {
+func applyAuthEnv(c *config.Config, all []Server) error {
 	for _, f := range c.ServerAuthEnv {
 		name, env, ok := strings.Cut(f, "=")
-		s := FindServer(all, name)
+		s := Find(all, name)
 		switch {
 		case !ok || env == "":
 			return failure.Usage("--mcp-auth-env: %q is not of the form NAME=VAR", f)
 		case s == nil:
-			return failure.UsageError(KnownServers(all), "--mcp-auth-env: no server is named %q", name)
+			return failure.UsageError(Known(all), "--mcp-auth-env: no server is named %q", name)
 		case s.URL == "":
-			return failure.UsageError([]string{"--mcp-env " + ShellQuote(f)}, "--mcp-auth-env: server %q is a command, which gets variables", name)
+			return failure.UsageError([]string{"--mcp-env " + config.ShellQuote(f)}, "--mcp-auth-env: server %q is a command, which gets variables", name)
 		}
 		token, ok := c.LookupEnv(env)
 		if !ok || token == "" {
@@ -172,15 +179,15 @@ func (c *Config) applyAuthEnv(all []Server) error {
 
 // applyServerEnv gives servers the variables of --mcp-env. Its errors do not
 // show what follows the =, which may be a value, given by mistake.
-func (c *Config) applyServerEnv(all []Server) error {
+func applyServerEnv(c *config.Config, all []Server) error {
 	for _, f := range c.ServerEnv {
 		name, list, ok := strings.Cut(f, "=")
-		s := FindServer(all, name)
+		s := Find(all, name)
 		switch {
 		case !ok || list == "":
 			return failure.UsageError([]string{"--mcp-env NAME=VAR hands the variable VAR to the server NAME"}, "--mcp-env: not of the form NAME=VAR[,VAR...]")
 		case s == nil:
-			return failure.UsageError(KnownServers(all), "--mcp-env: no server is named %q", name)
+			return failure.UsageError(Known(all), "--mcp-env: no server is named %q", name)
 		case s.URL != "":
 			return failure.UsageError([]string{"--mcp-auth-env " + name + "=VAR sends a bearer token"}, "--mcp-env: server %q is at a URL, and gets no variables", name)
 		}
@@ -209,7 +216,7 @@ func (s *Server) remember(name, value string) {
 }
 
 // applyServerDirs gives servers the working directories of --mcp-cwd.
-func (c *Config) applyServerDirs(all []Server) error {
+func applyServerDirs(c *config.Config, all []Server) error {
 	for _, f := range c.ServerDirs {
 		name, dir, named := strings.Cut(f, "=")
 		if !named || strings.ContainsAny(name, "/.: \t'\"") {
@@ -220,12 +227,12 @@ func (c *Config) applyServerDirs(all []Server) error {
 			return failure.Usage("--mcp-cwd: %v", err)
 		}
 		if info, err := os.Stat(path); err != nil {
-			return OpenError("--mcp-cwd", dir, err)
+			return config.OpenError("--mcp-cwd", dir, err)
 		} else if !info.IsDir() {
 			return failure.Usage("--mcp-cwd: %q is not a directory", dir)
 		}
-		if s := FindServer(all, name); named && s == nil {
-			return failure.UsageError(KnownServers(all), "--mcp-cwd: no server is named %q", name)
+		if s := Find(all, name); named && s == nil {
+			return failure.UsageError(Known(all), "--mcp-cwd: no server is named %q", name)
 		} else if named && s.URL != "" {
 			return failure.Usage("--mcp-cwd: server %q is at a URL", name)
 		} else if named {
@@ -239,23 +246,4 @@ func (c *Config) applyServerDirs(all []Server) error {
 		}
 	}
 	return nil
-}
-
-// keyNames are the variables that hold a model's key, the usual ones, that of
-// --key-env and those of all profiles and their headers; and the one that holds
-// logins.
-func (c *Config) keyNames(s *Settings) []string {
-	names := slices.Clone(process.OwnSecrets)
-	if c.KeyEnv != nil {
-		names = append(names, *c.KeyEnv)
-	}
-	for _, p := range s.profiles {
-		if p.keyEnv != nil {
-			names = append(names, *p.keyEnv)
-		}
-		for _, h := range p.headers {
-			names = append(names, secretNames(h.Key, h.Text())...)
-		}
-	}
-	return names
 }

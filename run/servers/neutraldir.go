@@ -1,17 +1,18 @@
-package config
+package servers
 
 import (
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"toolpipe/run/config"
 	"toolpipe/run/failure"
 )
 
-// neutralDir is the working directory of a stdio server unless its config says
+// NeutralDir is the working directory of a stdio server unless its config says
 // another. It is not the user's working directory, whose files could change
 // what starts: launchers such as npx prefer packages that they find there.
-const neutralDir = "/"
+const NeutralDir = "/"
 
 // place sets the working directory of a command server for which neither a flag nor
 // its entry names one. Then a relative path in its command line makes the server
@@ -28,7 +29,7 @@ func (s *Server) place() {
 		}
 		return
 	}
-	s.Dir = neutralDir
+	s.Dir = NeutralDir
 	if isRelative {
 		s.unusable(s.relative(program))
 	} else if i := slices.IndexFunc(s.Command[1:], isRelativePath); i >= 0 {
@@ -51,13 +52,13 @@ func isRelativePath(w string) bool {
 func (s *Server) relative(w string) *failure.Error {
 	hint, flag := "in a config write "+fromHere(w, "${PWD}")+`, or give the server a "cwd"`, "--mcp-cwd "
 	if s.fromFlag {
-		hint = `write "` + fromHere(w, "$PWD") + `" instead of ` + ShellQuote(w)
+		hint = `write "` + fromHere(w, "$PWD") + `" instead of ` + config.ShellQuote(w)
 	}
 	if s.own {
 		flag += s.Name + "="
 	}
 	return failure.UsageError([]string{hint, flag + ". starts it in this directory"},
-		"%s: server %q: %s is a relative path, but the server starts in %s", s.origin, s.Name, ShellQuote(w), neutralDir)
+		"%s: server %q: %s is a relative path, but the server starts in %s", s.origin, s.Name, config.ShellQuote(w), NeutralDir)
 }
 
 // fromHere writes a relative path so that it begins at the user's working
@@ -77,22 +78,22 @@ func (s *Server) Misplaced() (hints []string) {
 	if s.URL != "" || len(s.Command) == 0 {
 		return nil
 	}
-	if words, err := SplitWords(s.Command[0]); err == nil && len(words) > 1 && !s.fromFlag && !exists(s.Command[0]) {
+	if words, err := config.SplitWords(s.Command[0]); err == nil && len(words) > 1 && !s.fromFlag && !config.Exists(s.Command[0]) {
 		args := make([]string, len(words)-1)
 		for i, w := range words[1:] {
 			args[i] = `"` + w + `"`
 		}
-		hints = append(hints, `"command" is the program alone: "command": "`+words[0]+`", "args": [`+JoinWords(args)+`]`)
+		hints = append(hints, `"command" is the program alone: "command": "`+words[0]+`", "args": [`+config.JoinWords(args)+`]`)
 	}
-	if s.Dir != neutralDir {
+	if s.Dir != NeutralDir {
 		return hints
 	}
 	for _, w := range s.Command[1:] {
-		if w == "" || filepath.IsAbs(w) || exists(filepath.Join(s.Dir, w)) || !exists(w) {
+		if w == "" || filepath.IsAbs(w) || config.Exists(filepath.Join(s.Dir, w)) || !config.Exists(w) {
 			continue
 		}
 		if here, err := filepath.Abs(w); err == nil {
-			hints = append(hints, "it starts in "+s.Dir+", where there is no "+ShellQuote(w)+"; that of this directory is "+ShellQuote(here))
+			hints = append(hints, "it starts in "+s.Dir+", where there is no "+config.ShellQuote(w)+"; that of this directory is "+config.ShellQuote(here))
 		}
 	}
 	return hints

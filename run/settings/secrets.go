@@ -1,15 +1,17 @@
-package config
+package settings
 
 import (
 	"toolpipe/mcp/process"
+	"toolpipe/run/config"
+	"toolpipe/run/servers"
 	"toolpipe/stream/text/secrets"
 )
 
 // AddSecrets tells what must not show: the keys of models, what servers get
 // from variables, and the credentials of a proxy. The model's client adds the
 // key that it sends, a server's session its tokens.
-func (c *Config) AddSecrets(set *secrets.Set, s *Settings, servers []Server) {
-	for _, name := range c.keyNames(s) {
+func AddSecrets(c *config.Config, set *secrets.Set, s *Settings, used []servers.Server) {
+	for _, name := range keyNames(c, s) {
 		set.Add(c.Getenv(name))
 	}
 	for _, name := range process.ProxyNames {
@@ -20,9 +22,7 @@ func (c *Config) AddSecrets(set *secrets.Set, s *Settings, servers []Server) {
 			set.Add(value)
 		}
 	}
-	for i := range servers {
-		for name, value := range servers[i].variables {
-			set.AddNamed(name, value)
-		}
+	for i := range used {
+		used[i].AddSecrets(set)
 	}
 }

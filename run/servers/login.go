@@ -1,0 +1,59 @@
+package servers
+
+import (
+	"slices"
+	"strings"
+
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+)
+
+// LoginCommand is the command that signs in to the server and asks for scopes
+// beside those that the server names. A server of the user's own config has a
+// name in it; any other is found by its URL, unless its entry says more.
+func (s *Server) LoginCommand(scopes []string) string {
+	words := append([]string{"toolpipe"}, s.loginArgs...)
+	if len(scopes) > 0 {
+		words = append(words, "--login-scope", strings.Join(scopes, " "))
+	}
+	return config.QuoteWords(words)
+}
+
+func loginArgs(c *config.Config, s *Server) []string {
+	switch {
+	case s.own && c.ConfigFile != "":
+		return []string{"--config", c.ConfigFile, "--login", s.Name}
+	case s.own:
+		return []string{"--login", s.Name}
+	case s.file != "" && (s.OAuth != nil || s.Shown != s.URL):
+		return []string{"--mcp-config", s.file, "--login", s.Name}
+	}
+	return []string{"--login", s.URL}
+}
+
+// LoginServer is the server that --login or --logout names: by its name, or by
+// its URL, with or without an entry.
+func LoginServer(c *config.Config, all []Server, target string) (*Server, error) {
+	flag := map[config.Mode]string{config.SignIn: "--login", config.SignOut: "--logout"}[c.Mode]
+	s := Find(all, target)
+	if s == nil && IsURL(target) {
+		if i := slices.IndexFunc(all, func(s Server) bool { return s.URL == target }); i >= 0 {
+			return &all[i], nil
+		}
+		made, err := parseTarget(target, func(string) bool { return false })
+		if err != nil {
+			return nil, failure.Within(flag, err)
+		}
+		one := []Server{made}
+		return &one[0], applyServerFlags(c, nil, one)
+	}
+	switch {
+	case s == nil:
+		return nil, failure.UsageError(append(Known(all), flag+" takes the URL of a server too"), "%s: no server is named %q", flag, target)
+	case s.URL == "":
+		return nil, failure.Usage("%s: server %q is a command; only a server with a URL has a login", flag, target)
+	case s.Unusable != nil:
+		return nil, s.Unusable
+	}
+	return s, nil
+}
