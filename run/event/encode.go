@@ -2,7 +2,9 @@ package event
 
 import (
 	"encoding/json"
+	"iter"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,23 +53,47 @@ func (o *object) piece(head string, turn int, text []byte) {
 	o.end()
 }
 
-// members writes the fields of a struct as their tags say.
+// A tag says of a field under which key it is written, nowhere if that is "", and what may
+// be in it.
+type tag struct {
+	key      string
+	optional bool // "opt": it is left out if it is zero
+	instead  bool // "else": it is left out if the field before it is written
+	ours     bool // "ours": toolpipe's own words, in which a secret is hidden as in a message
+	plain    bool // "plain": it holds no secret
+}
+
+// fields gives the fields of a struct in order, and those of structs that it embeds. What
+// writes events and what hides secrets in them go by it, so neither has a list of fields.
+func fields(of reflect.Value) iter.Seq2[tag, reflect.Value] {
+	return func(yield func(tag, reflect.Value) bool) {
+		for i := range of.NumField() {
+			field := of.Type().Field(i)
+			if field.Anonymous {
+				for t, value := range fields(of.Field(i)) {
+					if !yield(t, value) {
+						return
+					}
+				}
+				continue
+			}
+			words := strings.Split(field.Tag.Get("event"), ",")
+			has := func(word string) bool { return slices.Contains(words[1:], word) }
+			if field.IsExported() && !yield(tag{words[0], has("opt"), has("else"), has("ours"), has("plain")}, of.Field(i)) {
+				return
+			}
+		}
+	}
+}
+
+// members writes the fields of a struct.
 func (o *object) members(of reflect.Value) {
 	before := false // the field before was written
-	for i := range of.NumField() {
-		value, field := of.Field(i), of.Type().Field(i)
-		if field.Anonymous {
-			o.members(value)
-			continue
-		}
-		if !field.IsExported() {
-			continue
-		}
-		key, options, _ := strings.Cut(field.Tag.Get("event"), ",")
+	for t, value := range fields(of) {
 		raw, isRaw := value.Interface().(json.RawMessage)
-		left := isRaw && raw == nil || strings.Contains(options, "opt") && value.IsZero() || strings.Contains(options, "else") && before
-		if before = key != "" && !left; before {
-			o.name(key)
+		left := isRaw && raw == nil || t.optional && value.IsZero() || t.instead && before
+		if before = t.key != "" && !left; before {
+			o.name(t.key)
 			o.value(value)
 		}
 	}

@@ -3,7 +3,6 @@ package event
 import (
 	"encoding/json"
 	"reflect"
-	"strings"
 
 	"toolpipe/run/failure"
 	"toolpipe/stream/text/secrets"
@@ -118,12 +117,11 @@ func (v *veil) hidden(e Event) Event {
 	return c
 }
 
-// hide takes the secrets out of the fields of a struct as their tags say: "ours" are
-// toolpipe's own words, "plain" has no secret.
+// hide takes the secrets out of the fields of a struct.
 func (v *veil) hide(in reflect.Value) {
-	for i := range in.NumField() {
-		if options := in.Type().Field(i).Tag.Get("event"); in.Field(i).CanSet() && !strings.Contains(options, "plain") {
-			v.hideValue(in.Field(i), strings.Contains(options, "ours"))
+	for t, value := range fields(in) {
+		if !t.plain {
+			v.hideValue(value, t.ours)
 		}
 	}
 }

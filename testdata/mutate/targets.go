@@ -29,7 +29,7 @@ var targets = []target{
 		{endToEnd, "", "^(arguments|input|config|fault_arguments|policy)"},
 	}},
 	{"run/invocation/rules.go", runSteps},
-	{"run/invocation/approver.go", runSteps},
+	{"run/invocation/approver_flag.go", runSteps},
 	{"run/lock/*.go", runSteps},
 	{"run/turn/calls.go", runSteps},
 	{"run/turn/answers.go", runSteps},
