@@ -47,7 +47,7 @@ json end status ok`)
 // output, also when it is cut or never ends.
 func TestFaultMemoryOfText(t *testing.T) {
 	t.Parallel()
-	size := load(96, 48) // MiB
+	size := load(96, 24) // MiB
 	delta := chatText(strings.Repeat("an answer of any length ", 4096/24))
 	model := serveRaw(t, func(w io.Writer, r *http.Request, body []byte) bool {
 		head(w, 200, eventStream)
