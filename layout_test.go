@@ -44,7 +44,8 @@ var imports = map[string]string{
 	"run/toolbox":    "run/config run/elicit run/event run/failure run/input run/invocation run/lock run/schema run/servers run/settings approve mcp mcp/builtin/code mcp/builtin/command mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/oauth mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
 	"run/turn":       "run/config run/event run/face run/failure run/finder run/invocation run/schema run/servers run/session run/settings run/stdio run/toolbox approve mcp mcp/builtin/confine mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
 
-	"approve": "stream/text/escape stream/text/jsontext",
+	"approve":     "approve/tty stream/text/escape stream/text/jsontext",
+	"approve/tty": "",
 
 	"mcp":                     "mcp/htmltext mcp/netguard mcp/oauth mcp/process mcp/wire stream stream/goroutine stream/text/jsontext stream/loopback stream/text/secrets",
 	"mcp/builtin/code":        "mcp/builtin/code/lexis mcp/builtin/confine mcp/process mcp/toolserver mcp/wire stream/goroutine stream/text/jsontext stream/text/nearest go/ast go/parser",
@@ -400,7 +401,7 @@ var house = map[string]int{
 	"fields of stream.exchange":                 15,
 	"fields of stream.messagesBlock":            13,
 	"fields of stream.responsesItem":            12,
-	"files in approve":                          29,
+	"files in approve":                          26,
 	"files in mcp":                              29,
 	"files in mcp/builtin/code":                 23,
 	"files in mcp/builtin/confine":              17,

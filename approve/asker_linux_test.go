@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"toolpipe/approve/tty"
 )
 
 // The tests of questions start this test program again as a child whose
@@ -59,7 +61,7 @@ func init() {
 
 func (j *job) run() {
 	if !j.RealTimes {
-		settleTime, noticeTime, pollInterval = settleTime/10, noticeTime/10, pollInterval/10
+		settleTime, tty.NoticeTime, tty.PollInterval = settleTime/10, tty.NoticeTime/10, tty.PollInterval/10
 	}
 	if j.Background {
 		j.Background = false

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"toolpipe/approve/tty"
 	"toolpipe/stream/text/escape"
 )
 
@@ -14,7 +15,7 @@ import (
 // the person types begins with one of the prompts below.
 type Form struct {
 	terminal *Terminal
-	tty      *tty
+	device   *tty.TTY
 	ctx      context.Context
 }
 
@@ -27,12 +28,12 @@ const (
 // The error is fill's, or says why nobody can be asked, or is ctx's cause when that
 // ends before another question is over.
 func (t *Terminal) Form(ctx context.Context, fill func(*Form) error) error {
-	tty, release, err := t.acquire(ctx)
+	device, release, err := t.acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return fill(&Form{t, tty, ctx})
+	return fill(&Form{t, device, ctx})
 }
 
 // Ask shows heading, which is ours, above lines, which may be the server's, and
@@ -49,13 +50,13 @@ func (f *Form) Confirm(heading string, lines []string) (bool, error) {
 }
 
 func (f *Form) askLine(heading string, lines []string, prompt string) (string, error) {
-	line, err := f.terminal.askUntilSeen(f.ctx, f.tty, func(width, height int) *question {
+	line, err := f.terminal.askUntilSeen(f.ctx, f.device, func(width, height int) *question {
 		return newFormQuestion(heading, lines, prompt, width, height)
 	})
 	if err != nil {
 		// The person may still be typing: the next question waits for that.
 		f.terminal.formWithdrawn = time.Now()
-		f.tty.writeNotice("\nno answer is awaited any more\n")
+		f.device.WriteNotice("\nno answer is awaited any more\n")
 	}
 	return line, err
 }

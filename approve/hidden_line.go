@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"syscall"
 	"time"
-	"unsafe"
+
+	"toolpipe/approve/tty"
 )
 
 // maxHiddenLine is how many bytes of a line are read that is not shown.
@@ -21,7 +21,7 @@ func (t *Terminal) Reachable() bool {
 	if err != nil {
 		return false
 	}
-	opened.close()
+	opened.Close()
 	return true
 }
 
@@ -30,44 +30,44 @@ func (t *Terminal) Reachable() bool {
 // mode, such as an address that was pasted. The error is ctx's cause, or
 // says why there is no answer.
 func (t *Terminal) ReadHidden(ctx context.Context, prompt string) (string, error) {
-	tty, release, err := t.acquire(ctx)
+	device, release, err := t.acquire(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer release()
 	for {
-		line, err := t.readHidden(ctx, tty, prompt)
+		line, err := t.readHidden(ctx, device, prompt)
 		if errors.Is(err, errRedraw) {
 			continue
 		}
-		tty.writeNotice("\n")
+		device.WriteNotice("\n")
 		return line, err
 	}
 }
 
 // readHidden is ReadHidden until the process was stopped: the shell has the
 // terminal show its input then.
-func (t *Terminal) readHidden(ctx context.Context, tty *tty, prompt string) (string, error) {
+func (t *Terminal) readHidden(ctx context.Context, device *tty.TTY, prompt string) (string, error) {
 	t.wasContinued() // before the question
 	deadline := time.Now().Add(t.timeout())
-	if _, err := t.awaitForeground(ctx, tty, deadline); err != nil {
+	if _, err := t.awaitForeground(ctx, device, deadline); err != nil {
 		return "", err
 	}
-	show, err := tty.hideInput()
+	show, err := device.HideInput()
 	if err != nil {
 		return "", err
 	}
 	defer show()
-	if err := tty.write(ctx, "\n"+prompt, deadline); err != nil {
+	if err := device.Write(ctx, "\n"+prompt, deadline); err != nil {
 		return "", err
 	}
 	var line []byte
 	tooLong := false
 	for {
-		if t.wasContinued() || !tty.foreground() {
+		if t.wasContinued() || !device.Foreground() {
 			return "", errRedraw
 		}
-		if _, err := tty.read(ctx, &line); err != nil {
+		if _, err := device.Read(ctx, &line); err != nil {
 			return "", err
 		}
 		line = edited(line)
@@ -76,7 +76,7 @@ func (t *Terminal) readHidden(ctx context.Context, tty *tty, prompt string) (str
 		case end >= 0 && tooLong:
 			return "", errors.New("the line is too long")
 		case end == 0 && line[0] == '\x04':
-			return "", errHangUp
+			return "", tty.ErrHangUp
 		case end >= 0:
 			return string(line[:end]), nil
 		case len(line) > maxHiddenLine: // its rest is read too, or it would be shown
@@ -100,24 +100,4 @@ func edited(line []byte) []byte {
 		}
 	}
 	return kept
-}
-
-// hideInput has the terminal not show what is typed, and hand it over at once;
-// show restores its mode.
-func (t *tty) hideInput() (show func(), err error) {
-	var usual syscall.Termios
-	if err := t.ioctl(getModes, unsafe.Pointer(&usual)); err != nil {
-		return nil, err
-	}
-	hidden := usual
-	hidden.Lflag &^= syscall.ECHO | syscall.ICANON
-	hidden.Cc[syscall.VMIN], hidden.Cc[syscall.VTIME] = 1, 0
-	if err := t.ioctl(setModes, unsafe.Pointer(&hidden)); err != nil {
-		return nil, err
-	}
-	return func() {
-		if t.foreground() { // elsewhere the shell has set the mode that it wants
-			_ = t.ioctl(setModes, unsafe.Pointer(&usual))
-		}
-	}, nil
 }

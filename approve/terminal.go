@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"toolpipe/approve/tty"
 )
 
 // A Terminal asks a person on /dev/tty; standard input and output have no part
@@ -42,16 +44,10 @@ var (
 	// withdrawn. A person who was about to answer the form has then seen that
 	// another question stands there.
 	lateAnswerTime = time.Second
-	// noticeTime is how long the terminal may take to accept the line that ends
-	// a question.
-	noticeTime = time.Second
-	// pollInterval is how soon a cancelled context or a stopped process is
-	// noticed.
-	pollInterval = 50 * time.Millisecond
 )
 
 const (
-	// maxPause is how long a loop that waits a pollInterval at a time may take
+	// maxPause is how long a loop that waits a tty.PollInterval at a time may take
 	// for one round. If it takes longer, the process was stopped.
 	maxPause = time.Second
 	// lateResume is how long the SIGCONT that belongs to a process seen in the
@@ -94,37 +90,36 @@ func (e nobodyError) Error() string { return "nobody can be asked: " + string(e)
 var (
 	errRedraw   = errors.New("the question may not have been seen: the process was stopped or in the background")
 	errDeadline = errors.New("no answer in time")
-	errHangUp   = errors.New("end of file on the terminal")
 )
 
 // ask asks about a call. rule wants the call asked about. tool: the person may allow
 // every call of the tool. The error is a nobodyError, or ctx's cause.
 func (t *Terminal) ask(ctx context.Context, c *Call, rule *Rule, tool bool) (answer, error) {
-	tty, release, err := t.acquire(ctx)
+	device, release, err := t.acquire(ctx)
 	if err != nil {
 		return answer{}, err
 	}
 	defer release()
-	a, err := t.askAbout(ctx, tty, c, rule, tool)
+	a, err := t.askAbout(ctx, device, c, rule, tool)
 	if cause := context.Cause(ctx); cause != nil {
 		if err != nil {
-			tty.writeNotice("\n") // what follows does not stand on the line of the question
+			device.WriteNotice("\n") // what follows does not stand on the line of the question
 		}
 		return answer{}, cause
 	}
 	if err != nil {
-		return t.noAnswer(tty, err), nil
+		return t.noAnswer(device, err), nil
 	}
 	return a, nil
 }
 
 // askAbout asks about a call until there is an answer or an error.
-func (t *Terminal) askAbout(ctx context.Context, tty *tty, c *Call, rule *Rule, tool bool) (answer, error) {
+func (t *Terminal) askAbout(ctx context.Context, device *tty.TTY, c *Call, rule *Rule, tool bool) (answer, error) {
 	above := "" // lines above the question
 	made := c.change(ctx)
 	for unclear := 0; unclear < maxUnclear; {
 		var q *question
-		line, err := t.askUntilSeen(ctx, tty, func(width, height int) *question {
+		line, err := t.askUntilSeen(ctx, device, func(width, height int) *question {
 			q = newQuestion(c, made, rule, tool, width, height, t.Color)
 			q.body = above + q.body
 			return q
@@ -143,7 +138,7 @@ func (t *Terminal) askAbout(ctx context.Context, tty *tty, c *Call, rule *Rule, 
 		case answerExplain:
 			above = q.explanation()
 		case answerTool:
-			name, err := t.askUntilSeen(ctx, tty, func(width, _ int) *question { return newToolQuestion(c, width, t.Color) })
+			name, err := t.askUntilSeen(ctx, device, func(width, _ int) *question { return newToolQuestion(c, width, t.Color) })
 			if err != nil {
 				return answer{}, err
 			}
@@ -163,9 +158,9 @@ func (t *Terminal) askAbout(ctx context.Context, tty *tty, c *Call, rule *Rule, 
 }
 
 // askUntilSeen asks a question until its answer is one to what the person has seen.
-func (t *Terminal) askUntilSeen(ctx context.Context, tty *tty, question func(width, height int) *question) (string, error) {
+func (t *Terminal) askUntilSeen(ctx context.Context, device *tty.TTY, question func(width, height int) *question) (string, error) {
 	for {
-		line, err := t.askLine(ctx, tty, question(tty.size()))
+		line, err := t.askLine(ctx, device, question(device.Size()))
 		if !errors.Is(err, errRedraw) {
 			return line, err
 		}
@@ -173,18 +168,18 @@ func (t *Terminal) askUntilSeen(ctx context.Context, tty *tty, question func(wid
 }
 
 // noAnswer is the answer to a question that ended with an error.
-func (t *Terminal) noAnswer(tty *tty, err error) answer {
+func (t *Terminal) noAnswer(device *tty.TTY, err error) answer {
 	why, notice := "the question could not be put: "+err.Error(), "\n"
 	switch {
 	case errors.Is(err, errDeadline):
 		why = "no answer in " + t.timeout().String()
 		notice = "\n" + why + ": not run\n"
-	case errors.Is(err, errHangUp) && tty.hungUp():
+	case errors.Is(err, tty.ErrHangUp) && device.HungUp():
 		why = "the terminal was closed without an answer"
-	case errors.Is(err, errHangUp):
+	case errors.Is(err, tty.ErrHangUp):
 		why = "no answer (end of input)"
 	}
-	tty.writeNotice(notice)
+	device.WriteNotice(notice)
 	return answer{answerNo, why}
 }
 
@@ -192,12 +187,12 @@ func (t *Terminal) timeout() time.Duration { return cmp.Or(t.Timeout, defaultTim
 
 // acquire opens the terminal and waits until nobody else asks on it; release
 // gives it back. The error is a nobodyError, or ctx's cause.
-func (t *Terminal) acquire(ctx context.Context) (opened *tty, release func(), err error) {
+func (t *Terminal) acquire(ctx context.Context) (opened *tty.TTY, release func(), err error) {
 	if t.Disabled != "" {
 		return nil, nil, nobodyError(t.Disabled)
 	}
 	for !t.asking.TryLock() {
-		if err := sleep(ctx, pollInterval); err != nil {
+		if err := tty.Sleep(ctx, tty.PollInterval); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -212,7 +207,7 @@ func (t *Terminal) acquire(ctx context.Context) (opened *tty, release func(), er
 		if t.After != nil {
 			t.After()
 		}
-		opened.close()
+		opened.Close()
 		t.asking.Unlock()
 	}
 	if err := awaitLock(ctx, opened); err != nil {
@@ -223,13 +218,13 @@ func (t *Terminal) acquire(ctx context.Context) (opened *tty, release func(), er
 }
 
 // open opens the terminal, if there is one whose foreground we are in.
-func (t *Terminal) open() (*tty, error) {
-	opened, err := openTTY("/dev/tty")
+func (t *Terminal) open() (*tty.TTY, error) {
+	opened, err := tty.Open("/dev/tty")
 	if err != nil {
 		return nil, nobodyError("no terminal")
 	}
-	if !opened.foreground() {
-		opened.close()
+	if !opened.Foreground() {
+		opened.Close()
 		return nil, nobodyError("not in the foreground of the terminal")
 	}
 	return opened, nil
@@ -237,12 +232,12 @@ func (t *Terminal) open() (*tty, error) {
 
 // awaitLock waits until no other program of our process group asks on the
 // terminal: all of them are in the foreground together.
-func awaitLock(ctx context.Context, tty *tty) error {
-	for deadline := time.Now().Add(maxQueue); !tty.lock(); {
+func awaitLock(ctx context.Context, device *tty.TTY) error {
+	for deadline := time.Now().Add(maxQueue); !device.Lock(); {
 		if time.Now().After(deadline) {
 			return nobodyError("another program asks on this terminal")
 		}
-		if err := sleep(ctx, pollInterval); err != nil {
+		if err := tty.Sleep(ctx, tty.PollInterval); err != nil {
 			return err
 		}
 	}
@@ -256,17 +251,6 @@ func (t *Terminal) Busy() bool {
 	if err != nil {
 		return false
 	}
-	defer opened.close()
-	return opened.locked()
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
+	defer opened.Close()
+	return opened.Locked()
 }

@@ -5,38 +5,40 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"toolpipe/approve/tty"
 )
 
 // askLine draws q and reads one line. The error is errRedraw, errDeadline,
-// errHangUp, another error of the terminal, or ctx's cause.
-func (t *Terminal) askLine(ctx context.Context, tty *tty, q *question) (string, error) {
+// tty.ErrHangUp, another error of the terminal, or ctx's cause.
+func (t *Terminal) askLine(ctx context.Context, device *tty.TTY, q *question) (string, error) {
 	deadline := time.Now().Add(t.timeout())
-	flushed, err := t.draw(ctx, tty, q, deadline)
+	flushed, err := t.draw(ctx, device, q, deadline)
 	if err != nil {
 		return "", err
 	}
-	return t.readLine(ctx, tty, deadline, flushed)
+	return t.readLine(ctx, device, deadline, flushed)
 }
 
 // draw shows the question, from a new line on. Input that was typed before is
 // thrown away at the time flushed, and only then the line with the prompt is
 // drawn, so that no answer to it is lost.
-func (t *Terminal) draw(ctx context.Context, tty *tty, q *question, deadline time.Time) (flushed time.Time, err error) {
-	if _, err := t.awaitForeground(ctx, tty, deadline); err != nil {
+func (t *Terminal) draw(ctx context.Context, device *tty.TTY, q *question, deadline time.Time) (flushed time.Time, err error) {
+	if _, err := t.awaitForeground(ctx, device, deadline); err != nil {
 		return flushed, err
 	}
 	t.wasContinued() // before the question
-	if err := tty.write(ctx, "\n"+q.body, deadline); err != nil {
+	if err := device.Write(ctx, "\n"+q.body, deadline); err != nil {
 		return flushed, err
 	}
-	if err := sleep(ctx, max(settleTime, lateAnswerTime-time.Since(t.formWithdrawn))); err != nil {
+	if err := tty.Sleep(ctx, max(settleTime, lateAnswerTime-time.Since(t.formWithdrawn))); err != nil {
 		return flushed, err
 	}
 	if t.wasContinued() {
 		return flushed, errRedraw
 	}
 	flushed = time.Now()
-	if err := tty.flushInput(); err != nil {
+	if err := device.FlushInput(); err != nil {
 		return flushed, fmt.Errorf("cannot throw away what was typed before: %w", err)
 	}
 	// The prompt replaces the echo of the input that was thrown away.
@@ -44,22 +46,22 @@ func (t *Terminal) draw(ctx context.Context, tty *tty, q *question, deadline tim
 	if t.Color {
 		erase = "\r\x1b[K"
 	}
-	return flushed, tty.write(ctx, erase+q.prompt, deadline)
+	return flushed, device.Write(ctx, erase+q.prompt, deadline)
 }
 
 // awaitForeground waits until our process group is in the foreground, where
 // drawing and reading do not stop us. waited reports that it was not there at
 // first.
-func (t *Terminal) awaitForeground(ctx context.Context, tty *tty, deadline time.Time) (waited bool, err error) {
-	for ; !tty.foreground(); waited = true {
+func (t *Terminal) awaitForeground(ctx context.Context, device *tty.TTY, deadline time.Time) (waited bool, err error) {
+	for ; !device.Foreground(); waited = true {
 		t.gotSIGCONT() // it moved us to the background
 		switch {
-		case tty.hungUp():
-			return waited, errHangUp
+		case device.HungUp():
+			return waited, tty.ErrHangUp
 		case time.Now().After(deadline):
 			return waited, errDeadline
 		}
-		if err := sleep(ctx, pollInterval); err != nil {
+		if err := tty.Sleep(ctx, tty.PollInterval); err != nil {
 			return waited, err
 		}
 	}
@@ -74,7 +76,7 @@ func (t *Terminal) awaitForeground(ctx context.Context, tty *tty, deadline time.
 // input is not for us. A line that may have been typed in that time, or while
 // the process was stopped, is no answer, because the person may not have seen
 // the question: the error is errRedraw then. Input was thrown away at flushed.
-func (t *Terminal) readLine(ctx context.Context, tty *tty, deadline, flushed time.Time) (string, error) {
+func (t *Terminal) readLine(ctx context.Context, device *tty.TTY, deadline, flushed time.Time) (string, error) {
 	var line []byte
 	running := flushed // when the process was last known not to be stopped
 	for {
@@ -87,12 +89,12 @@ func (t *Terminal) readLine(ctx context.Context, tty *tty, deadline, flushed tim
 		if time.Now().After(deadline) {
 			return "", errDeadline
 		}
-		if waited, err := t.awaitForeground(ctx, tty, deadline); err != nil {
+		if waited, err := t.awaitForeground(ctx, device, deadline); err != nil {
 			return "", err
 		} else if waited {
 			return "", errRedraw
 		}
-		n, err := tty.read(ctx, &line)
+		n, err := device.Read(ctx, &line)
 		if err != nil {
 			return "", err
 		}
@@ -100,11 +102,11 @@ func (t *Terminal) readLine(ctx context.Context, tty *tty, deadline, flushed tim
 		if n == 0 || end < 0 && len(line) <= maxAnswer {
 			continue
 		}
-		if t.wasStopped(&running, settleTime) || !tty.foreground() {
+		if t.wasStopped(&running, settleTime) || !device.Foreground() {
 			return "", errRedraw
 		}
 		if end < 0 {
-			_ = tty.flushInput() // the rest of a line that is too long for an answer
+			_ = device.FlushInput() // the rest of a line that is too long for an answer
 			end = len(line)
 		}
 		return string(line[:end]), nil
@@ -125,7 +127,7 @@ func (t *Terminal) wasStopped(running *time.Time, wait time.Duration) bool {
 		if time.Since(now) >= wait {
 			return false
 		}
-		time.Sleep(min(wait, pollInterval))
+		time.Sleep(min(wait, tty.PollInterval))
 	}
 	return true
 }

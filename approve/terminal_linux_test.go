@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"toolpipe/approve/tty"
 )
 
 var oneCall = []jobCall{{"fs__write_file", `{"path":"a.txt","content":"x"}`}}
@@ -164,7 +166,7 @@ func TestTypedWhileStopped(t *testing.T) {
 			a.stop()
 			a.typeIn("y\n")
 			if j.NoCONT {
-				time.Sleep(maxPause + 2*pollInterval)
+				time.Sleep(maxPause + 2*tty.PollInterval)
 			}
 			if err := a.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 				t.Fatal(err)
@@ -188,7 +190,7 @@ func TestSIGCONTAfterForeground(t *testing.T) {
 			t.Fatalf("%s, want %s", got, s)
 		}
 	}
-	time.Sleep(maxPause + 2*pollInterval)
+	time.Sleep(maxPause + 2*tty.PollInterval)
 	tell(syscall.SIGUSR2)
 	a.await(ending, 2)
 	tell(syscall.SIGALRM)
@@ -213,10 +215,10 @@ func TestNoAnswerInBackground(t *testing.T) {
 // What a terminal does not say about its size is 80 columns and 24 rows.
 func TestSize(t *testing.T) {
 	_, slave := openPTY(t)
-	terminal := &tty{fd: int(slave.Fd())}
+	terminal := tty.Of(int(slave.Fd()))
 	for said, want := range map[[2]uint16][2]int{{132, 50}: {132, 50}, {0, 50}: {80, 24}, {132, 0}: {80, 24}} {
 		setSize(t, slave, said[0], said[1])
-		if width, height := terminal.size(); [2]int{width, height} != want {
+		if width, height := terminal.Size(); [2]int{width, height} != want {
 			t.Errorf("%v: %d columns, %d rows", said, width, height)
 		}
 	}
@@ -225,7 +227,7 @@ func TestSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if width, height := (&tty{fd: int(file.Fd())}).size(); width != 80 || height != 24 {
+	if width, height := tty.Of(int(file.Fd())).Size(); width != 80 || height != 24 {
 		t.Errorf("no terminal: %d columns, %d rows", width, height)
 	}
 }
@@ -238,8 +240,8 @@ func TestQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	other, own := &tty{fd: int(again.Fd())}, &tty{fd: int(slave.Fd())}
-	if own.locked() || !other.lock() || !own.locked() {
+	other, own := tty.Of(int(again.Fd())), tty.Of(int(slave.Fd()))
+	if own.Locked() || !other.Lock() || !own.Locked() {
 		t.Fatal("the lock of another program is not seen")
 	}
 	synctest.Test(t, func(t *testing.T) {

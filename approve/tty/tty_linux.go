@@ -1,4 +1,4 @@
-package approve
+package tty
 
 import (
 	"runtime"
@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// flushInput throws away the input that was not read yet.
-func (t *tty) flushInput() error {
+// FlushInput throws away the input that was not read yet.
+func (t *TTY) FlushInput() error {
 	request := uintptr(0x540b) // TCFLSH
 	switch {
 	case strings.HasPrefix(runtime.GOARCH, "mips"):
@@ -34,7 +34,7 @@ const (
 
 // device returns the path and the number of the terminal's device, if it is a
 // pseudo-terminal; else "" and 0.
-func (t *tty) device() (path string, number uint64) {
+func (t *TTY) device() (path string, number uint64) {
 	request := uintptr(0x80045432) // TIOCGDEV
 	switch {
 	case strings.HasPrefix(runtime.GOARCH, "mips"), strings.HasPrefix(runtime.GOARCH, "ppc64"):

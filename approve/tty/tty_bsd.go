@@ -1,14 +1,14 @@
 //go:build darwin || freebsd || netbsd || openbsd || dragonfly
 
-package approve
+package tty
 
 import (
 	"syscall"
 	"unsafe"
 )
 
-// flushInput throws away the input that was not read yet.
-func (t *tty) flushInput() error {
+// FlushInput throws away the input that was not read yet.
+func (t *TTY) FlushInput() error {
 	read := int32(1) // FREAD
 	return t.ioctl(syscall.TIOCFLUSH, unsafe.Pointer(&read))
 }
@@ -28,4 +28,4 @@ const (
 
 // device returns "" and 0: these systems do not tell the device behind /dev/tty.
 // Processes of one group then use the same byte of a lock on /dev/tty itself.
-func (t *tty) device() (path string, number uint64) { return "", 0 }
+func (t *TTY) device() (path string, number uint64) { return "", 0 }
