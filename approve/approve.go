@@ -38,14 +38,9 @@ type Call struct {
 	ReadOnly    bool            // annotated read-only by a server that the user trusts
 	Agent       string          // the agent whose nested run asks for it; "" for the run itself
 	Open        bool            // the input of the run asks for it: the user could look at the call itself
-	Labels      Labels          // of the tool
 	Seen        Seen            // what the conversation holds
 	Root        string          // the directory that relative paths start from: the server's root or working directory; "" if unknown
-
-	// ShowsFilesOf names another tool of the server, "" for none: this tool's
-	// result may show files that the other tool reads by path. A path that is
-	// denied to the other tool is then denied to this tool, too.
-	ShowsFilesOf string
+	Traits                      // of the tool
 
 	// Change returns the unified diff of what the call would change in a file, and
 	// the arguments of which the diff tells; "" where there is none. A question shows
@@ -54,6 +49,7 @@ type Call struct {
 
 	pathsMoved bool   // the call was allowed before, and its paths lead elsewhere now
 	egress     string // see Verdict.Egress
+	named      bool   // the user has named every destination of the call, of which there is one
 }
 
 // An Outcome is the end of a decision. The zero value denies.
@@ -82,6 +78,9 @@ type Verdict struct {
 
 	EndsRun bool // the person wants the run to end here
 
+	// Except says, in the verdict of Static, when a tool that is allowed is not; "" for never.
+	Except string
+
 	// Egress is what became of a call that sends while the conversation is private and
 	// untrusted: "warn", "ask" or "deny", as in Gate.Egress, or "allow" by a rule with
 	// when. It is "" for every other call.
@@ -101,10 +100,14 @@ type Explanation struct {
 // A Server is a configured server and its tools, for Gate.Check.
 type Server struct {
 	Name     string
-	Spelling string   // see Call
-	Tools    []string // the tools' names as the server gives them
-	Names    []string // the same tools' names as the model knows them; nil: NAME__TOOL each
-	ReadOnly bool     // one of the tools at least is ReadOnly, as in Call
-	Started  bool     // false: the tools are not known
-	Root     string   // see Call
+	Spelling string // see Call
+	Tools    []Tool
+	Started  bool   // false: the tools are not known
+	Root     string // see Call
+}
+
+// A Tool is a tool as a call of it without arguments.
+type Tool struct {
+	Call
+	Schema json.RawMessage // of its arguments
 }

@@ -16,8 +16,19 @@ import (
 func testKinds() map[string]func(d *document, at int) (t test, problem string) {
 	return map[string]func(d *document, at int) (t test, problem string){
 		"equals": equalsTest, "one_of": oneOfTest, "glob": globTest, "regex": regexTest,
-		"range": rangeTest, "under": underTest, "words": wordsTest,
+		"range": rangeTest, "under": underTest, "words": wordsTest, absentTest: absent,
 	}
+}
+
+// absentTest holds where the argument is not there; who looks for the argument knows that.
+// Wide, null counts as absent, as it does for many tools.
+const absentTest = "absent"
+
+func absent(d *document, at int) (test, string) {
+	if d.nodes[at].kind != 't' {
+		return nil, "absent is true"
+	}
+	return func(*evaluation, int, bool) bool { return false }, ""
 }
 
 // testNames lists the names of testKinds, for an error.
@@ -240,13 +251,17 @@ func underTest(d *document, at int) (test, string) {
 	if _, err := resolvePath("/", dir, true); err != nil {
 		return nil, "under is a plain path: no ~, no URL, nothing under /proc"
 	}
+	return isUnder(dir), ""
+}
+
+func isUnder(dir string) test {
 	return func(e *evaluation, at int, wide bool) bool {
 		if e.document.nodes[at].kind != '"' {
 			return false
 		}
 		path := string(e.document.str(at))
 		return e.spend((1+strings.Count(path, "/"))*fileSteps) && e.under(dir, path, wide)
-	}, ""
+	}
 }
 
 func wordsTest(d *document, at int) (test, string) {

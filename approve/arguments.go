@@ -18,13 +18,18 @@ import (
 // value there; keys match in any case; and a test that cannot be decided holds.
 type argumentTests struct {
 	tests  []argumentTest
-	others bool // "others":"any": matched narrow, values without a test do not matter
+	path   *placeTest // of a rule about effects; nil: none
+	others bool       // "others":"any": matched narrow, values without a test do not matter
 }
 
 type argumentTest struct {
-	path  []segment
-	test  test
-	under string // the directory of an under test; "" for another test
+	path     []segment
+	kind     string // as the policy names it
+	test     test
+	under    string // the directory of an under test; "" for another test
+	glob     string // the pattern of a glob test; "" for another test
+	optional bool   // the argument need not be there
+	text     string // as the policy has it
 }
 
 // A test decides about the value e.document.nodes[at].
@@ -90,19 +95,26 @@ func (a *argumentTests) matchNarrow(e *evaluation) bool {
 	if !a.others {
 		e.covered = append(e.covered[:0], make([]bool, len(d.nodes))...)
 	}
+	cover := func(at int) {
+		for j := at; j < d.nodes[at].next && !a.others; j++ {
+			e.covered[j] = true
+		}
+	}
+	if a.path != nil && !a.path.matchNarrow(e, cover) {
+		return false
+	}
 	for i := range a.tests {
 		t := &a.tests[i]
 		found := false
 		passed := e.all(t.path, 0, false, func(at int) bool {
 			found = true
-			if !a.others {
-				for j := at; j < d.nodes[at].next; j++ {
-					e.covered[j] = true
-				}
-			}
+			cover(at)
 			return e.spendOnValue(at) && t.test(e, at, false)
 		})
-		if !passed || !found {
+		if t.kind == absentTest {
+			passed, found = !found, true
+		}
+		if !passed || !found && !t.optional {
 			return false
 		}
 	}
@@ -114,15 +126,18 @@ func (a *argumentTests) matchNarrow(e *evaluation) bool {
 	return true
 }
 
-// matchWide takes it that the test assumed holds, if that is not nil.
-func (a *argumentTests) matchWide(e *evaluation, assumed *argumentTest) bool {
+func (a *argumentTests) matchWide(e *evaluation) bool {
+	return (a.path == nil || a.path.matchWide(e)) && a.testsMatchWide(e)
+}
+
+// testsMatchWide is matchWide without the test of paths.
+func (a *argumentTests) testsMatchWide(e *evaluation) bool {
 	d := e.arguments()
 	for i := range a.tests {
 		t := &a.tests[i]
-		if t == assumed {
-			continue
-		}
+		found := false
 		nonePassed := e.all(t.path, 0, true, func(at int) bool {
+			found = found || d.nodes[at].kind != 'n'
 			for j := at; j < d.nodes[at].next; j++ {
 				if e.spendOnValue(j) && t.test(e, j, true) {
 					return false
@@ -130,7 +145,8 @@ func (a *argumentTests) matchWide(e *evaluation, assumed *argumentTest) bool {
 			}
 			return true
 		})
-		if nonePassed {
+		missing := !found && (t.optional || t.kind == absentTest)
+		if nonePassed && !missing {
 			return false
 		}
 	}

@@ -114,7 +114,7 @@ func TestDecideTakesSoMuchWork(t *testing.T) {
 }
 
 // With an exhausted budget all paths are denied.
-func TestDeniedPathsStops(t *testing.T) {
+func TestWithheldStops(t *testing.T) {
 	t.Parallel()
 	h := expensive()[0]
 	g := &Gate{Rules: manyRules(t, 40, "deny", h.test), Otherwise: OtherwiseAsk}
@@ -123,12 +123,12 @@ func TestDeniedPathsStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.Rules = append(g.Rules, p.Rules...)
-	c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"path":"/x","a":` + h.argument + `}`), Root: "/"}
-	if got := g.DeniedPaths(&endingContext{t.Context(), 6}, c, "path"); !slices.Equal(got, []string{"/"}) {
+	c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"path":"/x","a":` + h.argument + `}`), Root: "/", Traits: reading}
+	if got := g.Withheld(&endingContext{t.Context(), 6}, c).Paths; !slices.Equal(got, []string{"/"}) {
 		t.Errorf("%q", got)
 	}
 	c.Arguments = []byte(`{"path":"/x","a":"aaa"}`)
-	if got := g.DeniedPaths(t.Context(), c, "path"); len(got) > 0 {
+	if got := g.Withheld(t.Context(), c).Paths; len(got) > 0 {
 		t.Errorf("it does not say so of short arguments: %q", got)
 	}
 }

@@ -29,6 +29,14 @@ func ParseEgress(word string) (e Egress, ok bool) {
 	return Egress(max(i, 0)), i >= 0
 }
 
+// An EgressRule is what is said of calls that send. The zero value denies them.
+type EgressRule struct {
+	Egress       Egress
+	EgressBy     string // as Rule.By
+	EgressOrigin string // where Egress was written
+	Words        string // of the user; a destination that stands there needs no question. "": none does
+}
+
 // Seen is what the conversation holds when a call is decided.
 type Seen struct {
 	Labels             Labels // private and untrusted
@@ -47,8 +55,8 @@ func (s *Seen) reason() string {
 // weigh returns the rule, of the rules and of Egress, that decides about c. It notes in
 // c what Egress comes to.
 func (g *Gate) weigh(ctx context.Context, c *Call) *Rule {
+	c.egress, c.named = "", g.names(c)
 	rule := g.evaluate(ctx, c, nil)
-	c.egress = ""
 	if !c.sendsExposed() || g.Egress == EgressOff {
 		return rule
 	}
@@ -56,6 +64,8 @@ func (g *Gate) weigh(ctx context.Context, c *Call) *Rule {
 	switch {
 	case g.evaluation.lifted:
 		c.egress = Allow.String()
+	case c.named:
+		c.egress = egressNamed
 	case rule.Decision == Deny:
 	case g.Egress == EgressAsk:
 		return g.egressRule(c, Ask)
@@ -66,8 +76,11 @@ func (g *Gate) weigh(ctx context.Context, c *Call) *Rule {
 }
 
 // sendsExposed reports whether c sends, and what it sends may be private and may be
-// what an outsider asked for.
-func (c *Call) sendsExposed() bool { return c.Labels.Has(Sends) && c.Seen.Labels.Has(Exposed) }
+// what an outsider asked for. What a tool may read and send in one call is private by itself.
+func (c *Call) sendsExposed() bool {
+	seen := c.Seen.Labels
+	return c.Labels.Has(Sends) && seen.Has(Untrusted) && (seen | c.Labels).Has(Private)
+}
 
 // asksEgress reports whether only a person may allow the call.
 func (c *Call) asksEgress() bool { return c.egress == EgressAsk.String() }

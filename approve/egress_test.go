@@ -8,11 +8,11 @@ import (
 
 // sending is a call that sends what is private and may be asked for by an outsider.
 func sending(seen Labels) Call {
-	return Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{}`), Labels: Sends, Seen: Seen{Labels: seen, Private: "mail__read (turn 1)", Untrusted: "web__open (turn 2)"}}
+	return Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{}`), Traits: Traits{Labels: Sends}, Seen: Seen{Labels: seen, Private: "mail__read (turn 1)", Untrusted: "web__open (turn 2)"}}
 }
 
 func asksAbout(egress Egress) *Gate {
-	return &Gate{Otherwise: OtherwiseAsk, AutoApprove: "-y", Egress: egress, EgressBy: "flag", EgressOrigin: "--egress " + egress.String()}
+	return &Gate{Otherwise: OtherwiseAsk, AutoApprove: "-y", EgressRule: EgressRule{Egress: egress, EgressBy: "flag", EgressOrigin: "--egress " + egress.String()}}
 }
 
 // The zero value of a gate denies such a call.
@@ -104,19 +104,24 @@ func TestWhenIsNotStatic(t *testing.T) {
 	}
 }
 
-// DeniedPaths holds a deny with when only while the conversation has its labels.
-func TestWhenOfDeniedPaths(t *testing.T) {
+// Withheld holds a deny with when only while the conversation has its labels.
+func TestWhenOfWithheld(t *testing.T) {
 	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"deny","server":"files","tool":"read_file","when":["untrusted"],"arguments":{"path":{"under":"secret"}}}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := &Gate{Otherwise: OtherwiseAsk, Rules: p.Rules}
-	c := Call{Server: "files", Tool: "grep_files", Name: "files__grep_files", ShowsFilesOf: "read_file", Arguments: []byte(`{}`), Root: t.TempDir()}
-	if paths := g.DeniedPaths(t.Context(), c, "path"); len(paths) != 0 {
+	c := Call{Server: "files", Tool: "grep_files", Name: "files__grep_files", Arguments: []byte(`{}`), Root: t.TempDir(), Traits: reading}
+	file := c
+	file.Tool, file.Name = "read_file", "files__read_file"
+	if _, err := g.Check([]Server{{Name: "files", Tools: []Tool{{Call: c}, {Call: file}}, Started: true}}); err != nil {
+		t.Fatal(err)
+	}
+	if paths := g.Withheld(t.Context(), c).Paths; len(paths) != 0 {
 		t.Errorf("before: %q", paths)
 	}
 	c.Seen.Labels = Exposed
-	if paths := g.DeniedPaths(t.Context(), c, "path"); len(paths) != 1 || !strings.HasSuffix(paths[0], "secret") {
+	if paths := g.Withheld(t.Context(), c).Paths; len(paths) != 1 || !strings.HasSuffix(paths[0], "secret") {
 		t.Errorf("while untrusted: %q", paths)
 	}
 }

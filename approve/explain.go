@@ -3,6 +3,7 @@ package approve
 import (
 	"cmp"
 	"context"
+	"slices"
 )
 
 // Explain says how Decide would decide about c, and which rules match. It asks
@@ -35,8 +36,7 @@ func (g *Gate) Explain(ctx context.Context, c Call) (Explanation, error) {
 func (g *Gate) Static(c Call) Verdict {
 	var always, sometimes [Allow + 1]*Rule  // by decision, the first rule without argument tests and with them
 	mayPass := g.Otherwise.Decision != Deny // not all calls are denied for want of a rule
-	for i := range g.Rules {
-		r := &g.Rules[i]
+	for r := range g.all() {
 		if !r.matchesTool(&c) {
 			continue
 		}
@@ -55,7 +55,9 @@ func (g *Gate) Static(c Call) Verdict {
 	case !mayPass:
 		return g.Otherwise.verdict(Denied)
 	case always[Allow] != nil && always[Ask] == nil:
-		return always[Allow].verdict(Allowed)
+		v := always[Allow].verdict(Allowed)
+		v.Except = exception(sometimes[Deny], sometimes[Ask])
+		return v
 	case always[Ask] == nil && g.Otherwise.Decision == Deny:
 		return dependsOnArguments(cmp.Or(sometimes[Allow], sometimes[Ask]))
 	case g.AutoApprove != "":
@@ -64,6 +66,24 @@ func (g *Gate) Static(c Call) Verdict {
 		return dependsOnArguments(sometimes[Allow])
 	}
 	return unapproved(cmp.Or(always[Ask], &g.Otherwise), "somebody must be asked")
+}
+
+// exception says, of a tool that is allowed, when it is not; the rules may be nil.
+func exception(deny, ask *Rule) string {
+	r, verb := cmp.Or(deny, ask), "asked about for "
+	switch {
+	case r == nil:
+		return ""
+	case deny != nil:
+		verb = "denied for "
+	}
+	switch {
+	case r.arguments == nil:
+		return verb + "what a conversation holds"
+	case r.arguments.path != nil || slices.ContainsFunc(r.arguments.tests, func(t argumentTest) bool { return t.under != "" }):
+		return verb + "some paths"
+	}
+	return verb + "some arguments"
 }
 
 func dependsOnArguments(rule *Rule) Verdict {

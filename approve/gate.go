@@ -7,23 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 )
 
 // A Gate gives verdicts. Fill it, then call Check once before the first Decide.
 // Its methods are called from one goroutine at a time.
 type Gate struct {
-	Rules        []Rule      // from Patterns and ParsePolicy
-	LabelRules   []LabelRule // from ParsePolicy
-	Input        Labels      // of attached files and of standard input
-	Egress       Egress      // the zero value denies; it matters for calls with the label Sends alone
-	EgressBy     string      // as Rule.By
-	EgressOrigin string      // where Egress was written
-	Otherwise    Rule        // decides about a call that no other rule matches: OtherwiseAsk, or a policy's; the zero value denies
-	AutoApprove  string      // the origin of the wish to allow all calls that would be asked about, such as a flag; "" for no such wish
-	Approver     *Approver   // nil: none
-	Terminal     *Terminal   // nil: nobody can be asked
+	Rules       []Rule      // from Patterns and ParsePolicy
+	LabelRules  []LabelRule // from ParsePolicy
+	Input       Labels      // of attached files and of standard input
+	EgressRule              // about calls with the label Sends
+	Otherwise   Rule        // decides about a call that no other rule matches: OtherwiseAsk, or a policy's; the zero value denies
+	AutoApprove string      // the origin of the wish to allow all calls that would be asked about, such as a flag; "" for no such wish
+	Approver    *Approver   // nil: none
+	Terminal    *Terminal   // nil: nobody can be asked
 
+	behind        []Rule                     // that Check has made of Rules; see standBehind
 	alwaysAllowed map[[sha256.Size]byte]bool // calls that a person allowed for the rest of the run, by callKey
 	allowedTools  map[[2]string]bool         // tools that a person allowed for the rest of the run, by server and tool
 	evaluation    evaluation                 // of the last call
@@ -90,8 +88,7 @@ func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) *Rule
 	var f found
 	e := &g.evaluation
 	e.begin(ctx, c)
-	for i := range g.Rules {
-		r := &g.Rules[i]
+	for r := range g.all() {
 		place := f.place(r, c)
 		mayAdmit := r.Decision == Ask && g.Otherwise.Decision == Deny && f.admitting == nil
 		if decidesNothing := f.deny != nil || *place != nil && !mayAdmit; decidesNothing && matched == nil || !r.appliesTo(c) {
@@ -221,37 +218,6 @@ func (g *Gate) mayAllowTool(rule *Rule) bool { return rule == &g.Otherwise && g.
 func (g *Gate) callKey(c *Call) [sha256.Size]byte {
 	// Package fmt writes a map in the order of its keys.
 	return sha256.Sum256(fmt.Appendf(nil, "%q %q %q %s %q", c.Server, c.Tool, c.Name, c.Arguments, g.evaluation.places))
-}
-
-// DeniedPaths returns the paths, absolute and without links, that deny rules
-// keep the tool of c from by an under test on the argument of that name. A
-// call whose own path lies elsewhere may run, but must leave out the files at
-// and below these paths. If a path cannot be found out, the result holds the
-// root of the file system.
-func (g *Gate) DeniedPaths(ctx context.Context, c Call, argument string) (paths []string) {
-	e := &g.evaluation
-	e.begin(ctx, &c)
-	for i := range g.Rules {
-		r := &g.Rules[i]
-		if r.Decision != Deny || r.arguments == nil || !r.appliesTo(&c) {
-			continue
-		}
-		for j := range r.arguments.tests {
-			t := &r.arguments.tests[j]
-			if t.under == "" || len(t.path) != 1 || !t.path[0].any && !strings.EqualFold(t.path[0].key, argument) {
-				continue
-			}
-			if !r.arguments.matchWide(e, t) && !e.exhausted() {
-				continue
-			}
-			directories, err := e.ruleDirectories(t.under)
-			if err != nil || e.exhausted() {
-				directories = []string{"/"}
-			}
-			paths = append(paths, directories...)
-		}
-	}
-	return paths
 }
 
 // verdict is the verdict that the rule gives.

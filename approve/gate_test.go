@@ -266,7 +266,9 @@ func TestCheckAllRules(t *testing.T) {
 	}
 	g := &Gate{Rules: append(patterns(t, "none__*,@read-only", Allow, "--allow "), p.Rules...)}
 	for i, want := range []string{`p.json:2: no configured server is named "gh"`, `p.json:1: no tool is named "read"`} {
-		w, err := g.Check([]Server{{Name: "fs", Tools: []string{"read", "write"}[i:], ReadOnly: i == 0, Started: true}})
+		tools := toolsOf("fs", "read", "write")
+		tools[0].ReadOnly = true
+		w, err := g.Check([]Server{{Name: "fs", Tools: tools[i:], Started: true}})
 		if err == nil || !strings.HasPrefix(err.Error(), want) || len(w) != 1+i {
 			t.Errorf("%q, %v", w, err)
 		}
@@ -327,7 +329,7 @@ func TestRuleOfServer(t *testing.T) {
 			{plain, "s__t", "s", true}, {plain, "__t", "t", false}, {plain, "*__t", "*", true},
 		} {
 			r := patterns(t, x.pattern, d, "--x ")[0]
-			p := Rule{Decision: d, servers: []glob{glob(x.server)}, tools: []glob{"t"}}
+			p := Rule{Decision: d, selector: selector{servers: []glob{glob(x.server)}, tools: []glob{"t"}}}
 			if r.matchesTool(&x.call) != x.want || p.matchesTool(&x.call) != x.want {
 				t.Errorf("%s %s of %+v: %t, %t", d, x.pattern, x.call, r.matchesTool(&x.call), p.matchesTool(&x.call))
 			}
@@ -339,8 +341,17 @@ func TestRuleOfServer(t *testing.T) {
 	}
 }
 
+// toolsOf are tools of a server, of which nobody says what they do.
+func toolsOf(server string, names ...string) (tools []Tool) {
+	for _, name := range names {
+		tools = append(tools, Tool{Call: Call{Server: server, Tool: name, Name: server + "__" + name, Traits: Traits{Assumed: Exposed | AllEffects}}})
+	}
+	return tools
+}
+
 func TestCheck(t *testing.T) {
-	known := []Server{{Name: "fs", Tools: []string{"read_file", "write/file"}, Names: []string{"fs__read_file", "fs__write_file_77"}, Started: true}, {Name: "gh"}, {Name: "sh", Tools: []string{"run"}, Started: true}}
+	known := []Server{{Name: "fs", Tools: toolsOf("fs", "read_file", "write/file"), Started: true}, {Name: "gh"}, {Name: "sh", Tools: toolsOf("sh", "run"), Started: true}}
+	known[0].Tools[1].Name = "fs__write_file_77"
 	for list, warned := range map[string]bool{
 		"fs__read_*": false, "fs__write_file_??": false, "fs__raed_file": true, "gh__anything": false, "g*": false, "?h__x": false, "gl__*": true, "*": false, "@read-only": false, "gh": true, "gh_": true, "gh__": false, "fs__": true, "__x": true,
 	} {
@@ -349,7 +360,7 @@ func TestCheck(t *testing.T) {
 		if err != nil || (len(w) == 1) != warned {
 			t.Errorf("%s: %q, %v", list, w, err)
 		}
-		if warned && w[0] != `--allow: no tool has a name like "`+list+`"` {
+		if warned && w[0].Message != `--allow: no tool has a name like "`+list+`"` {
 			t.Error(w)
 		}
 	}
@@ -377,7 +388,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	g := &Gate{Rules: patterns(t, "fs__write/*", Allow, "--allow ")}
-	if w, _ := g.Check(known); len(w) != 1 || w[0] != `--allow: no tool has a name like "fs__write/*"` {
+	if w, _ := g.Check(known); len(w) != 1 || w[0].Message != `--allow: no tool has a name like "fs__write/*"` {
 		t.Errorf("an unmapped name: %q", w)
 	}
 	for decision, warnings := range map[Decision]int{Allow: 3, Deny: 0} {

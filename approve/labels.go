@@ -1,13 +1,13 @@
 package approve
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 )
 
-// Labels say what a result may hold, and what a call may do with what the model
-// knows. Each call of a run may be harmless while all of them together are not: one
+// Labels say what a result may hold, and what a call may do: its effects. Each call of a run may be harmless while all of them together are not: one
 // reads what is private, one brings what an outsider wrote, and one sends something
 // out.
 type Labels uint8
@@ -15,13 +15,20 @@ type Labels uint8
 const (
 	Private   Labels = 1 << iota // the result may hold what is not for everybody
 	Untrusted                    // the result may hold what an outsider wrote
+	Reads                        // the call may read files
+	Writes                       // the call may write files, or change what its server keeps
+	Runs                         // the call may run programs, which may do everything
 	Sends                        // the call may take data out: its arguments reach somebody else
 )
 
-// Exposed are the labels of a conversation that nothing should be sent out of.
-const Exposed = Private | Untrusted
+const (
+	// Exposed are the labels of a conversation that nothing should be sent out of.
+	Exposed = Private | Untrusted
+	// AllEffects are the labels that say what a call does.
+	AllEffects = Reads | Writes | Runs | Sends
+)
 
-var labelWords = [...]string{"private", "untrusted", "sends"}
+var labelWords = [...]string{"private", "untrusted", "reads", "writes", "runs", "sends"}
 
 // Has reports whether l has all of the labels.
 func (l Labels) Has(all Labels) bool { return l&all == all }
@@ -48,37 +55,139 @@ func ParseLabels(words []string, among Labels) (labels Labels, err error) {
 	return labels, nil
 }
 
-// A LabelRule gives labels to tools, in place of those that they have without it.
+// A LabelRule gives labels and effects to tools, in place of those that they have without it.
 type LabelRule struct {
 	tools  Rule // names the tools, as a rule that allows them would
-	labels Labels
+	traits Traits
 }
 
-// Labels returns the labels of the tool of c: those of all label rules that name it
-// together, or otherwise if none does.
-func (g *Gate) Labels(c *Call, otherwise Labels) Labels {
-	named, labels := false, Labels(0)
+// Declare notes that calls have an effect, and which arguments say where.
+func (t *Traits) Declare(effect Labels, paths []string) error {
+	t.Labels |= effect
+	places := t.of(effect)
+	places.Known = true
+	for _, text := range paths {
+		path, problem := ParsePath(text)
+		if problem != "" {
+			return fmt.Errorf("%q: %s", text, problem)
+		}
+		places.Paths = append(places.Paths, path)
+	}
+	return nil
+}
+
+// DeclareNamed is Declare by the name of an effect.
+func (t *Traits) DeclareNamed(name string, paths []string) error {
+	effect, err := ParseLabels([]string{name}, AllEffects)
+	if err != nil {
+		return err
+	}
+	return t.Declare(effect, paths)
+}
+
+// Label notes the labels with these names; sends among them is the effect.
+func (t *Traits) Label(words []string) error {
+	labels, err := ParseLabels(words, Exposed|Sends)
+	t.Labels |= labels
+	t.Sends.Known = t.Sends.Known || labels.Has(Sends)
+	return err
+}
+
+// Declared sets what is assumed, where only labels, only effects or both were said.
+func (t *Traits) Declared(labels, effects bool) {
+	t.Assumed = 0
+	if !labels {
+		t.Assumed |= Exposed
+	}
+	if !effects {
+		t.Assumed |= Reads | Writes | Runs
+	}
+}
+
+// TraitsOf returns what is known of the tool of c: what all label rules that name it say
+// together, or otherwise if none does. A built-in tool has the effects that it has; a rule
+// can take away that it sends, such as from a shell whose commands the policy knows.
+func (g *Gate) TraitsOf(c *Call, otherwise Traits) Traits {
+	t := Traits{Assumed: Exposed | AllEffects}
 	for i := range g.LabelRules {
-		if r := &g.LabelRules[i]; r.tools.matchesNames(c, false) {
-			named, labels = true, labels|r.labels
+		r := &g.LabelRules[i]
+		if !r.tools.matchesNames(c, false) {
+			continue
+		}
+		if t.By != "" {
+			t.By += ", "
+		}
+		t.By += r.tools.Origin
+		t.Labels |= r.traits.Labels
+		t.Assumed &= r.traits.Assumed
+		for _, effect := range []Labels{Reads, Writes, Sends} {
+			more, all := r.traits.of(effect), t.of(effect)
+			all.Known = all.Known || more.Known
+			all.Paths = append(all.Paths, more.Paths...)
 		}
 	}
-	if named {
-		return labels
+	if t.By == "" {
+		return otherwise
 	}
-	return otherwise
+	const own = Reads | Writes | Runs
+	if otherwise.BuiltIn || t.Assumed.Has(own) {
+		t.BuiltIn, t.Shows, t.Reads, t.Writes = otherwise.BuiltIn, otherwise.Shows, otherwise.Reads, otherwise.Writes
+		t.Labels = t.Labels&^own | otherwise.Labels&own
+		t.Assumed = t.Assumed&^own | otherwise.Assumed&own
+	}
+	if len(t.Sends.Paths) == 0 && t.Labels.Has(Sends) && otherwise.BuiltIn {
+		t.Sends = otherwise.Sends
+	}
+	return t
 }
 
 // labelRule reads an element of the key labels.
 func (p *policyReader) labelRule(at int) (LabelRule, error) {
 	r := LabelRule{tools: Rule{Decision: Allow, By: "policy", Origin: p.origin(at)}}
-	err := p.object(at, `an element of labels is {"server":...,"tool":...,"labels":[...]}`, []policyKey{
+	t := &r.traits
+	var labels, effects, runs bool
+	keys := []policyKey{
 		{"server", into(&r.tools.servers, p.globs), `labels without a server ("*" for any)`},
 		{"tool", into(&r.tools.tools, p.globs), `labels without a tool ("*" for any)`},
-		{"labels", into(&r.labels, func(i int) (Labels, error) { return p.labels(i, Exposed|Sends) }), `without the labels themselves ([] for none)`},
+		{"labels", func(i int) error {
+			said, err := p.labels(i, Exposed|Sends)
+			labels = true
+			return cmp.Or(err, t.Label(said.Words()))
+		}, ""},
+		{"runs", into(&runs, func(i int) (bool, error) { effects = true; return p.boolean(i) }), ""},
 		{"optional", into(&r.tools.optional, p.boolean), ""},
-	})
+	}
+	for _, effect := range []Labels{Reads, Writes, Sends} {
+		keys = append(keys, policyKey{effect.Words()[0], func(i int) error {
+			effects = true
+			t.Declare(effect, nil)
+			return p.argumentPaths(i, func(path string) error { return t.Declare(effect, []string{path}) })
+		}, ""})
+	}
+	err := p.object(at, `an element of labels is {"server":...,"tool":...,"labels":[...]}`, keys)
+	switch {
+	case err != nil:
+	case !labels && !effects:
+		return r, p.errorAt(p.nodes[at].start, `without the labels themselves ([] for none)`)
+	case runs:
+		t.Labels |= Runs
+	}
+	t.Declared(labels, effects)
 	return r, err
+}
+
+// argumentPaths reads a list of argument paths, and calls f with each.
+func (p *policyReader) argumentPaths(at int, f func(string) error) error {
+	wrong := string(p.key(at)) + " is a list of the arguments that say where, [] for none"
+	return p.array(at, wrong, func(i int) error {
+		if p.nodes[i].kind != '"' {
+			return p.errorAt(p.nodes[i].start, "%s", wrong)
+		}
+		if err := f(string(p.str(i))); err != nil {
+			return p.errorAt(p.nodes[i].start, "%v", err)
+		}
+		return nil
+	})
 }
 
 // labels reads a list of labels, each one of among.

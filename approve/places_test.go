@@ -115,7 +115,10 @@ func TestAlwaysIsForThePlace(t *testing.T) {
 	}
 }
 
-func TestDeniedPaths(t *testing.T) {
+// reading are the traits of a built-in tool that reads the file of its argument path.
+var reading = Traits{BuiltIn: true, Labels: Reads | Private, Reads: Places{Known: true, Paths: []Path{{[]segment{{key: "path", index: -1}}}}, Absent: "."}}
+
+func TestWithheld(t *testing.T) {
 	for _, x := range []struct {
 		rules, arguments string
 		want             []string
@@ -136,9 +139,9 @@ func TestDeniedPaths(t *testing.T) {
 		{`{"decision":"deny","server":"s","tool":"t"}`, `{}`, nil},
 	} {
 		g, root, c := gateWithLink(t, x.rules)
-		c.Arguments = []byte(x.arguments)
+		c.Arguments, c.Traits = []byte(x.arguments), reading
 		var got []string
-		for _, path := range g.DeniedPaths(t.Context(), c, "path") {
+		for _, path := range g.Withheld(t.Context(), c).Paths {
 			rel, err := filepath.Rel(root, path)
 			if err != nil {
 				t.Fatal(err)
@@ -149,32 +152,39 @@ func TestDeniedPaths(t *testing.T) {
 			t.Errorf("%s %s: %q", x.rules, x.arguments, got)
 		}
 	}
-	// A rule that denies paths to the tool whose files t shows holds for t; other
-	// rules for that tool do not.
+	// A rule that denies paths to the built-in read_file holds for all built-in tools that
+	// read; other rules for that tool do not.
 	for rule, want := range map[string]Decision{
-		`{"decision":"deny","server":"s","tool":"read","arguments":{"path":{"under":"secret"}}}`:     Deny,
-		`{"decision":"deny","server":"s","tool":"READ","arguments":{"path":{"under":"secret"}}}`:     Deny,
-		`{"decision":"deny","server":"s","tool":"read"}`:                                             Ask,
-		`{"decision":"deny","server":"s","tool":"read","arguments":{"path":{"glob":"secret/*"}}}`:    Ask,
-		`{"decision":"deny","server":"s","tool":"write","arguments":{"path":{"under":"secret"}}}`:    Ask,
-		`{"decision":"allow","server":"s","tool":"read","arguments":{"path":{"under":"secret"}}}`:    Ask,
-		`{"decision":"deny","server":"other","tool":"read","arguments":{"path":{"under":"secret"}}}`: Ask,
+		`{"decision":"deny","server":"s","tool":"read_file","arguments":{"path":{"under":"secret"}}}`:                     Deny,
+		`{"decision":"deny","server":"s","tool":"READ_file","arguments":{"path":{"under":"secret"}}}`:                     Deny,
+		`{"decision":"deny","server":"s","tool":"read_file"}`:                                                             Ask,
+		`{"decision":"deny","server":"s","tool":"read_file","arguments":{"path":{"glob":"secret/*"}}}`:                    Deny,
+		`{"decision":"deny","server":"s","tool":"write","arguments":{"path":{"under":"secret"}}}`:                         Ask,
+		`{"decision":"allow","server":"s","tool":"read_file","arguments":{"path":{"under":"secret"}}}`:                    Ask,
+		`{"decision":"deny","server":"other","tool":"read_file","optional":true,"arguments":{"path":{"under":"secret"}}}`: Ask,
 	} {
 		g, root, c := gateWithLink(t, rule)
-		c.Arguments, c.ShowsFilesOf = []byte(`{"path":"secret/key"}`), "read"
+		c.Arguments, c.Traits = []byte(`{"path":"secret/key"}`), reading
+		file := Call{Server: "s", Tool: "read_file", Name: "s__read_file", Root: root, Traits: reading}
+		if _, err := g.Check([]Server{{Name: "s", Tools: []Tool{{Call: c}, {Call: file}, {Call: Call{Server: "s", Tool: "write"}}}, Started: true, Root: root}}); err != nil {
+			t.Fatal(err)
+		}
 		if d := g.evaluate(t.Context(), &c, nil).Decision; d != want {
 			t.Errorf("%s: %s", rule, d)
 		}
 		c.Arguments = []byte(`{}`)
-		if got := g.DeniedPaths(t.Context(), c, "path"); slices.Equal(got, []string{filepath.Join(root, "secret")}) != (want == Deny) {
-			t.Errorf("%s: %q", rule, got)
+		w := g.Withheld(t.Context(), c)
+		shut := slices.Equal(w.Paths, []string{filepath.Join(root, "secret")}) || w.Matches != nil && w.Matches("secret/key", filepath.Join(root, "secret/key")) && !w.Matches("docs/key")
+		if shut != (want == Deny) {
+			t.Errorf("%s: %q", rule, w.Paths)
 		}
 	}
 	g, root, c := gateWithLink(t, `{"decision":"deny","server":"s","tool":"t","arguments":{"path":{"under":"loop"}}}`)
+	c.Traits = reading
 	if err := os.Symlink("loop", filepath.Join(root, "loop")); err != nil {
 		t.Skip(err)
 	}
-	if got := g.DeniedPaths(t.Context(), c, "path"); !slices.Equal(got, []string{"/"}) {
+	if got := g.Withheld(t.Context(), c).Paths; !slices.Equal(got, []string{"/"}) {
 		t.Errorf("a directory that cannot be resolved: %q", got)
 	}
 }
@@ -192,7 +202,7 @@ func TestDirectoryOfRuleIsReplaced(t *testing.T) {
 		{denySecret, "secret", "old/key", Ask}, // the files were moved out of the directory
 	} {
 		g, root, c := gateWithLink(t, x.rule)
-		if _, err := g.Check([]Server{{Name: "s", Tools: []string{"t"}, Started: true, Root: root}}); err != nil {
+		if _, err := g.Check([]Server{{Name: "s", Tools: toolsOf("s", "t"), Started: true, Root: root}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Rename(filepath.Join(root, x.dir), filepath.Join(root, "old")); err != nil {
@@ -223,7 +233,7 @@ func TestLinkToDirectoryOfRuleIsMoved(t *testing.T) {
 	if err := os.Symlink("docs2", other); err != nil {
 		t.Skip(err)
 	}
-	if _, err := g.Check([]Server{{Name: "s", Tools: []string{"t"}, Started: true, Root: root}}); err != nil {
+	if _, err := g.Check([]Server{{Name: "s", Tools: toolsOf("s", "t"), Started: true, Root: root}}); err != nil {
 		t.Fatal(err)
 	}
 	move(t, root, "secret")

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,9 +16,9 @@ import (
 // A Policy is the content of a policy file.
 type Policy struct {
 	Rules     []Rule
-	Otherwise Rule     // for a call that no rule matches: OtherwiseAsk, or one that denies
-	SHA256    string   // of the file's bytes, in hexadecimal
-	Warnings  []string // about rules that allow more than they seem to
+	Otherwise Rule      // for a call that no rule matches: OtherwiseAsk, or one that denies
+	SHA256    string    // of the file's bytes, in hexadecimal
+	Warnings  []Warning // about rules that allow more than they seem to, or less
 
 	LabelRules []LabelRule
 	Input      Labels // of attached files and of standard input, beside those that they have anyway
@@ -55,7 +56,7 @@ func ParsePolicy(path string, data []byte) (*Policy, error) {
 type policyReader struct {
 	document
 	path     string
-	warnings []string
+	warnings []Warning
 	line     struct{ offset, number int } // the last line that lineOf counted
 }
 
@@ -155,13 +156,15 @@ func (p *policyReader) policy(policy *Policy) error {
 func (p *policyReader) rule(at int) (Rule, error) {
 	r := Rule{By: "policy", Origin: p.origin(at)}
 	var others, scriptPattern bool
-	var examples, arguments int // the nodes of these keys' values; 0 for none
+	var examples, arguments, path int // the nodes of these keys' values; 0 for none
 	err := p.object(at, "a rule is an object", []policyKey{
 		{"decision", into(&r.Decision, func(i int) (Decision, error) {
 			return p.decision(i, `decision is "allow", "ask" or "deny"`, Allow, Ask, Deny)
 		}), "a rule without a decision"},
-		{"server", into(&r.servers, p.globs), `a rule without a server ("*" for any)`},
-		{"tool", into(&r.tools, p.globs), `a rule without a tool ("*" for any)`},
+		{"server", into(&r.servers, p.globs), ""},
+		{"tool", into(&r.tools, p.globs), ""},
+		{"effect", into(&r.effects, p.effects), ""},
+		{"path", into(&path, func(i int) (int, error) { return i, nil }), ""},
 		{"arguments", func(i int) (err error) {
 			arguments = i
 			r.arguments, err = p.argumentTests(i)
@@ -179,27 +182,65 @@ func (p *policyReader) rule(at int) (Rule, error) {
 		{"optional", into(&r.optional, p.boolean), ""},
 		{"script_pattern", into(&scriptPattern, p.boolean), ""},
 	})
+	if err == nil {
+		err = p.complete(at, path, arguments, others, &r)
+	}
 	if err != nil {
 		return r, err
-	}
-	if others {
-		if r.arguments == nil || r.Decision == Deny {
-			return r, p.errorAt(p.nodes[at].start, "others is for a rule with arguments that allows or asks")
-		}
-		r.arguments.others = true
 	}
 	if r.Decision == Allow && arguments > 0 {
 		if err := p.checkScriptPattern(arguments, &r); err != nil && !scriptPattern {
 			return r, err
 		}
 		if w := p.runnerWarning(arguments, &r); w != "" {
-			p.warnings = append(p.warnings, w)
+			p.warnings = append(p.warnings, Warning{"policy_runner", w})
 		}
 	}
 	if examples > 0 {
 		return r, p.examples(examples, &r)
 	}
+	p.warnOfLiterals(&r)
 	return r, nil
+}
+
+// complete checks which keys a rule has beside each other, and reads those that need others.
+func (p *policyReader) complete(at, path, arguments int, others bool, r *Rule) error {
+	switch {
+	case r.effects == 0 && r.servers == nil:
+		return p.errorAt(p.nodes[at].start, `a rule without a server ("*" for any)`)
+	case r.effects == 0 && r.tools == nil:
+		return p.errorAt(p.nodes[at].start, `a rule without a tool ("*" for any)`)
+	case others && (arguments == 0 || r.Decision == Deny):
+		return p.errorAt(p.nodes[at].start, "others is for a rule with arguments that allows or asks")
+	case others:
+		r.arguments.others = true
+	}
+	if path > 0 {
+		return p.pathTest(path, r)
+	}
+	return nil
+}
+
+// warnOfLiterals warns of a rule without examples whose globs have what other programs read
+// as a pattern.
+func (p *policyReader) warnOfLiterals(r *Rule) {
+	var globs []string
+	for _, g := range slices.Concat(r.servers, r.tools) {
+		globs = append(globs, string(g))
+	}
+	if a := r.arguments; a != nil {
+		for _, t := range a.tests {
+			globs = append(globs, t.glob)
+		}
+		if a.path != nil {
+			globs = append(globs, a.path.glob)
+		}
+	}
+	for _, pattern := range globs {
+		if literal := literalGlobs(pattern); literal != "" {
+			p.warnings = append(p.warnings, Warning{"policy_glob", fmt.Sprintf("%s: %s in the glob %q stands for itself; an example under \"match\" shows that this is meant", r.Origin, literal, pattern)})
+		}
+	}
 }
 
 func (p *policyReader) boolean(at int) (bool, error) {
@@ -257,25 +298,89 @@ func (p *policyReader) argumentTests(at int) (*argumentTests, error) {
 		if problem != "" {
 			return nil, p.errorAt(p.nodes[i].keyStart, "%s", problem)
 		}
-		first := i + 1
-		if p.nodes[i].kind != '{' || first == p.nodes[i].next || p.nodes[first].next != p.nodes[i].next {
-			return nil, p.errorAt(p.nodes[i].start, `a test is an object with one key of: %s`, testNames())
+		t, err := p.argumentTest(i)
+		if err != nil {
+			return nil, err
 		}
-		kind := string(p.key(first))
-		makeTest, known := testKinds()[kind]
-		if !known {
-			return nil, p.unknownKey(first, testNames())
-		}
-		t := argumentTest{path: path}
-		if t.test, problem = makeTest(&p.document, first); problem != "" {
-			return nil, p.errorAt(p.nodes[first].start, "%s", problem)
-		}
-		if kind == "under" {
-			t.under = string(p.str(first))
-		}
+		t.path = path
 		a.tests = append(a.tests, t)
 	}
 	return a, nil
+}
+
+// argumentTest reads a test of a value: its kind, and optional beside it.
+func (p *policyReader) argumentTest(at int) (t argumentTest, err error) {
+	wrong := func() error {
+		return p.errorAt(p.nodes[at].start, `a test is an object with one key of: %s; and perhaps "optional"`, testNames())
+	}
+	if p.nodes[at].kind != '{' {
+		return t, wrong()
+	}
+	for i := range p.children(at) {
+		kind := string(p.key(i))
+		makeTest, known := testKinds()[kind]
+		switch {
+		case kind == "optional":
+			if t.optional, err = p.boolean(i); err != nil {
+				return t, err
+			}
+			continue
+		case !known:
+			return t, p.unknownKey(i, testNames())
+		case t.kind != "":
+			return t, wrong()
+		}
+		problem := ""
+		if t.test, problem = makeTest(&p.document, i); problem != "" {
+			return t, p.errorAt(p.nodes[i].start, "%s", problem)
+		}
+		switch t.kind = kind; kind {
+		case "under":
+			t.under = string(p.str(i))
+		case "glob":
+			t.glob = string(p.str(i))
+		}
+	}
+	t.text = string(p.raw(at))
+	if t.kind == "" || t.kind == absentTest && t.optional {
+		return t, wrong()
+	}
+	return t, nil
+}
+
+// pathTest reads the test of all paths of a rule about effects.
+func (p *policyReader) pathTest(at int, r *Rule) error {
+	if r.effects == 0 || r.effects&^(Reads|Writes) != 0 {
+		return p.errorAt(p.nodes[at].keyStart, `path is for a rule with "effect": "reads", "writes" or both; other effects have rules of their own`)
+	}
+	t, err := p.argumentTest(at)
+	if err == nil && (t.optional || t.kind == absentTest) {
+		err = p.errorAt(p.nodes[at].start, "a test of paths is none of an argument that need not be there")
+	}
+	if err != nil {
+		return err
+	}
+	if r.arguments == nil {
+		r.arguments = &argumentTests{others: true} // no arguments key: any arguments
+	}
+	r.arguments.path = &placeTest{argumentTest: t, effects: r.effects}
+	return nil
+}
+
+// effects reads one effect or a list of them.
+func (p *policyReader) effects(at int) (effects Labels, err error) {
+	wrong := "effect is one, or a list, of: " + strings.Join(AllEffects.Words(), ", ")
+	if p.nodes[at].kind == '"' {
+		if effects, err = ParseLabels([]string{string(p.str(at))}, AllEffects); err != nil {
+			return 0, p.errorAt(p.nodes[at].start, "%s", wrong)
+		}
+		return effects, nil
+	}
+	effects, err = p.labels(at, AllEffects)
+	if err == nil && effects == 0 {
+		err = p.errorAt(p.nodes[at].start, "%s", wrong)
+	}
+	return effects, err
 }
 
 // examples checks that the rule matches each example of "match" and none of
@@ -294,7 +399,7 @@ func (p *policyReader) example(at int, r *Rule, key string) error {
 		return p.errorAt(p.nodes[at].start, "an example is an object of arguments")
 	}
 	e := &evaluation{lexical: true}
-	e.begin(context.Background(), &Call{Arguments: p.raw(at)})
+	e.begin(context.Background(), &Call{Arguments: p.raw(at), Traits: Traits{Labels: r.effects}}) // any string may be a path
 	matches := r.matchesArguments(e, r.restricts())
 	if e.exhausted() {
 		return p.errorAt(p.nodes[at].start, "%s", overBudget.Reason)

@@ -44,8 +44,8 @@ func TestPolicyErrors(t *testing.T) {
 		{rule(`"optional":"yes"`), "optional is true or false"},
 		{rule(`"script_pattern":"yes"`), "script_pattern is true or false"},
 		{rule(`"arguments":[]`), "arguments is an object"},
-		{rule(`"arguments":{"a":"x"}`), "a test is an object with one key of: equals"},
-		{rule(`"arguments":{"a":["x"]}`), "a test is an object with one key of: equals"},
+		{rule(`"arguments":{"a":"x"}`), "a test is an object with one key of: absent, equals"},
+		{rule(`"arguments":{"a":["x"]}`), "a test is an object with one key of: absent, equals"},
 		{"{\"rules\":[\n{\"decision\":\"deny\",\"server\":\"s\",\"tool\":\"t\"}]}", "p.json:1:1: \"version\":1 is missing\n    {\"rules\":[\n    ^"},
 		{`{"version":1,"labels":{}}`, "labels is an array of"},
 		{`{"version":1,"labels":"private"}`, "labels is an array of"},
@@ -62,7 +62,7 @@ func TestPolicyErrors(t *testing.T) {
 		{labels(`"server":"s","tool":"*","labels":[["private"]]`), "labels is a list of: private, untrusted, sends"},
 		{labels(`"server":"s","tool":"*","labels":["Private"]`), `"Private" is not one of: private, untrusted, sends`},
 		{labels(`"server":"s","tool":"*","labels":["\u001b[31m` + strings.Repeat("x", 5000) + `"]`), `"\x1b[31mxxx`},
-		{labels(`"server":"s","tool":"*","labels":[],"label":[]`), `unknown key "label"; the keys here: server, tool, labels, optional`},
+		{labels(`"server":"s","tool":"*","labels":[],"label":[]`), `unknown key "label"; the keys here: server, tool, labels, runs, optional, reads, writes, sends`},
 		{labels(`"server":"s","tool":"*","labels":[],"optional":"yes"`), "optional is true or false"},
 		{`{"version":1,"input":"private"}`, "input is a list of: private, untrusted"},
 		{`{"version":1,"input":["sends"]}`, `p.json:1:23: "sends" is not one of: private, untrusted`},
@@ -82,7 +82,7 @@ func TestPolicyErrors(t *testing.T) {
 		{rule(`"arguments":{"*x":{"glob":"x"}}`), "* stands for a whole element"},
 		{rule(`"arguments":{"a":{}}`), "a test is an object with one key of"},
 		{rule(`"arguments":{"a":{"equals":1,"glob":"x"}}`), "a test is an object with one key of"},
-		{rule(`"arguments":{"a":{"equal":1}}`), `unknown key "equal"; the keys here: equals, glob, one_of, range, regex, under, words`},
+		{rule(`"arguments":{"a":{"equal":1}}`), `unknown key "equal"; the keys here: absent, equals, glob, one_of, range, regex, under, words`},
 		{rule(`"arguments":{"":{"equals":1}}`), "an empty key in a path"},
 		{rule(`"arguments":{"a..b":{"equals":1}}`), "an empty key in a path"},
 		{rule(`"arguments":{"a*":{"equals":1}}`), "* stands for a whole element"},
@@ -204,7 +204,7 @@ func TestRunnerWarnings(t *testing.T) {
 			t.Fatal(err)
 		case runner == "" && len(p.Warnings) > 0:
 			t.Errorf("%s: %q", arguments, p.Warnings)
-		case runner != "" && (len(p.Warnings) != 1 || !strings.HasPrefix(p.Warnings[0], `p.json:2: this rule allows "`+runner+`"`)):
+		case runner != "" && (len(p.Warnings) != 1 || !strings.HasPrefix(p.Warnings[0].Message, `p.json:2: this rule allows "`+runner+`"`)):
 			t.Errorf("%s: %q, not of %q", arguments, p.Warnings, runner)
 		}
 	}

@@ -18,16 +18,21 @@ type Rule struct {
 
 	NotServers []string // servers whose calls the rule does not match
 
-	// One of the following says which tools the rule matches.
+	selector
+	when      Labels // the conversation must have all of them
+	optional  bool   // the server or the tool need not exist
+	arguments *argumentTests
+}
+
+// A selector says which tools a rule matches.
+type selector struct {
 	readOnly bool   // every tool that is ReadOnly
 	open     bool   // every call that is Open
 	names    []glob // over NAME__TOOL, the name that the model knows
 	servers  []glob // a policy rule's patterns over the server's name,
 	tools    []glob // and over the tool's own name
-
-	when      Labels // the conversation must have all of them
-	optional  bool   // the server or the tool need not exist
-	arguments *argumentTests
+	effects  Labels // what the tool does; alone or beside servers and tools
+	behind   *Rule  // the rule that names tools behind which the other built-in ones stand; see Gate.standBehind
 }
 
 // readOnlyTools is the pattern for all tools annotated read-only by servers
@@ -38,9 +43,9 @@ const readOnlyTools = "@read-only"
 const openCalls = "@open"
 
 // Patterns makes one rule of each element of a comma list. An element is a
-// glob (* and ?) over NAME__TOOL, or @read-only, which a deny cannot use: a
-// deny must not depend on what a server claims about its tools. @open is for an
-// allow of a flag alone: it is said about one input. The origin of
+// glob (* and ?) over NAME__TOOL, an effect such as @writes, or @read-only, which a deny
+// cannot use: a deny must not depend on what a server claims about its tools. @open is for
+// an allow of a flag alone: it is said about one input. The origin of
 // each rule is origin; if origin ends in a blank, origin and the element.
 func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 	var rules []Rule
@@ -50,6 +55,7 @@ func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 		if strings.HasSuffix(origin, " ") {
 			r.Origin += element
 		}
+		effects, _ := ParseLabels([]string{strings.TrimPrefix(element, "@")}, AllEffects)
 		switch {
 		case element == "":
 			return nil, fmt.Errorf("empty pattern in %q", list)
@@ -61,8 +67,10 @@ func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 			return nil, fmt.Errorf("%s is only for the flag that allows calls", openCalls)
 		case element == openCalls:
 			r.open = true
+		case element[0] == '@' && effects != 0:
+			r.effects = effects
 		case element[0] == '@':
-			return nil, fmt.Errorf("unknown word %q; known are %s and %s", element, readOnlyTools, openCalls)
+			return nil, fmt.Errorf("unknown word %q; known are %s, @%s and %s", element, readOnlyTools, strings.Join(AllEffects.Words(), ", @"), openCalls)
 		case strings.ContainsFunc(withoutNameBlanks(element), notInPattern):
 			return nil, fmt.Errorf("%q is not a pattern of NAME__TOOL with * and ?", element)
 		default:
@@ -93,22 +101,8 @@ func withoutNameBlanks(pattern string) string {
 func (r *Rule) restricts() bool { return r.Decision != Allow }
 
 // appliesTo reports whether the rule is for a conversation as c's, and matches the
-// tool of c or denies paths to the tool whose files c shows.
-func (r *Rule) appliesTo(c *Call) bool {
-	if !c.Seen.Labels.Has(r.when) {
-		return false
-	}
-	if r.matchesTool(c) {
-		return true
-	}
-	if r.Decision != Deny || r.arguments == nil ||
-		!slices.ContainsFunc(r.arguments.tests, func(t argumentTest) bool { return t.under != "" }) {
-		return false
-	}
-	other := *c
-	other.Tool = c.ShowsFilesOf
-	return r.matchesTool(&other)
-}
+// tool of c.
+func (r *Rule) appliesTo(c *Call) bool { return c.Seen.Labels.Has(r.when) && r.matchesTool(c) }
 
 // matchesTool reports whether the rule matches the tool of c; it does not look
 // at the arguments.
@@ -119,8 +113,10 @@ func (r *Rule) matchesTool(c *Call) bool { return r.matchesNames(c, r.restricts(
 // was changed to suit the model matches in its original form, too.
 func (r *Rule) matchesNames(c *Call, wide bool) bool {
 	switch {
-	case slices.Contains(r.NotServers, c.Server):
+	case slices.Contains(r.NotServers, c.Server), r.effects != 0 && !r.hasEffect(c, wide):
 		return false
+	case r.behind != nil:
+		return c.BuiltIn && !r.behind.matchesNames(c, true)
 	case r.readOnly:
 		return c.ReadOnly
 	case r.open:
@@ -129,7 +125,8 @@ func (r *Rule) matchesNames(c *Call, wide bool) bool {
 		return matchesAny(r.names, c.Name, wide) || wide && matchesAny(r.names, c.Server+"__"+c.Tool, wide) ||
 			c.Spelling != "" && matchesAny(r.names, c.Spelling+"__"+c.Tool, wide)
 	}
-	return r.matchesServer(c.Server, c.Spelling, wide) && matchesAny(r.tools, c.Tool, wide)
+	return (r.servers == nil || r.matchesServer(c.Server, c.Spelling, wide)) && (r.tools == nil || matchesAny(r.tools, c.Tool, wide)) &&
+		(r.effects != 0 || r.servers != nil)
 }
 
 // matchesServer reports whether a policy rule's patterns match a name of a server.
@@ -144,7 +141,7 @@ func (r *Rule) matchesArguments(e *evaluation, wide bool) bool {
 		return true
 	}
 	if wide {
-		return r.arguments.matchWide(e, nil)
+		return r.arguments.matchWide(e)
 	}
 	return r.arguments.matchNarrow(e)
 }

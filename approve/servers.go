@@ -14,22 +14,37 @@ import (
 // misspelt deny denies nothing. The same holds for label rules. A server that did not start may
 // have any tool, and rules with "optional":true may name anything. Check also looks
 // up the directories of rules, before any call can move them.
-func (g *Gate) Check(servers []Server) (warnings []string, err error) {
+func (g *Gate) Check(servers []Server) (warnings []Warning, err error) {
+	unused := func(message string) { warnings = append(warnings, Warning{"pattern_unused", message}) }
+	g.standBehind(servers)
 	for i := range g.Rules {
 		r := &g.Rules[i]
 		g.lookUpDirectories(r, servers)
 		switch {
 		case r.optional:
-		case r.readOnly && r.By == "flag" && !slices.ContainsFunc(servers, func(s Server) bool { return s.ReadOnly || !s.Started }):
-			warnings = append(warnings, r.Origin+": no tool is read-only: a server's own word counts only when you trust it (--trust NAME)")
+		case r.readOnly && r.By == "flag" && !slices.ContainsFunc(servers, func(s Server) bool {
+			return !s.Started || slices.ContainsFunc(s.Tools, func(t Tool) bool { return t.ReadOnly })
+		}):
+			unused(r.Origin + ": no tool is read-only: a server's own word counts only when you trust it (--trust NAME)")
+		case r.effects != 0 && r.By == "flag":
+			if !r.mayMatch(servers) {
+				unused(r.Origin + ": no tool does that and nothing else; --list-tools -v shows what they do")
+			}
 		case r.names != nil:
 			if r.By == "flag" && !r.mayMatch(servers) {
 				flag, _, _ := strings.Cut(r.Origin, " ")
-				warnings = append(warnings, fmt.Sprintf("%s: no tool has a name like %q", flag, r.names[0]))
+				unused(fmt.Sprintf("%s: no tool has a name like %q", flag, r.names[0]))
 			}
 		default:
 			if err := r.checkNames(servers); err != nil {
 				return warnings, err
+			}
+			w, err := r.checkArguments(servers)
+			if err != nil {
+				return warnings, err
+			}
+			if w != nil {
+				warnings = append(warnings, *w)
 			}
 		}
 	}
@@ -40,7 +55,7 @@ func (g *Gate) Check(servers []Server) (warnings []string, err error) {
 			}
 		}
 	}
-	return warnings, nil
+	return append(warnings, g.misread(servers)...), nil
 }
 
 // checkNames refuses a policy rule with a name without a wildcard that no configured
@@ -62,7 +77,7 @@ func (r *Rule) checkNames(servers []Server) error {
 	}
 	meant := slices.DeleteFunc(slices.Clone(servers), func(s Server) bool { return !r.matchesServer(s.Name, s.Spelling, wide) })
 	for _, g := range r.tools {
-		has := func(tool string) bool { return g.matches(tool, wide) }
+		has := func(t Tool) bool { return g.matches(t.Tool, wide) }
 		mayHave := func(s Server) bool { return !s.Started || slices.ContainsFunc(s.Tools, has) }
 		if g.isLiteral() && !slices.ContainsFunc(meant, mayHave) {
 			return unknown("no tool is named %q (servers that the rule speaks of: %s)", g, meant)
@@ -79,7 +94,11 @@ func (g *Gate) lookUpDirectories(r *Rule, servers []Server) {
 	}
 	for _, s := range servers {
 		g.evaluation.begin(context.Background(), &Call{Root: s.Root})
-		for _, t := range r.arguments.tests {
+		tests := r.arguments.tests
+		if r.arguments.path != nil {
+			tests = append(slices.Clone(tests), r.arguments.path.argumentTest)
+		}
+		for _, t := range tests {
 			if t.under != "" {
 				g.evaluation.ruleDirectories(t.under)
 			}
@@ -87,21 +106,15 @@ func (g *Gate) lookUpDirectories(r *Rule, servers []Server) {
 	}
 }
 
-// mayMatch reports whether the rule, which has a pattern over NAME__TOOL,
+// mayMatch reports whether the rule, which has a pattern over NAME__TOOL or effects,
 // matches a tool, or may match one of a server that did not start.
 func (r *Rule) mayMatch(servers []Server) bool {
 	for _, s := range servers {
-		if !s.Started && (r.names[0].matchesPrefix(s.Name+"__", r.restricts()) || s.Spelling != "" && r.names[0].matchesPrefix(s.Spelling+"__", r.restricts())) {
+		if !s.Started && (r.names == nil || r.names[0].matchesPrefix(s.Name+"__", r.restricts()) || s.Spelling != "" && r.names[0].matchesPrefix(s.Spelling+"__", r.restricts())) {
 			return true
 		}
-		for i, tool := range s.Tools {
-			c := Call{Server: s.Name, Spelling: s.Spelling, Tool: tool, Name: s.Name + "__" + tool}
-			if i < len(s.Names) {
-				c.Name = s.Names[i]
-			}
-			if r.matchesTool(&c) {
-				return true
-			}
+		if slices.ContainsFunc(s.Tools, func(t Tool) bool { return r.matchesTool(&t.Call) }) {
+			return true
 		}
 	}
 	return false

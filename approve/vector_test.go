@@ -20,6 +20,8 @@ type vector struct {
 	root      bool
 	egress    string
 	labels    []string
+	effects   []string
+	words     string
 	seen      []string
 	want      string
 }
@@ -52,6 +54,10 @@ func readVectors(t testing.TB, path string) []vector {
 			v.egress = rest
 		case "labels":
 			v.labels = strings.Fields(rest)
+		case "effects":
+			v.effects = strings.Fields(rest)
+		case "words":
+			v.words = rest
 		case "seen":
 			v.seen = strings.Fields(rest)
 		case "call":
@@ -82,7 +88,7 @@ func (v *vector) gate(t testing.TB) *Gate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Gate{Otherwise: p.Otherwise, EgressBy: "flag", EgressOrigin: "--egress " + v.egress}
+	g := &Gate{Otherwise: p.Otherwise, EgressRule: EgressRule{Words: v.words, EgressBy: "flag", EgressOrigin: "--egress " + v.egress}}
 	if v.egress != "" {
 		var ok bool
 		if g.Egress, ok = ParseEgress(v.egress); !ok {
@@ -157,6 +163,7 @@ func (v *vector) check(t *testing.T, path, root string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	v.declare(t, &c.Traits)
 	g := v.gate(t)
 	verdict, err := g.decided(context.Background(), c)
 	if err != nil {
@@ -171,6 +178,41 @@ func (v *vector) check(t *testing.T, path, root string) {
 	static := g.Static(c)
 	if static.Outcome == Denied && verdict.Outcome != Denied {
 		t.Errorf("%s:%d: Static withholds a tool that %q may call", path, v.line, v.call)
+	}
+}
+
+// declare gives a tool its effects: words such as reads:path,to and runs. A tool without is
+// one of which nothing is assumed either.
+func (v *vector) declare(t *testing.T, traits *Traits) {
+	for _, word := range v.effects {
+		name, list, located := strings.Cut(word, ":")
+		switch name {
+		case "builtin":
+			traits.BuiltIn, traits.Reads.Absent = true, "."
+			continue
+		case "shows":
+			traits.Shows = true
+			continue
+		case "assumed":
+			traits.Assumed = Exposed | AllEffects
+			continue
+		}
+		effect, err := ParseLabels([]string{name}, AllEffects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		traits.Labels |= effect
+		switch {
+		case effect == Runs:
+		case list == "?": // as annotations say it
+		case located:
+			err = traits.Declare(effect, strings.Split(list, ","))
+		default:
+			err = traits.Declare(effect, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

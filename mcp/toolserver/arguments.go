@@ -24,11 +24,12 @@ type Builtin struct {
 	Name, About string
 	Params      []Parameter
 	Annotations string // a JSON object
+	Effects     Effects
 }
 
 // Define returns a tool with these parameters.
-func Define(name, about, annotations string, params ...Parameter) *Builtin {
-	return &Builtin{Name: name, About: about, Params: params, Annotations: annotations}
+func Define(name, about, annotations string, effects Effects, params ...Parameter) *Builtin {
+	return &Builtin{Name: name, About: about, Params: params, Annotations: annotations, Effects: effects}
 }
 
 // Annotations of tools.

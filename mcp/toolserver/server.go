@@ -47,8 +47,9 @@ type Front struct {
 
 // offered is a tool with its function.
 type offered struct {
-	tool wire.Tool
-	fn   ToolFunc
+	tool    wire.Tool
+	fn      ToolFunc
+	effects Effects // of a built-in tool
 }
 
 // A ToolFunc makes a call. args is one JSON object, strict, and may be kept.
@@ -61,7 +62,7 @@ func New(name, version string) *Server { return &Server{name: name, version: ver
 
 // Add adds a tool, whose name no other tool has. Call it before the server is served.
 func (s *Server) Add(tool wire.Tool, fn ToolFunc) {
-	s.tools = append(s.tools, offered{tool, fn})
+	s.tools = append(s.tools, offered{tool: tool, fn: fn})
 }
 
 // A BuiltinFunc is a ToolFunc whose arguments were checked.
@@ -76,6 +77,7 @@ func (s *Server) AddBuiltin(t *Builtin, run BuiltinFunc) {
 		}
 		return run(ctx, args, progress)
 	})
+	s.tools[len(s.tools)-1].effects = t.Effects
 }
 
 // discovery is the result of server/discover.

@@ -209,10 +209,27 @@ type Tool struct {
 	Schema       json.RawMessage `event:"schema"`
 	OutputSchema json.RawMessage `event:"output_schema"`
 	Annotations  json.RawMessage `event:"annotations"`
-	Verdict      string          `event:"verdict,plain"`
-	Rule         string          `event:"rule,opt,plain"`
-	Labels       []string        `event:"labels,plain"` // private, untrusted, sends
-	Findings     []Finding       `event:"findings,opt"` // only with --list-tools
+	Standing
+	Traits
+	Findings []Finding `event:"findings,opt"` // only with --list-tools
+}
+
+// Standing is the verdict on a tool, whatever its arguments.
+type Standing struct {
+	Verdict string `event:"verdict,plain"`
+	Except  string `event:"except,opt"` // of a tool that is allowed: for what it is denied or asked about
+	Rule    string `event:"rule,opt,plain"`
+}
+
+// Traits say what a tool does and who says so.
+type Traits struct {
+	Labels   []string `event:"labels,plain"`      // private, untrusted, sends
+	Effects  []string `event:"effects,plain"`     // reads, writes, runs, sends
+	Assumed  []string `event:"assumed,opt,plain"` // labels and effects of which nobody says whether the tool has them
+	Declared string   `event:"declared_by,opt"`   // who says it; "" for nobody
+	Reads    []string `event:"reads,opt"`         // the arguments that are paths it reads,
+	Writes   []string `event:"writes,opt"`        // or writes,
+	Sends    []string `event:"sends,opt"`         // and those that say where it sends
 }
 
 // Finding is a place in a tool's definition that a reviewer would look at.

@@ -39,7 +39,7 @@ var everyEvent = []struct {
 	{"warning", &Warning{Code: "code", Message: nasty, Server: "s", Scopes: []string{nasty}}},
 	{"login_url", &LoginURL{"https://x", "https://y/?a=b&c=d", "http://localhost/callback"}},
 	{"login", &Login{Server: "https://x", Account: nasty, Issuer: nasty, Scopes: []string{nasty, "b"}, Status: "valid", Refreshable: true}},
-	{"tool", &Tool{Name: "s__t", Server: "s", Tool: nasty, Description: nasty, Schema: json.RawMessage("{}"), Verdict: "ask"}},
+	{"tool", &Tool{Name: "s__t", Server: "s", Tool: nasty, Description: nasty, Schema: json.RawMessage("{}"), Standing: Standing{Verdict: "ask", Except: nasty}, Traits: Traits{Declared: nasty, Reads: []string{nasty}, Assumed: []string{"reads"}}}},
 	{"server", &Server{Name: "s", Target: nasty, Message: nasty}},
 	{"resource", &Item{Kind: "resource", Server: "s", URI: nasty, Template: true}},
 	{"prompt", &Item{Kind: "prompt", Server: "s", Arguments: []PromptArgument{{nasty, nasty, true}}}},

@@ -32,9 +32,9 @@ func (o *ListOutput) Event(e Event) error {
 		if o.Full {
 			return o.describe(e)
 		}
-		row := []string{"TOOL", e.Name, "VERDICT", e.Verdict, "RULE", e.Rule}
+		row := []string{"TOOL", e.Name, "VERDICT", e.verdictText(), "RULE", e.Rule}
 		if o.Verbose {
-			row = append(row, "LABELS", labelText(e.Labels))
+			row = append(row, "LABELS", labelText(e.Labels), "EFFECTS", e.effectText(), "DECLARED", e.Declared)
 		}
 		description, _, _ := strings.Cut(strings.TrimSpace(e.Description), "\n")
 		return o.row(append(row, "DESCRIPTION", description)...)
@@ -103,6 +103,32 @@ func (o *ListOutput) end(e *End) error {
 
 func labelText(labels []string) string { return cmp.Or(strings.Join(labels, ","), "none") }
 
+func (s *Standing) verdictText() string {
+	if s.Except == "" {
+		return s.Verdict
+	}
+	return s.Verdict + ", but " + s.Except
+}
+
+// effectText lists effects, each with the arguments that say where, or with a question
+// mark where it is only assumed.
+func (t *Traits) effectText() string {
+	var words []string
+	for _, effect := range t.Effects {
+		arguments := map[string][]string{"reads": t.Reads, "writes": t.Writes, "sends": t.Sends}[effect]
+		if arguments != nil {
+			effect += "(" + strings.Join(arguments, " ") + ")"
+		}
+		words = append(words, effect)
+	}
+	for _, effect := range t.Assumed {
+		if effect != "private" && effect != "untrusted" {
+			words = append(words, effect+"?")
+		}
+	}
+	return labelText(words)
+}
+
 // argumentNames lists the arguments of a prompt: WHO, or [WHO] if it may be left out.
 func argumentNames(all []PromptArgument) string {
 	var names []string
@@ -133,11 +159,15 @@ func (o *ListOutput) row(cells ...string) error {
 func (o *ListOutput) describe(e *Tool) error {
 	var b bytes.Buffer
 	b.WriteString("name:        " + escape.Escape(e.Name) + "\nserver:      " + escape.Escape(e.Server) + "\ntool:        " + escape.Escape(e.Tool) +
-		"\nverdict:     " + e.Verdict)
+		"\nverdict:     " + e.verdictText())
 	if e.Rule != "" {
 		b.WriteString(" (" + escape.Escape(e.Rule) + ")")
 	}
-	b.WriteString("\nlabels:      " + labelText(e.Labels) + "\n")
+	b.WriteString("\nlabels:      " + labelText(e.Labels) + "\neffects:     " + escape.Escape(e.effectText()))
+	if e.Declared != "" {
+		b.WriteString(" (" + escape.Escape(e.Declared) + ")")
+	}
+	b.WriteString("\n")
 	for _, part := range []struct {
 		name string
 		raw  json.RawMessage

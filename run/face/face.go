@@ -168,6 +168,16 @@ func (f *Face) Tell(s string) {
 	f.print("toolpipe: " + escape.Escape(s) + "\n")
 }
 
+// Lines prints a text that somebody may copy, without a sign of ours before its lines. It is
+// JSON, which stays JSON.
+func (f *Face) Lines(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.options.Quiet {
+		f.print(string(event.AppendLines(nil, []byte(text))) + "\n")
+	}
+}
+
 // Notef is Say with a format.
 func (f *Face) Notef(format string, args ...any) { f.Say(fmt.Sprintf(format, args...)) }
 

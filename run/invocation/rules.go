@@ -15,7 +15,7 @@ import (
 // be known.
 func (v *Invocation) MakeGate() error {
 	c, s := v.Config, v.Settings
-	g := &approve.Gate{Otherwise: approve.OtherwiseAsk, Egress: approve.EgressWarn, EgressBy: "default", Terminal: v.Terminal()}
+	g := &approve.Gate{Otherwise: approve.OtherwiseAsk, EgressRule: approve.EgressRule{Egress: approve.EgressWarn, EgressBy: "default"}, Terminal: v.Terminal()}
 	v.Gate = g
 	if c.AutoApprove {
 		g.AutoApprove = "--auto-approve"
@@ -87,7 +87,7 @@ func (v *Invocation) readPolicies() error {
 			return failure.Usage("%v", err)
 		}
 		for _, w := range p.Warnings {
-			v.Warn("policy_runner", "", w)
+			v.Warn(w.Code, "", w.Message)
 		}
 		addPolicy(v.Gate, p)
 		v.Policy = p.SHA256

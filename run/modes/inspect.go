@@ -131,7 +131,7 @@ func (m *mode) toolEvent(t *toolbox.Tool) *event.Tool {
 	return &event.Tool{
 		Name: t.ModelName, Server: t.Conn.Name, Tool: t.Name, Description: cmp.Or(t.Description, t.Title),
 		Schema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations,
-		Verdict: verdictWord(v.Outcome), Rule: v.Rule, Labels: t.Labels.Words(),
+		Standing: event.Standing{Verdict: verdictWord(v.Outcome), Except: v.Except, Rule: v.Rule}, Traits: traits(t),
 	}
 }
 

@@ -24,6 +24,7 @@ func (m *mode) listTools() {
 	}
 	if m.cfg.Verbose > 0 {
 		m.sayFindings(found)
+		m.saySkeleton()
 	}
 }
 

@@ -27,6 +27,13 @@ type entry struct {
 	words   []string // args with their variables expanded
 	authEnv string
 	envFile string
+	declared
+}
+
+// declared is what an entry says of all tools of its server.
+type declared struct {
+	traits approve.Traits
+	said   []string // the keys that say it
 }
 
 // Parse reads the servers of a config file or of another host's file.
@@ -218,25 +225,43 @@ func (e *entry) readTrusted(m document.Member) error {
 	return err
 }
 
-// readLabels reads the labels of the server's tools. Those of another host's file
-// are ignored: they could take labels away.
-func (e *entry) readLabels(m document.Member) error {
+// readTraits reads what the server's tools do: their labels, or an effect with the
+// arguments that say where. Those of another host's file are ignored: they could take labels
+// away.
+func (e *entry) readTraits(m document.Member) error {
 	if !e.own {
-		e.warn("unknown_key", m.At.Origin()+": labels is ignored; it counts only in your own config and in policies")
+		e.warn("unknown_key", m.At.Origin()+": "+m.Key+" is ignored; it counts only in your own config and in policies")
 		return nil
 	}
+	t := &e.traits
+	e.Traits = func(string) *approve.Traits { return t }
+	t.By = m.At.Origin()
+	e.said = append(e.said, m.Key)
+	labelled := slices.Contains(e.said, "labels")
+	t.Declared(labelled, !labelled || len(e.said) > 1)
+	if m.Key == "runs" {
+		on, err := m.Boolean()
+		if on {
+			t.Labels |= approve.Runs
+		}
+		return err
+	}
 	if m.Kind() != '[' {
-		return m.Errorf("%s is not a list of labels", m.Short())
+		return m.Errorf("%s is not a list of %s", m.Short(), map[bool]string{true: "labels", false: "arguments"}[m.Key == "labels"])
 	}
 	words, err := m.Words()
 	if err != nil {
 		return err
 	}
-	labels, err := approve.ParseLabels(words, approve.Exposed|approve.Sends)
+	switch m.Key {
+	case "labels":
+		err = t.Label(words)
+	default:
+		err = t.DeclareNamed(m.Key, words)
+	}
 	if err != nil {
 		return m.Errorf("%v", err)
 	}
-	e.Labels = &labels
 	return nil
 }
 

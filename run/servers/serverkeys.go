@@ -31,7 +31,7 @@ func (e *entry) ownKeys() []document.Key {
 		"protocol", document.WordOf(&e.Protocol, "auto", "legacy", "2026-07-28"),
 		"parallel", &e.Parallel,
 		"instructions", &e.Instructions,
-		"labels", e.readLabels,
+		"labels reads writes runs sends", e.readTraits,
 	)
 }
 

@@ -29,20 +29,22 @@ type Server struct {
 	Parallel     int      // calls at once; 0: no limit of its own
 	Tools        []string // globs over the server's own names; nil: all
 	Exclude      []string
-	Instructions *bool             // nil: as trusted
-	Labels       *approve.Labels   // of its tools, as the user's own config says or as they are built in; nil: what its hints say
-	KeyFile      string            // the private key that its oauth names
-	variables    map[string]string // the variables that its entry names, with their values
-	Root         string            // the directory that relative paths in its tools' arguments start from
-	origin       string            // where it was configured, for the warning when it is shadowed
-	own          bool              // the user's own config has it
-	fromFlag     bool              // -t has it
-	off          bool              // its file switches it off
-	notes        []note
-	file         string   // the file of --mcp-config that has it; "" for none
-	loginArgs    []string // the arguments of the command that LoginCommand shows
-	Borrowed     bool     // another host's file has it, under the name of a server in the user's own config
-	Shown        string   // URL or command as configured, ${VAR} not expanded; "": show the real one
+	Instructions *bool // nil: as trusted
+	// Traits are those of a tool, as the user's own config says or as it is built in. It is
+	// nil where only the server's hints say something.
+	Traits    func(tool string) *approve.Traits
+	KeyFile   string            // the private key that its oauth names
+	variables map[string]string // the variables that its entry names, with their values
+	Root      string            // the directory that relative paths in its tools' arguments start from
+	origin    string            // where it was configured, for the warning when it is shadowed
+	own       bool              // the user's own config has it
+	fromFlag  bool              // -t has it
+	off       bool              // its file switches it off
+	notes     []note
+	file      string   // the file of --mcp-config that has it; "" for none
+	loginArgs []string // the arguments of the command that LoginCommand shows
+	Borrowed  bool     // another host's file has it, under the name of a server in the user's own config
+	Shown     string   // URL or command as configured, ${VAR} not expanded; "": show the real one
 	// Preview returns the unified diff of what a call would change in a file, and the
 	// arguments of which the diff tells; "" where there is none. It may be nil.
 	Preview  func(ctx context.Context, tool string, args json.RawMessage) (diff string, told []string)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
 	"toolpipe/run/config"
 	"toolpipe/run/document"
 )

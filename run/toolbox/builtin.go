@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"toolpipe/approve"
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/code"
 	"toolpipe/mcp/builtin/command"
@@ -125,7 +124,7 @@ func Builtin(name string, local *toolserver.Server, root string) servers.Server 
 		_, _ = local.Call(ctx, tool, args, func(wire.Progress) {})
 		return preview.Diff, told
 	}
-	return servers.Server{Spec: mcp.Spec{Name: name, Local: local.Pipe}, Trusted: true, Root: root, Labels: new(BuiltinLabels(name)), Preview: preview}
+	return servers.Server{Spec: mcp.Spec{Name: name, Local: local.Pipe}, Trusted: true, Root: root, Traits: BuiltinTraits(local), Preview: preview}
 }
 
 // The built-in tool that finds tools, and its server.
@@ -133,23 +132,6 @@ const (
 	FinderServer = "tools"
 	FinderTool   = "find_tools"
 )
-
-// BuiltinLabels are the labels of a built-in server's tools. Notes may come from an
-// earlier run, which may have written there what it had read anywhere. What an agent
-// and the search for tools return has the labels of what they met.
-func BuiltinLabels(server string) approve.Labels {
-	switch server {
-	case "shell", "processes":
-		return approve.Exposed | approve.Sends
-	case "fetch":
-		return approve.Untrusted | approve.Sends
-	case "notes":
-		return approve.Exposed
-	case "agent", FinderServer:
-		return 0
-	}
-	return approve.Private // files, which may have any name, and code
-}
 
 // editors are the built-in tools that change a file, with the arguments of which the
 // diff of the change tells.

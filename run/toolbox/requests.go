@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+
 	"toolpipe/mcp"
 	"toolpipe/run/failure"
 	"toolpipe/run/servers"

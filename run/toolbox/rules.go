@@ -1,13 +1,10 @@
 package toolbox
 
 import (
-	"cmp"
 	"strconv"
 
-	"toolpipe/approve"
 	"toolpipe/run/failure"
 	"toolpipe/run/lock"
-	"toolpipe/stream/text/jsontext"
 )
 
 // checkServers gives the error of a required server that failed. Only if there is
@@ -40,17 +37,17 @@ func (b *Toolbox) UseServers() error {
 	}
 	c := b.inv.Config
 	b.index(c.Tools, c.ExcludeTools, b.inv.Warn)
+	b.label()
 	warnings, err := b.inv.Gate.Check(b.known())
 	if err != nil {
 		return failure.Usage("%v", err)
 	}
 	for _, w := range warnings {
-		b.inv.Warn("pattern_unused", "", w)
+		b.inv.Warn(w.Code, "", w.Message)
 	}
 	for _, t := range b.All {
 		t.Withheld = b.Denies(t)
 	}
-	b.label()
 	if b.locked == nil {
 		return nil
 	}
@@ -59,33 +56,4 @@ func (b *Toolbox) UseServers() error {
 		return nil
 	}
 	return &failure.Error{Status: failure.StatusServer, Message: "the tools are not those of " + strconv.Quote(c.ToolsLock) + ":" + diff, Hints: []string{lock.ReviewHint}}
-}
-
-// label gives all tools their labels: those of the policies' label rules, else those
-// that the user's config has for the server or that are built in, else what the
-// server hints. Of hints only one that adds labels counts, since servers are not
-// trusted. The resources and prompts of a server have the labels of the results of
-// all its tools, or those that its tools would have if there are none.
-func (b *Toolbox) label() {
-	gate := b.inv.Gate
-	for _, c := range b.Conns {
-		own := *cmp.Or(c.Labels, new(approve.Labels))
-		if len(c.Listed) == 0 {
-			c.Exposes = gate.Labels(&approve.Call{Server: c.Name, Spelling: c.Spelling}, own) & approve.Exposed
-		}
-		for _, t := range c.Listed {
-			labels := own
-			switch {
-			case c.Local != nil && (c.Name == "notes" && !t.ReadOnly || t.Name == "write_file"): // its result holds no text of a note or a file
-				labels = 0
-			case c.Local != nil && c.Name == "processes" && t.ReadOnly: // it reads what a program has written, and sends nothing
-				labels = approve.Exposed
-			case c.Labels == nil && jsontext.IsTrue(jsontext.Member(t.Annotations, "openWorldHint")):
-				labels = approve.Untrusted | approve.Sends
-			}
-			call := t.Call(nil)
-			t.Labels = gate.Labels(&call, labels)
-			c.Exposes |= t.Labels & approve.Exposed
-		}
-	}
 }

@@ -20,9 +20,9 @@ type Tool struct {
 	wire.Tool
 	Conn      *Connection
 	ModelName string
-	Withheld  bool           // denied with any arguments, and so not offered
-	Labels    approve.Labels // of its results, and whether it sends
-	pinned    *lock.Item     // what the lock has of it, if its server starts later
+	Withheld  bool // denied with any arguments, and so not offered
+	approve.Traits
+	pinned *lock.Item // what the lock has of it, if its server starts later
 
 	compile sync.Once // makes schema, at the first call
 	schema  *schema.Schema
@@ -45,20 +45,13 @@ func (t *Tool) IsLike(globs []string) bool {
 func (t *Tool) Call(args []byte) approve.Call {
 	c := approve.Call{
 		Server: t.Conn.Name, Spelling: t.Conn.Spelling, Tool: t.Name, Name: t.ModelName, Arguments: args, Annotations: t.Annotations,
-		ReadOnly: t.OnlyReads(), Root: t.Conn.Root, Labels: t.Labels,
+		ReadOnly: t.OnlyReads(), Root: t.Conn.Root, Traits: t.Traits,
 	}
 	if t.Conn.Preview != nil {
 		c.Change = func(ctx context.Context) (string, []string) { return t.Conn.Preview(ctx, t.Name, args) }
 	}
-	if t.Conn.Local != nil && slices.Contains(walkers, t.Name) {
-		c.ShowsFilesOf = "read_file"
-	}
 	return c
 }
-
-// walkers are the built-in tools that show parts of the files that read_file reads, or
-// their names.
-var walkers = []string{"get_file_slice", "list_directory", "grep_files", "get_tree", "search_files", "get_file_summary", "get_git_diff"}
 
 // OnlyReads reports whether t only reads, as a server says that the user trusts.
 func (t *Tool) OnlyReads() bool { return t.ReadOnly && t.Conn.Trusted }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"toolpipe/approve"
@@ -34,6 +35,7 @@ type Toolbox struct {
 	locked map[string]lock.Item   // by their titles; nil: there is no lock
 	pinned map[string][]lock.Item // the tools of the servers that start later, by the names of these
 	starts laterStarts
+	warned sync.Once // of servers that nobody can judge
 }
 
 // New makes an empty toolbox.
@@ -147,9 +149,7 @@ func (b *Toolbox) known() []approve.Server {
 	for _, c := range b.Conns {
 		s := approve.Server{Name: c.Name, Spelling: c.Spelling, Started: c.Err == nil && c.later == nil, Root: c.Root}
 		for _, t := range c.Listed {
-			s.Tools = append(s.Tools, t.Name)
-			s.Names = append(s.Names, t.ModelName)
-			s.ReadOnly = s.ReadOnly || t.OnlyReads()
+			s.Tools = append(s.Tools, approve.Tool{Call: t.Call(nil), Schema: t.InputSchema})
 		}
 		all = append(all, s)
 	}
@@ -157,7 +157,7 @@ func (b *Toolbox) known() []approve.Server {
 		all = append(all, approve.Server{Name: s.Name, Spelling: s.Spelling, Root: s.Root})
 	}
 	if b.inv.Config.FindsTools() {
-		all = append(all, approve.Server{Name: FinderServer, Started: true, Tools: []string{FinderTool}})
+		all = append(all, approve.Server{Name: FinderServer, Started: true, Tools: []approve.Tool{{Call: approve.Call{Server: FinderServer, Tool: FinderTool, Name: FinderServer + "__" + FinderTool}}}})
 	}
 	return all
 }

@@ -69,18 +69,6 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// Rules on what files are shown hold for the built-in tools, whose names they know, and not
-// for a tool of another server that happens to have such a name.
-func TestFilesThatToolsShow(t *testing.T) {
-	c := conn("fs", "", "grep_files")
-	if got := c.Listed[0].Call(nil).ShowsFilesOf; got != "" {
-		t.Errorf("another server's: %q", got)
-	}
-	if c.Local = toolserver.New("fs", "").Pipe; c.Listed[0].Call(nil).ShowsFilesOf != "read_file" {
-		t.Error("a built-in tool shows files without the rules on them")
-	}
-}
-
 // TestToolboxClose: all sessions are closed, those of servers that started later too. A start
 // that goes on is cancelled and waited for, and none begins any more.
 func TestToolboxClose(t *testing.T) {

@@ -56,8 +56,9 @@ func (p *Plan) addAgents() error {
 		}
 		a := &Agent{Name: name, cfg: settings.ForProfile(v.Config, v.Settings, profile), limits: *p.newLimits()}
 		p.Agents = append(p.Agents, a)
+		told := a.server(v.Settings.ProfileModel(profile), nil)
 		v.Servers = append(v.Servers, servers.Server{
-			Spec: mcp.Spec{Name: name, Local: a.server(v.Settings.ProfileModel(profile), nil).Pipe}, Trusted: true, Labels: new(toolbox.BuiltinLabels("agent")), Agent: true,
+			Spec: mcp.Spec{Name: name, Local: told.Pipe}, Trusted: true, Traits: toolbox.BuiltinTraits(told), Agent: true,
 		})
 	}
 	return nil
@@ -111,7 +112,7 @@ func (a *Agent) server(model string, run toolserver.BuiltinFunc) *toolserver.Ser
 	s := toolserver.New(a.Name, a.cfg.Version)
 	about := "Gives a task to another model (" + model + "), which works on it by itself with the tools of this run, and returns its answer. " +
 		"It knows nothing of this conversation."
-	s.AddBuiltin(toolserver.Define("run", about, toolserver.RunsFree,
+	s.AddBuiltin(toolserver.Define("run", about, toolserver.RunsFree, toolserver.Effects{},
 		toolserver.Parameter{Name: "prompt", Kind: "string", About: "the whole task, with all that has to be known for it", Required: true},
 		toolserver.Parameter{Name: "system", Kind: "string", About: "a system message"},
 		toolserver.Parameter{Name: "tools", Kind: "strings", About: "which tools it has: patterns over their names, such as files__read_*; [] is none, and without this it has all"},

@@ -23,7 +23,7 @@ import (
 )
 
 func labelled(name string, labels approve.Labels) *call {
-	c := &call{Call: stream.Call{Name: name}, tool: &toolbox.Tool{Labels: labels}}
+	c := &call{Call: stream.Call{Name: name}, tool: &toolbox.Tool{Traits: approve.Traits{Labels: labels}}}
 	c.origin = event.Source{Name: name, Where: "turn 1"}
 	return c
 }
@@ -83,7 +83,7 @@ func TestFlowApart(t *testing.T) {
 		{private | untrusted, untrusted, untrusted, false},   // the same
 	} {
 		for _, egress := range []approve.Egress{approve.EgressAsk, approve.EgressDeny, approve.EgressWarn, approve.EgressOff} {
-			f := newFlow(&approve.Gate{Egress: egress})
+			f := newFlow(&approve.Gate{EgressRule: approve.EgressRule{Egress: egress}})
 			f.add(x.seen, event.Source{})
 			if got := f.apart(x.running, x.labels); got != (x.want && egress <= approve.EgressAsk) {
 				t.Errorf("%v: %v runs, beside it %v, seen %v: %v", egress, x.running.Words(), x.labels.Words(), x.seen.Words(), got)
@@ -95,7 +95,7 @@ func TestFlowApart(t *testing.T) {
 // A conversation that is read has the labels of its messages, and those that its
 // tools have now.
 func TestFlowBegin(t *testing.T) {
-	box := toolbox.With(&toolbox.Tool{ModelName: "mail__read", Labels: approve.Private | approve.Sends})
+	box := toolbox.With(&toolbox.Tool{ModelName: "mail__read", Traits: approve.Traits{Labels: approve.Private | approve.Sends}})
 	calls := []stream.Message{{Role: stream.User}, {Role: stream.Assistant, Calls: []stream.Call{{ID: "1", Name: "mail__read"}, {ID: "2", Name: "gone__x"}}}}
 	for _, x := range []struct {
 		answers []stream.Message
@@ -146,7 +146,7 @@ func TestSideBySideAgain(t *testing.T) {
 					},
 				})
 				b.start(t, nil)
-				b.gate.Egress, b.flow = approve.EgressOff, newFlow(&approve.Gate{Egress: approve.EgressAsk})
+				b.gate.Egress, b.flow = approve.EgressOff, newFlow(&approve.Gate{EgressRule: approve.EgressRule{Egress: approve.EgressAsk}})
 				for tool, labels := range x.labels {
 					b.box.Tool("s__" + tool).Labels = labels
 				}

@@ -184,7 +184,8 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 	}
 	bounds.Places = v.Places
 	if c.tool.Conn.Local != nil {
-		bounds.Denied = r.plan.Inv.Gate.DeniedPaths(ctx, r.asked(c, c.tool), "path")
+		withheld := r.plan.Inv.Gate.Withheld(ctx, r.asked(c, c.tool))
+		bounds.Denied, bounds.Matches = withheld.Paths, withheld.Matches
 		if r.known != nil && r.mayRead(ctx, c) {
 			bounds.Known = r.known
 		}

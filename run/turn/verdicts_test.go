@@ -50,7 +50,7 @@ func callerWithPolicy(t *testing.T, rules string) (root string, c *caller, ask f
 	p := planWith(t, gate, config.Config{}, toolbox.Builtin("files", local, root))
 	c = &caller{
 		plan: p, box: p.Box, options: options{parallel: 8, maxBytes: 1 << 20, denyUnapproved: true},
-		flow: newFlow(&approve.Gate{Egress: approve.EgressOff}), output: output{emit: func(event.Event) error { return nil }, flush: func() error { return nil }},
+		flow: newFlow(&approve.Gate{EgressRule: approve.EgressRule{Egress: approve.EgressOff}}), output: output{emit: func(event.Event) error { return nil }, flush: func() error { return nil }},
 	}
 	return root, c, func(calls ...stream.Call) (answers []string) {
 		messages, _, err := c.answer(t.Context(), 1, calls, nil)

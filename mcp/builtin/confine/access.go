@@ -22,6 +22,9 @@ type Bounds struct {
 	// Denied are absolute paths without links. Files at and below them are
 	// neither opened nor shown.
 	Denied []string
+	// Matches reports whether a file is denied by one of its names: its path from the
+	// root, or absolute. It may be nil.
+	Matches func(names ...string) bool
 	// Known learns which files the call shows and writes. It may be nil.
 	Known *Known
 }
@@ -96,20 +99,31 @@ func (a *Access) hides(dir, name string) bool {
 // Withholds reports whether a name in a directory is not to be shown because it is
 // toolpipe's own or denied. It remembers what is denied for LeftOutText.
 func (a *Access) Withholds(dir, name string) bool {
-	if len(a.refused) == 0 {
+	if len(a.refused) == 0 && a.Bounds.Matches == nil {
 		return false
 	}
 	path := a.refusedAbove(filepath.Join(a.Real, dir, name))
-	if slices.Contains(a.Bounds.Denied, path) && !slices.Contains(a.leftOut, path) {
+	if a.denies(path) && !slices.Contains(a.leftOut, path) {
 		a.leftOut = append(a.leftOut, path)
 	}
 	return path != ""
 }
 
+// denies reports whether it is a rule that refuses a path which refusedAbove returned.
+func (a *Access) denies(path string) bool {
+	return path != "" && (slices.Contains(a.Bounds.Denied, path) || !slices.Contains(a.refused, path))
+}
+
+// maxLeftOut is how many of the paths that were left out are named.
+const maxLeftOut = 20
+
 // LeftOutText tells which denied paths were left out, a line each.
 func (a *Access) LeftOutText() (text string) {
 	slices.Sort(a.leftOut)
-	for _, path := range a.leftOut {
+	for i, path := range a.leftOut {
+		if i == maxLeftOut {
+			return text + fmt.Sprintf("[toolpipe] %d more are left out: rules deny them\n", len(a.leftOut)-i)
+		}
 		if rel, err := filepath.Rel(a.Real, path); err == nil {
 			path = rel
 		}
@@ -125,12 +139,18 @@ func (a *Access) Refuses(info fs.FileInfo) bool {
 }
 
 // refusedAbove returns the refused path that an absolute path is equal to or
-// below; "" for none.
+// below, or the path itself where a rule denies its name; "" for none.
 func (a *Access) refusedAbove(path string) string {
 	for _, refused := range a.refused {
 		dir := strings.TrimSuffix(refused, "/")
 		if n := len(dir); len(path) >= n && strings.EqualFold(dir, path[:n]) && (len(path) == n || path[n] == '/') {
 			return refused
+		}
+	}
+	if matches := a.Bounds.Matches; matches != nil {
+		rel, err := filepath.Rel(a.Real, path)
+		if err == nil && matches(rel, path) {
+			return path
 		}
 	}
 	return ""
@@ -142,7 +162,7 @@ var errDenied = errors.New("a rule denies it")
 func (a *Access) checkRefused(l *Location) error {
 	path := a.refusedAbove(a.Absolute(l.Rel))
 	switch {
-	case slices.Contains(a.Bounds.Denied, path):
+	case a.denies(path):
 		return fmt.Errorf("%q: %w", l.Asked, errDenied)
 	case path != "", l.Info != nil && a.Refuses(l.Info):
 		return a.protectedError(l.Asked, "it belongs to toolpipe")

@@ -54,7 +54,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 	tool := &toolserver.Builtin{Name: "fetch_url", About: "Fetch a web page or file by HTTP GET and answer its text; HTML is made readable.", Params: []toolserver.Parameter{
 		{Name: "url", Kind: "string", About: "http or https URL", Required: true},
 		{Name: "raw", Kind: "boolean", About: "answer HTML as it is"},
-	}, Annotations: toolserver.Fetches}
+	}, Annotations: toolserver.Fetches, Effects: toolserver.Effects{Sends: true, Destination: "url", Untrusted: true}}
 	s := toolserver.New("fetch", spec.Version)
 	s.AddBuiltin(tool, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 		return f.url(ctx, args.Text("url"), args.Flag("raw"))

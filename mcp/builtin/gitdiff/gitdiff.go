@@ -25,7 +25,7 @@ var Tool = &toolserver.Builtin{Name: "get_git_diff", About: "Show what changed, 
 	{Name: "path", Kind: "string", About: "file or directory to show; all when absent"},
 	{Name: "base_rev", Kind: "string", About: "commit to start from; HEAD when absent"},
 	{Name: "head_rev", Kind: "string", About: "commit to end with; the working tree when absent"},
-}, Annotations: toolserver.ReadsOnly}
+}, Annotations: toolserver.ReadsOnly, Effects: toolserver.Effects{Reads: true, Path: "path", Private: true}}
 
 // A Program is what git is started with.
 type Program struct {

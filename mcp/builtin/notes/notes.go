@@ -71,20 +71,21 @@ type tool struct {
 
 func (n *server) tools() []tool {
 	name := toolserver.Parameter{Name: "name", Kind: "string", About: "name of the note", Required: true}
+	brings, none := toolserver.Effects{Private: true, Untrusted: true}, toolserver.Effects{} // an earlier run may have written there what it had read anywhere
 	return []tool{
-		{toolserver.Define("list", "List the notes with their revisions and sizes. They are kept, and other runs may change them at any time.", toolserver.ReadsOnly), n.list},
-		{toolserver.Define("read", "Read a note and its revision.", toolserver.ReadsOnly, name,
+		{toolserver.Define("list", "List the notes with their revisions and sizes. They are kept, and other runs may change them at any time.", toolserver.ReadsOnly, brings), n.list},
+		{toolserver.Define("read", "Read a note and its revision.", toolserver.ReadsOnly, brings, name,
 			toolserver.Parameter{Name: "offset", Kind: "integer", About: "byte to begin at, from 0"},
 			toolserver.Parameter{Name: "max_bytes", Kind: "integer", About: fmt.Sprintf("the most to read; %d when absent", toolserver.MaxText)},
 		), n.read},
-		{toolserver.Define("write", "Write a whole note, new or in the place of an old one.", toolserver.Destroys, name,
+		{toolserver.Define("write", "Write a whole note, new or in the place of an old one.", toolserver.Destroys, none, name,
 			toolserver.Parameter{Name: "content", Kind: "string", About: "the whole new content", Required: true},
 			toolserver.Parameter{Name: "expected_revision", Kind: "integer", About: "to replace a note: the revision that was read; absent for a new note"},
 		), n.write},
-		{toolserver.Define("append", "Add text to the end of a note, which is made if it is not there.", toolserver.Adds, name,
+		{toolserver.Define("append", "Add text to the end of a note, which is made if it is not there.", toolserver.Adds, none, name,
 			toolserver.Parameter{Name: "content", Kind: "string", About: "the text as it is; a line needs its newline", Required: true},
 		), n.append},
-		{toolserver.Define("delete", "Delete a note.", toolserver.Destroys, name,
+		{toolserver.Define("delete", "Delete a note.", toolserver.Destroys, none, name,
 			toolserver.Parameter{Name: "expected_revision", Kind: "integer", About: "the revision that was read or listed", Required: true},
 		), n.delete},
 	}
@@ -240,7 +241,7 @@ func fileError(err error) error { return fmt.Errorf("the notes file: %w", err) }
 
 // notify calls the attention of the user, by what its result holds.
 func notify() *toolserver.Builtin {
-	return toolserver.Define("notify", "Call the user's attention, when a person is needed or what was asked for is done. Nobody answers here.", toolserver.Adds,
+	return toolserver.Define("notify", "Call the user's attention, when a person is needed or what was asked for is done. Nobody answers here.", toolserver.Adds, toolserver.Effects{},
 		toolserver.Parameter{Name: "reason", Kind: "string", About: fmt.Sprintf("a short sentence, at most %d bytes", maxReason), Required: true})
 }
 

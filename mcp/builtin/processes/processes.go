@@ -89,24 +89,26 @@ type tool struct {
 
 func (s *server) tools() []tool {
 	id := toolserver.Parameter{Name: "id", Kind: "string", About: "id of the process, as start and list say it", Required: true}
+	runs := toolserver.Effects{Runs: true, Sends: true, Private: true, Untrusted: true}
+	brings := toolserver.Effects{Private: true, Untrusted: true} // what a program has written
 	return []tool{
 		{toolserver.Define("start", "Start a program that goes on in the background, such as a server, a long build or an interactive program, and answer its id. "+
-			"Give argv, or script for /bin/sh. It is killed at the end of the run.", toolserver.RunsFree, append(command.Parameters(),
+			"Give argv, or script for /bin/sh. It is killed at the end of the run.", toolserver.RunsFree, runs, append(command.Parameters(),
 			toolserver.Parameter{Name: "env", Kind: "object", About: `variables to set for it, such as {"PORT":"8080"}`},
 			toolserver.Parameter{Name: "name", Kind: "string", About: "its id, such as server: letters, digits, - and _; p1, p2 and so on when absent"},
 			toolserver.Parameter{Name: "pty", Kind: "boolean", About: "give it a terminal, for programs that ask, edit lines or react to keys; 80 columns, 24 rows, TERM=dumb unless env says otherwise"},
 		)...), s.start},
-		{toolserver.Define("list", "List the processes that were started, with their state and the size of their output.", toolserver.ReadsOnly), s.list},
-		{toolserver.Define("output", "Read what a process wrote (stdout and stderr together), without escape sequences, and the offset that follows. Of a long output the middle is lost.", toolserver.ReadsOnly, id,
+		{toolserver.Define("list", "List the processes that were started, with their state and the size of their output.", toolserver.ReadsOnly, brings), s.list},
+		{toolserver.Define("output", "Read what a process wrote (stdout and stderr together), without escape sequences, and the offset that follows. Of a long output the middle is lost.", toolserver.ReadsOnly, brings, id,
 			toolserver.Parameter{Name: "since", Kind: "integer", About: "offset to read from; when absent, the last max_bytes are read"},
 			toolserver.Parameter{Name: "max_bytes", Kind: "integer", About: fmt.Sprintf("how much to read; %d when absent, at most %d", defaultRead, toolserver.MaxText)},
 			toolserver.Parameter{Name: "raw", Kind: "boolean", About: "keep escape sequences and control characters"},
 		), s.forProgram(readOutput)},
-		{toolserver.Define("search", "Find the lines of output that match an RE2 regular expression.", toolserver.ReadsOnly,
+		{toolserver.Define("search", "Find the lines of output that match an RE2 regular expression.", toolserver.ReadsOnly, brings,
 			toolserver.Parameter{Name: "pattern", Kind: "string", About: "regular expression, such as error|warning", Required: true},
 			toolserver.Parameter{Name: "id", Kind: "string", About: "id of one process; all of them when absent"},
 		), s.search},
-		{toolserver.Define("wait", "Wait for processes: until a line of output matches pattern, until they are quiet for idle_s, or until they end. Without ids it is a delay of timeout_s.", toolserver.ReadsOnly,
+		{toolserver.Define("wait", "Wait for processes: until a line of output matches pattern, until they are quiet for idle_s, or until they end. Without ids it is a delay of timeout_s.", toolserver.ReadsOnly, brings,
 			toolserver.Parameter{Name: "ids", Kind: "strings", About: `ids of the processes, such as ["server"]`},
 			toolserver.Parameter{Name: "all", Kind: "boolean", About: "wait for all of them; for the first one when absent"},
 			toolserver.Parameter{Name: "pattern", Kind: "string", About: "RE2 regular expression for a line of output, such as listening on"},
@@ -115,16 +117,16 @@ func (s *server) tools() []tool {
 			toolserver.Parameter{Name: "exit", Kind: "boolean", About: "until they end, which is so without pattern and idle_s too; an end always ends the wait for that process"},
 			toolserver.Parameter{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("longest time to wait; %v when absent, at most %v", min(defaultWait, s.limit).Seconds(), s.limit.Seconds())},
 		), s.wait},
-		{toolserver.Define("input", "Type into a process: text, then key.", toolserver.RunsFree, id,
+		{toolserver.Define("input", "Type into a process: text, then key.", toolserver.RunsFree, runs, id,
 			toolserver.Parameter{Name: "text", Kind: "string", About: `text as it is; key "enter" behind it ends the line`},
 			toolserver.Parameter{Name: "key", Kind: "string", About: terminalKeys + "; without pty: enter, tab, and ctrl-d, which closes its input"},
 			toolserver.Parameter{Name: "tail_s", Kind: "number", About: "answer the output that follows too: wait for it up to so many seconds, until it pauses"},
 		), s.forProgram(s.input)},
-		{toolserver.Define("ports", "Tell the addresses that a process and its children listen on, and the URLs in its output.", toolserver.ReadsOnly, id), s.forProgram(findPorts)},
-		{toolserver.Define("signal", "Send a signal to a process and its group, and answer whether it has ended. KILL ends its children wherever they are.", toolserver.RunsFree, id,
+		{toolserver.Define("ports", "Tell the addresses that a process and its children listen on, and the URLs in its output.", toolserver.ReadsOnly, brings, id), s.forProgram(findPorts)},
+		{toolserver.Define("signal", "Send a signal to a process and its group, and answer whether it has ended. KILL ends its children wherever they are.", toolserver.RunsFree, runs, id,
 			toolserver.Parameter{Name: "signal", Kind: "string", About: "TERM (when absent), " + otherSignals},
 		), s.forProgram(sendSignal)},
-		{toolserver.Define("restart", "End a process and its children, and start it again as it was started, under its id. Its output begins anew.", toolserver.RunsFree, id), s.forProgram(s.restart)},
+		{toolserver.Define("restart", "End a process and its children, and start it again as it was started, under its id. Its output begins anew.", toolserver.RunsFree, runs, id), s.forProgram(s.restart)},
 	}
 }
 

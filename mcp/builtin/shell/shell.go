@@ -57,7 +57,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 	}
 	tool := &toolserver.Builtin{Name: "run_command", About: "Run a command and answer its output and exit code. Give argv, or script for /bin/sh. Its input is empty.", Params: append(command.Parameters(),
 		toolserver.Parameter{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("seconds after which the command is killed with what it started; %v when absent", sh.timeout.Seconds())},
-	), Annotations: toolserver.RunsFree}
+	), Annotations: toolserver.RunsFree, Effects: toolserver.Effects{Runs: true, Sends: true, Private: true, Untrusted: true}}
 	s := toolserver.New("shell", spec.Version)
 	s.AddBuiltin(tool, sh.run)
 	return s, nil

@@ -1,0 +1,153 @@
+package approve
+
+import (
+	"context"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"toolpipe/stream/text/jsontext"
+)
+
+// all yields the rules, and behind them those that Check has made of them.
+func (g *Gate) all() iter.Seq[*Rule] {
+	return func(yield func(*Rule) bool) {
+		for _, rules := range [][]Rule{g.Rules, g.behind} {
+			for i := range rules {
+				if !yield(&rules[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// readingTool is the built-in tool whose name users write when they mean that a file is
+// not to be read, by whatever tool.
+const readingTool = "read_file"
+
+// standBehind makes of each rule that denies paths to the tool that reads files one that
+// denies them to all built-in tools that read.
+func (g *Gate) standBehind(servers []Server) {
+	for i := range g.Rules {
+		r := &g.Rules[i]
+		if r.Decision != Deny || r.arguments == nil || r.effects != 0 {
+			continue
+		}
+		for _, s := range servers {
+			for _, t := range s.Tools {
+				if t.BuiltIn && t.Tool == readingTool && r.matchesNames(&t.Call, true) {
+					g.behind = append(g.behind, r.behindIt(&t.Call)...)
+				}
+			}
+		}
+	}
+}
+
+// behindIt are the rules about all that reads which r, a rule that names the tool of c,
+// means. The directories of the rule start from the root of c.
+func (r *Rule) behindIt(c *Call) (rules []Rule) {
+	for i := range r.arguments.tests {
+		t := &r.arguments.tests[i]
+		if !c.readsAt(t.path) {
+			continue
+		}
+		place := &placeTest{argumentTest: *t, effects: Reads}
+		if t.under != "" && !filepath.IsAbs(t.under) {
+			place.under = filepath.Join(c.Root, t.under)
+			place.test = isUnder(place.under)
+		}
+		rules = append(rules, Rule{
+			Decision: r.Decision, By: r.By, Origin: r.Origin, Reason: r.Reason, when: r.when,
+			selector: selector{effects: Reads, behind: r}, arguments: &argumentTests{path: place, tests: r.arguments.without(i)},
+		})
+	}
+	return rules
+}
+
+// without are the tests but one.
+func (a *argumentTests) without(i int) []argumentTest {
+	return slices.Delete(slices.Clone(a.tests), i, i+1)
+}
+
+// readsAt reports whether an argument path of a rule is that of a path which the tool of c
+// reads, or of a file of which it tells something.
+func (c *Call) readsAt(path []segment) bool {
+	if len(path) != 1 || !c.BuiltIn {
+		return false
+	}
+	places := c.Reads.Paths
+	if c.Shows {
+		places = c.Writes.Paths
+	}
+	return slices.ContainsFunc(places, func(p Path) bool {
+		return path[0].any || strings.EqualFold(path[0].key, p.segments[0].key)
+	})
+}
+
+// Withheld says which files a call of a built-in tool that may run must leave out.
+type Withheld struct {
+	// Paths are absolute and without links: the files there and below. If a path cannot be
+	// found out, it holds the root of the file system.
+	Paths []string
+	// Matches reports whether rules deny a file, which has these names: its path from a
+	// root, or absolute. It may be called from any goroutine. It is nil where no rule
+	// denies a pattern.
+	Matches func(names ...string) bool
+}
+
+// Withheld returns what rules that deny reading, by effect or the tool of c by a test of its
+// path, keep from a built-in tool whose own path lies elsewhere.
+func (g *Gate) Withheld(ctx context.Context, c Call) (w Withheld) {
+	e := &g.evaluation
+	e.begin(ctx, &c)
+	var patterns []test
+	add := func(under string, test test) {
+		if under == "" {
+			patterns = append(patterns, test)
+			return
+		}
+		directories, err := e.ruleDirectories(under)
+		if err != nil || e.exhausted() {
+			directories = []string{"/"}
+		}
+		w.Paths = append(w.Paths, directories...)
+	}
+	for r := range g.all() {
+		if r.Decision != Deny || r.arguments == nil || !r.appliesTo(&c) {
+			continue
+		}
+		a := r.arguments
+		if a.path != nil {
+			if c.BuiltIn && a.path.effects.Has(Reads) && (a.testsMatchWide(e) || e.exhausted()) {
+				add(a.path.under, a.path.test)
+			}
+			continue
+		}
+		for i := range a.tests {
+			t := &a.tests[i]
+			if others := (&argumentTests{tests: a.without(i)}); c.readsAt(t.path) && (others.testsMatchWide(e) || e.exhausted()) {
+				add(t.under, t.test)
+			}
+		}
+	}
+	if patterns != nil {
+		w.Matches = func(names ...string) bool { return matchesName(ctx, &c, patterns, names) }
+	}
+	return w
+}
+
+// matchesName reports whether one of the tests, matched wide, holds for one of the names.
+func matchesName(ctx context.Context, c *Call, tests []test, names []string) bool {
+	for _, name := range names {
+		e := evaluation{budget: newBudget(ctx), call: c}
+		e.document.parse(jsontext.Quoted(name))
+		for _, test := range tests {
+			if test(&e, 0, true) || e.exhausted() {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,116 @@
+package toolbox
+
+import (
+	"strconv"
+
+	"toolpipe/approve"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/run/config"
+	"toolpipe/stream/text/jsontext"
+)
+
+// BuiltinTraits are the traits of the tools of a server in this process.
+func BuiltinTraits(local *toolserver.Server) func(tool string) *approve.Traits {
+	return func(tool string) *approve.Traits {
+		e := local.Effects(tool)
+		t := &approve.Traits{BuiltIn: true, Shows: e.Shows, By: "built in"}
+		for label, has := range map[approve.Labels]bool{
+			approve.Private: e.Private, approve.Untrusted: e.Untrusted, approve.Runs: e.Runs,
+		} {
+			if has {
+				t.Labels |= label
+			}
+		}
+		for effect, has := range map[approve.Labels]bool{approve.Reads: e.Reads, approve.Writes: e.Writes} {
+			if has {
+				t.Declare(effect, []string{e.Path})
+			}
+		}
+		if e.Reads {
+			t.Reads.Absent = "."
+		}
+		switch {
+		case e.Destination != "":
+			t.Declare(approve.Sends, []string{e.Destination})
+		case e.Sends:
+			t.Declare(approve.Sends, nil)
+		}
+		return t
+	}
+}
+
+// traits are what is known of a tool beside policies: what the user's config says or what
+// is built in, else what its server says. A server that is trusted is believed; an
+// annotation that it leaves out is false. Of one that is not trusted, only that a tool
+// reaches out counts.
+func (t *Tool) traits() approve.Traits {
+	if t.Conn.Traits != nil {
+		return *t.Conn.Traits(t.Name)
+	}
+	open := jsontext.IsTrue(jsontext.Member(t.Annotations, "openWorldHint"))
+	traits := approve.Traits{Assumed: approve.Exposed | approve.AllEffects}
+	switch {
+	case t.OnlyReads():
+		traits = approve.Traits{Labels: approve.Reads, By: "annotations"}
+	case t.Conn.Trusted:
+		traits = approve.Traits{Assumed: approve.Reads | approve.Writes | approve.Runs, By: "annotations"}
+	}
+	if open {
+		traits.Labels |= approve.Untrusted | approve.Sends
+	}
+	return traits
+}
+
+// count returns traits as --egress counts them: where a call may be stopped, what is
+// only assumed counts as well.
+func count(gate *approve.Gate, t approve.Traits) approve.Traits {
+	if gate.Egress <= approve.EgressAsk {
+		t.Labels |= t.Assumed & (approve.Exposed | approve.Sends)
+	}
+	return t
+}
+
+// label gives all tools their traits: those of the policies' label rules, else those that
+// Tool.traits says. The resources and prompts of a server have the labels of the results of
+// all its tools, or those that its tools would have if there are none.
+func (b *Toolbox) label() {
+	gate := b.inv.Gate
+	for _, c := range b.Conns {
+		if len(c.Listed) == 0 {
+			none := Tool{Conn: c}
+			c.Exposes = count(gate, gate.TraitsOf(&approve.Call{Server: c.Name, Spelling: c.Spelling}, none.traits())).Labels & approve.Exposed
+		}
+		for _, t := range c.Listed {
+			call := t.Call(nil)
+			t.Traits = count(gate, gate.TraitsOf(&call, t.traits()))
+			c.Exposes |= t.Labels & approve.Exposed
+		}
+	}
+}
+
+// unjudged reports whether --egress warn does not count calls of the tool though they may
+// send: nobody says what the tool does.
+func (t *Tool) unjudged() bool {
+	return t.Assumed.Has(approve.Sends) && !t.Labels.Has(approve.Sends)
+}
+
+// WarnOfUnjudged warns, once, of the servers that --egress cannot judge, when a call of a
+// tool of one of them is about to run.
+func (b *Toolbox) WarnOfUnjudged(t *Tool, warn config.Warner) {
+	if b.inv.Gate.Egress != approve.EgressWarn || !t.unjudged() {
+		return
+	}
+	b.warned.Do(func() {
+		var names []string
+		for _, c := range b.Conns {
+			for _, t := range c.Listed {
+				if t.unjudged() {
+					names = append(names, strconv.Quote(c.Name))
+					break
+				}
+			}
+		}
+		warn("egress_unknown", "", "--egress cannot judge what is sent by "+config.JoinWords(names)+
+			", which say nothing of their tools; --egress ask counts them as able to do everything, --list-tools -v shows what to write into a policy")
+	})
+}
