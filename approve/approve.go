@@ -76,14 +76,15 @@ type Verdict struct {
 	// if that could not be found out. The verdict holds for these places only.
 	Places map[string]string
 
-	EndsRun bool // the person wants the run to end here
+	EndsRun bool // the person wants the run to end here, or a second call holds a secret
 
 	// Except says, in the verdict of Static, when a tool that is allowed is not; "" for never.
 	Except string
 
 	// Egress is what became of a call that sends while the conversation is private and
-	// untrusted: "warn", "ask" or "deny", as in Gate.Egress, or "allow" by a rule with
-	// when. It is "" for every other call.
+	// untrusted: "warn", "ask" or "deny", as in Gate.Egress, "allow" by a rule with when, or
+	// "named" where the user has named every destination; and "secret" of a call that
+	// holds a secret. It is "" for every other call.
 	Egress string
 
 	rule *Rule // decided before anybody was asked

@@ -35,12 +35,15 @@ type EgressRule struct {
 	EgressBy     string // as Rule.By
 	EgressOrigin string // where Egress was written
 	Words        string // of the user; a destination that stands there needs no question. "": none does
+	Input        Labels // of attached files and of standard input
+	InputSaid    bool   // a policy says it
 }
 
 // Seen is what the conversation holds when a call is decided.
 type Seen struct {
 	Labels             Labels // private and untrusted
 	Private, Untrusted string // what brought the label, in words, such as "mail__read (turn 1)"; not escaped
+	Secret             string // where a secret of this run is from that the arguments hold; "" for none
 }
 
 // reason says why a call that sends is not one like any other.
@@ -56,6 +59,10 @@ func (s *Seen) reason() string {
 // c what Egress comes to.
 func (g *Gate) weigh(ctx context.Context, c *Call) *Rule {
 	c.egress, c.named = "", g.names(c)
+	if c.tellsSecret() && g.Egress != EgressOff {
+		c.egress = egressSecret
+		return &Rule{Decision: Deny, By: "default", Origin: g.EgressOrigin, Reason: "its arguments hold a secret of this run: " + c.Seen.Secret}
+	}
 	rule := g.evaluate(ctx, c, nil)
 	if !c.sendsExposed() || g.Egress == EgressOff {
 		return rule
@@ -81,6 +88,17 @@ func (c *Call) sendsExposed() bool {
 	seen := c.Seen.Labels
 	return c.Labels.Has(Sends) && seen.Has(Untrusted) && (seen | c.Labels).Has(Private)
 }
+
+// egressSecret is what becomes of a call whose arguments hold a secret of this run.
+const egressSecret = "secret"
+
+// TellsSecret reports whether the verdict denies a call for the secret in its arguments. The
+// model is not told why: it could guess the secret piece by piece.
+func (v *Verdict) TellsSecret() bool { return v.Egress == egressSecret }
+
+// tellsSecret reports whether c may take out a secret of this run. As everywhere about what is
+// sent, what is only assumed of a tool is among its labels where Egress counts it.
+func (c *Call) tellsSecret() bool { return c.Seen.Secret != "" && c.Labels&(Runs|Sends) != 0 }
 
 // asksEgress reports whether only a person may allow the call.
 func (c *Call) asksEgress() bool { return c.egress == EgressAsk.String() }

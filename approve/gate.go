@@ -14,7 +14,6 @@ import (
 type Gate struct {
 	Rules       []Rule      // from Patterns and ParsePolicy
 	LabelRules  []LabelRule // from ParsePolicy
-	Input       Labels      // of attached files and of standard input
 	EgressRule              // about calls with the label Sends
 	Otherwise   Rule        // decides about a call that no other rule matches: OtherwiseAsk, or a policy's; the zero value denies
 	AutoApprove string      // the origin of the wish to allow all calls that would be asked about, such as a flag; "" for no such wish
@@ -24,6 +23,7 @@ type Gate struct {
 	behind        []Rule                     // that Check has made of Rules; see standBehind
 	alwaysAllowed map[[sha256.Size]byte]bool // calls that a person allowed for the rest of the run, by callKey
 	allowedTools  map[[2]string]bool         // tools that a person allowed for the rest of the run, by server and tool
+	secrets       int                        // calls that were denied for the secret in their arguments
 	evaluation    evaluation                 // of the last call
 }
 
@@ -53,6 +53,10 @@ func (g *Gate) decide(ctx context.Context, c *Call, asked *Question) (Verdict, *
 	}
 	places := g.evaluation.places
 	v, q := g.verdict(c, rule, asked)
+	if c.egress == egressSecret {
+		g.secrets++
+		v.EndsRun = g.secrets > 1
+	}
 	v.Places, v.rule, v.Egress = places, rule, c.egress
 	return v, q, nil
 }

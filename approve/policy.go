@@ -22,6 +22,8 @@ type Policy struct {
 
 	LabelRules []LabelRule
 	Input      Labels // of attached files and of standard input, beside those that they have anyway
+	InputSaid  bool
+	AsksNamed  bool // a destination that the user has named is asked about as any other
 
 	Egress       Egress // if the file says so
 	EgressOrigin string // where it does, such as "ci.json:3"; "" if it does not
@@ -148,7 +150,16 @@ func (p *policyReader) policy(policy *Policy) error {
 		{"labels", func(at int) error {
 			return p.array(at, `labels is an array of {"server":...,"tool":...,"labels":[...]}`, appendTo(&policy.LabelRules, p.labelRule))
 		}, ""},
-		{"input", into(&policy.Input, p.exposed), ""},
+		{"input", func(at int) (err error) {
+			policy.InputSaid = true
+			policy.Input, err = p.exposed(at)
+			return err
+		}, ""},
+		{"destinations", func(at int) error {
+			named, err := p.boolean(at)
+			policy.AsksNamed = !named
+			return err
+		}, ""},
 		{"egress", func(at int) error { return p.egress(at, policy) }, ""},
 	})
 }

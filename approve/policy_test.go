@@ -25,7 +25,7 @@ func TestPolicyErrors(t *testing.T) {
 		{"\ufeff{\"version\":1}", "p.json:1:1: a byte order mark"},
 		{`{"version":1,"version":1}`, "p.json:1:14: duplicate key"},
 		{`{"version":1} x`, "p.json:1:15: 'x' after the end"},
-		{"{\"version\":1,\n\t\"otherwize\":\"deny\"}", "p.json:2:3: unknown key \"otherwize\"; the keys here: version, otherwise, rules, labels, input, egress\n    \"otherwize\":\"deny\"}\n     ^"},
+		{"{\"version\":1,\n\t\"otherwize\":\"deny\"}", "p.json:2:3: unknown key \"otherwize\"; the keys here: version, otherwise, rules, labels, input, destinations, egress\n    \"otherwize\":\"deny\"}\n     ^"},
 		{`{"version":1,"otherwise":"allow"}`, `p.json:1:26: otherwise is "ask" or "deny"`},
 		{`{"version":1,"rules":{}}`, "rules is an array"},
 		{`{"version":1,"rules":[1]}`, "a rule is an object"},

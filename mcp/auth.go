@@ -35,7 +35,7 @@ func newAuthorization(s *Session, u *url.URL) (*authorization, error) {
 		}
 		s.report.warn("insecure_http", fmt.Sprintf("server %q: credentials go over plain http to %q", s.spec.Name, u.Hostname()))
 	}
-	a := &authorization{secret: s.report.secrets.Add}
+	a := &authorization{secret: func(value string) { s.report.secrets.AddFrom("the token of server "+s.spec.Name, value) }}
 	switch {
 	case s.spec.Bearer != "":
 		a.token.AccessToken = s.spec.Bearer

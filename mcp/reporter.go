@@ -30,7 +30,7 @@ func newReporter(hooks Hooks, spec *Spec) *reporter {
 	if hooks.OutputWait == nil {
 		t.hooks.OutputWait = func() time.Duration { return 0 }
 	}
-	t.secrets.Add(spec.Bearer)
+	t.secrets.AddFrom("the token of server "+spec.Name, spec.Bearer)
 	t.secrets.AddURL(spec.URL)
 	for name, v := range spec.Headers {
 		t.secrets.AddHeader(name, v)
@@ -46,7 +46,7 @@ func newReporter(hooks Hooks, spec *Spec) *reporter {
 		}
 	}
 	if spec.OAuth != nil {
-		t.secrets.Add(spec.OAuth.Secret)
+		t.secrets.AddFrom("the secret of server "+spec.Name, spec.OAuth.Secret)
 		if idp := spec.OAuth.IDP; idp != nil {
 			t.secrets.Add(idp.Secret)
 		}

@@ -60,7 +60,8 @@ func (r *runner) end(ctx context.Context, err error) error {
 func (r *runner) endEvent(err error) *event.End {
 	e := &event.End{Status: failure.StatusOK, Time: time.Since(r.began)}
 	t := &r.tally
-	e.Text, e.Finish, e.Turns, e.ToolCalls, e.Denied, e.Usage = t.Text, t.Finish, t.Turns, t.ToolCalls, t.Denied, t.Usage
+	e.Text, e.Finish, e.Labels = t.Text, t.Finish, t.Labels.Words()
+	e.Counts = event.Counts{Turns: t.Turns, ToolCalls: t.ToolCalls, Denied: t.Denied, Usage: t.Usage}
 	if err != nil {
 		f, hide := *failure.Of(err), r.inv.Secrets.Message().HideString
 		f.Message, f.Hints = hide(f.Message), slices.Clone(f.Hints)

@@ -101,7 +101,9 @@ func (v *conversation) prompt(ctx context.Context, value string) ([]stream.Messa
 }
 
 // labelInput labels the last message, which holds attached files or standard input. Beside
-// a prompt in the arguments, standard input is data, which anybody may have written.
+// a prompt in the arguments, standard input is data, which anybody may have written; beside a
+// system message it is, too, where a call may be stopped for that, unless a policy says what
+// the input is.
 // A conversation that is read from there has its labels in its messages.
 func (v *conversation) labelInput(msgs []stream.Message, data []byte) {
 	var labels approve.Labels
@@ -109,7 +111,9 @@ func (v *conversation) labelInput(msgs []stream.Message, data []byte) {
 	if reads || len(v.inv.Config.Files) > 0 {
 		labels = v.inv.Gate.Input
 	}
-	if reads && strings.Join(v.inv.Config.Args, "") != "" {
+	gate := v.inv.Gate
+	tasked := v.system.Given && gate.Egress <= approve.EgressAsk && !gate.InputSaid
+	if reads && (tasked || strings.Join(v.inv.Config.Args, "") != "") {
 		labels |= approve.Untrusted
 	}
 	addLabels(msgs, labels)

@@ -123,7 +123,7 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Secrets == nil {
 		cfg.Secrets = &secrets.Set{}
 	}
-	cfg.Secrets.Add(string(cfg.Key))
+	cfg.Secrets.AddFrom("the key of the model", string(cfg.Key))
 	cfg.Secrets.AddURL(cfg.BaseURL)
 	for _, h := range cfg.Headers {
 		cfg.Secrets.AddHeader(h.Name, h.Value)

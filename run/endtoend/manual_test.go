@@ -41,7 +41,8 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// readExample has toolpipe read an example of a file, which it adds to files.
+// readExample has toolpipe read an example of a file, which it adds to files. The first policy
+// of a page is the one that its commands are about.
 func readExample(t *testing.T, text string, files map[string]string) {
 	s := newScript(t, noFiles)
 	defer s.close()
@@ -52,7 +53,9 @@ func readExample(t *testing.T, text string, files map[string]string) {
 	case gjson.Get(text, "rules").Exists():
 		name, command = "ci.json", "toolpipe --list-tools --shell --files . --policy ci.json"
 	}
-	files[name] = text
+	if name != "ci.json" || files[name] == "" {
+		files[name] = text
+	}
 	s.env["GH_TOKEN"] = "x"
 	for name, text := range map[string]string{name: text, "policy.json": `{"version":1,"rules":[]}`} {
 		if err := os.WriteFile(filepath.Join(s.work, name), []byte(text), 0o644); err != nil {

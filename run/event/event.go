@@ -337,17 +337,23 @@ func (p Pieces) String() string { return strings.Join(p, "") }
 
 // End is the last event.
 type End struct {
-	Status    failure.Status `event:"status"`
-	Exit      int            `event:"exit"`
-	Text      Pieces         `event:"text,plain"` // the last turn's; see veil.lastText
-	Finish    string         `event:"finish"`
-	Turns     int            `event:"turns"`
-	ToolCalls int            `event:"tool_calls"`
-	Denied    int            `event:"denied"`
-	Usage     Usage          `event:"usage"` // the sum, with that of nested runs
-	Time      time.Duration  `event:"ms"`
-	Err       *failure.Error `event:"error,opt"` // message, hint
+	Status failure.Status `event:"status"`
+	Exit   int            `event:"exit"`
+	Text   Pieces         `event:"text,plain"`   // the last turn's; see veil.lastText
+	Labels []string       `event:"labels,plain"` // private, untrusted: what the conversation holds
+	Finish string         `event:"finish"`
+	Counts
+	Time time.Duration  `event:"ms"`
+	Err  *failure.Error `event:"error,opt"` // message, hint
 	Collected
+}
+
+// Counts are of the whole run.
+type Counts struct {
+	Turns     int   `event:"turns"`
+	ToolCalls int   `event:"tool_calls"`
+	Denied    int   `event:"denied"`
+	Usage     Usage `event:"usage"` // the sum, with that of nested runs
 }
 
 // Collected is what -o json shows in the end event of the events before it.

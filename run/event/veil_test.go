@@ -25,7 +25,7 @@ func TestVeil(t *testing.T) {
 	for _, e := range []Event{
 		&Start{}, &Reasoning{1, []byte("r abcdefgh")}, &Text{1, []byte("t abcde")},
 		&Warning{Code: "c", Message: "m"}, &Text{1, []byte("fgh-1234, abcdef")}, &Turn{Turn: 1},
-		&Text{2, []byte("abcdefgh-12")}, &Reasoning{2, []byte("abcdef")}, &End{Turns: 2, Text: Pieces{"abcdefgh-12"}},
+		&Text{2, []byte("abcdefgh-12")}, &Reasoning{2, []byte("abcdef")}, &End{Counts: Counts{Turns: 2}, Text: Pieces{"abcdefgh-12"}},
 	} {
 		m.Emit(e)
 	}
@@ -60,7 +60,7 @@ func TestNested(t *testing.T) {
 	in := func(e Event) Event { return &Nested{"id-abcdefgh-1234", e} }
 	for _, e := range []Event{
 		&Start{}, &Call{Turn: 1, ID: "id-abcdefgh-1234", Name: "agent__run"}, in(&Text{1, []byte("t abcde")}), in(&Call{Turn: 1, ID: "1", Name: "n"}),
-		in(&Text{2, []byte("abcdefgh-")}), in(&Text{2, []byte("1234, abcdef")}), &Result{ID: "id-abcdefgh-1234"}, &Text{2, []byte("Done")}, &End{Turns: 2, Text: Pieces{"Done"}},
+		in(&Text{2, []byte("abcdefgh-")}), in(&Text{2, []byte("1234, abcdef")}), &Result{ID: "id-abcdefgh-1234"}, &Text{2, []byte("Done")}, &End{Counts: Counts{Turns: 2}, Text: Pieces{"Done"}},
 	} {
 		m.Emit(e)
 	}
@@ -105,7 +105,7 @@ var ourWords = []string{
 	"Server.Name", "Server.Transport", "Server.Status", "Item.Kind", "Item.Server",
 	"Explanation.Name", "Explanation.ID", "Explanation.Decision", "Explanation.By", "Explanation.Rule", "End.Status",
 	"LoginURL.Server", "LoginURL.URL", "LoginURL.RedirectURI", "Login.Status", "Login.Expires",
-	"Result.Labels", "Tool.Labels", "Tool.Effects", "Tool.Assumed", "Check.Subject", "Check.Status", "Contents.Server",
+	"Result.Labels", "End.Labels", "Tool.Labels", "Tool.Effects", "Tool.Assumed", "Check.Subject", "Check.Status", "Contents.Server",
 }
 
 // TestVeilCoversEvents: no field of any event passes with a secret.

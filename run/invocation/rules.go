@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"strings"
 
 	"toolpipe/approve"
 	"toolpipe/run/config"
@@ -17,6 +18,7 @@ func (v *Invocation) MakeGate() error {
 	c, s := v.Config, v.Settings
 	g := &approve.Gate{Otherwise: approve.OtherwiseAsk, EgressRule: approve.EgressRule{Egress: approve.EgressWarn, EgressBy: "default"}, Terminal: v.Terminal()}
 	v.Gate = g
+	g.Words = userWords(c)
 	if c.AutoApprove {
 		g.AutoApprove = "--auto-approve"
 	}
@@ -56,6 +58,19 @@ func (v *Invocation) MakeGate() error {
 	approver, err := newApprover(c, v.Warn)
 	g.Approver = approver
 	return err
+}
+
+// userWords are what the user has written on the command line to the model: where a
+// destination stands there, nobody else has chosen it.
+func userWords(c *config.Config) string {
+	if c.Mode != config.Answer {
+		return "" // the arguments are those of a call
+	}
+	words := strings.Join(c.Args, " ")
+	if c.System != nil {
+		words += "\n" + *c.System
+	}
+	return words
 }
 
 // IgnoredNote says why the rules in Ignored do not count.
@@ -103,6 +118,10 @@ func addPolicy(g *approve.Gate, p *approve.Policy) {
 	g.Rules = append(g.Rules, p.Rules...)
 	g.LabelRules = append(g.LabelRules, p.LabelRules...)
 	g.Input |= p.Input
+	g.InputSaid = g.InputSaid || p.InputSaid
+	if p.AsksNamed {
+		g.Words = ""
+	}
 	if p.EgressOrigin != "" {
 		setEgress(g, p.Egress, "policy", p.EgressOrigin)
 	}

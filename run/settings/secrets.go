@@ -12,14 +12,14 @@ import (
 // key that it sends, a server's session its tokens.
 func AddSecrets(c *config.Config, set *secrets.Set, s *Settings, used []servers.Server) {
 	for _, name := range keyNames(c, s) {
-		set.Add(c.Getenv(name))
+		set.AddFrom(name, c.Getenv(name))
 	}
 	for _, name := range process.ProxyNames {
 		set.AddProxy(c.Getenv(name))
 	}
 	for name, value := range s.Shell.Env {
 		if secrets.Named(name) {
-			set.Add(value)
+			set.AddFrom(name, value)
 		}
 	}
 	for i := range used {

@@ -35,11 +35,11 @@ type Toolbox struct {
 	locked map[string]lock.Item   // by their titles; nil: there is no lock
 	pinned map[string][]lock.Item // the tools of the servers that start later, by the names of these
 	starts laterStarts
-	warned sync.Once // of servers that nobody can judge
+	warned *sync.Once // of servers that nobody can judge
 }
 
 // New makes an empty toolbox.
-func New(inv *invocation.Invocation) *Toolbox { return &Toolbox{inv: inv} }
+func New(inv *invocation.Invocation) *Toolbox { return &Toolbox{inv: inv, warned: new(sync.Once)} }
 
 // With makes a toolbox of tools, in which no server can start.
 func With(tools ...*Tool) *Toolbox {
@@ -166,7 +166,7 @@ func (b *Toolbox) known() []approve.Server {
 // all if no globs are given, but neither an agent nor the tool that finds tools.
 func (b *Toolbox) Narrowed(globs []string, given bool) (*Toolbox, error) {
 	n := With()
-	n.inv = b.inv
+	n.inv, n.warned = b.inv, b.warned
 	for _, t := range b.All {
 		if t.Conn.Agent || t.Conn.Name == FinderServer || given && !t.IsLike(globs) {
 			continue

@@ -1,6 +1,7 @@
 package toolbox
 
 import (
+	"slices"
 	"strconv"
 
 	"toolpipe/approve"
@@ -94,23 +95,21 @@ func (t *Tool) unjudged() bool {
 	return t.Assumed.Has(approve.Sends) && !t.Labels.Has(approve.Sends)
 }
 
-// WarnOfUnjudged warns, once, of the servers that --egress cannot judge, when a call of a
-// tool of one of them is about to run.
-func (b *Toolbox) WarnOfUnjudged(t *Tool, warn config.Warner) {
-	if b.inv.Gate.Egress != approve.EgressWarn || !t.unjudged() {
-		return
+// Unjudged says, once, of which servers --egress cannot judge what they send, when a call of
+// a tool of one of them is about to run; else it is "".
+func (b *Toolbox) Unjudged(t *Tool) (what string) {
+	if b.inv == nil || b.inv.Gate.Egress != approve.EgressWarn || !t.unjudged() {
+		return ""
 	}
 	b.warned.Do(func() {
 		var names []string
 		for _, c := range b.Conns {
-			for _, t := range c.Listed {
-				if t.unjudged() {
-					names = append(names, strconv.Quote(c.Name))
-					break
-				}
+			if slices.ContainsFunc(c.Listed, (*Tool).unjudged) {
+				names = append(names, strconv.Quote(c.Name))
 			}
 		}
-		warn("egress_unknown", "", "--egress cannot judge what is sent by "+config.JoinWords(names)+
-			", which say nothing of their tools; --egress ask counts them as able to do everything, --list-tools -v shows what to write into a policy")
+		what = "--egress cannot judge what is sent by " + config.JoinWords(names) +
+			", since nobody says what its tools do; --list-tools -v prints what to write into a policy, and --egress ask counts them as able to do everything"
 	})
+	return what
 }

@@ -23,6 +23,7 @@ import (
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/text/secrets"
 )
 
 // caller answers the calls of the model's turns. Each turn's calls are a round.
@@ -53,8 +54,9 @@ type options struct {
 	wholeResults   bool // events show in full what was cut for the model
 	separate       bool // no model reads a result, so text and structured content stay apart
 	dryRun         bool
-	denyUnapproved bool // an unapproved call is denied, and the run goes on
-	serves         bool // the calls are those of a host (--serve)
+	denyUnapproved bool         // an unapproved call is denied, and the run goes on
+	serves         bool         // the calls are those of a host (--serve)
+	secrets        *secrets.Set // of the run; nil: none
 }
 
 // resultBytes is how much of a result a model gets if no flag says it.
@@ -68,7 +70,7 @@ func (p *Plan) newCaller(known *confine.Known) *caller {
 		output: output{v.Emit, v.Flush, v.Face.Notef},
 		options: options{
 			parallel: cmp.Or(c.Parallel, 8), maxBytes: cmp.Or(int(c.MaxResultBytes), resultBytes),
-			wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), serves: c.Mode == config.Serve,
+			wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), serves: c.Mode == config.Serve, secrets: v.Secrets,
 		},
 	}
 }
@@ -89,9 +91,10 @@ type round struct {
 type CallTally struct {
 	ToolCalls int
 	Denied    int
-	Unknown   bool        // the outcome of a call is unknown
-	Ran       bool        // a call may have had an effect
-	Usage     event.Usage // of the run's own turns, and of nested runs
+	Unknown   bool           // the outcome of a call is unknown
+	Ran       bool           // a call may have had an effect
+	Usage     event.Usage    // of the run's own turns, and of nested runs
+	Labels    approve.Labels // of the conversation
 }
 
 // call is one call on its way to its answer.
@@ -295,6 +298,11 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	if c.answer != nil || !r.note(ctx, c) {
 		return
 	}
+	if r.flow.mayBeExposed(c.tool) {
+		if what := r.box.Unjudged(c.tool); what != "" {
+			r.emit(&event.Warning{Code: "egress_unknown", Message: what})
+		}
+	}
 	ctx = confine.WithBounds(ctx, bounds)
 	progress := func(g wire.Progress) {
 		r.emit(&event.Progress{ID: c.ID, Progress: g.Progress, Total: g.Total, Message: g.Message})
@@ -314,7 +322,7 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 		c.answer = notRun(ctx) // the run ended between the note in the session and the first byte
 		return
 	}
-	r.bring(c)
+	r.bring(c, result)
 	if c.answer != nil {
 		return // a nested run has ended this one
 	}

@@ -50,6 +50,7 @@ func (p *Plan) CallOnce(ctx context.Context, t *toolbox.Tool, args []byte) (Outc
 	} else {
 		err = r.execute(ctx)
 	}
+	r.tally.Labels, _ = r.flow.before(nil)
 	return outcomeOf(r.calls[0]), r.tally, err
 }
 
@@ -89,6 +90,7 @@ func (f *Feed) Close() CallTally {
 	f.round.mu.Lock()
 	defer f.round.mu.Unlock()
 	f.round.tally.Unknown = false // who asked was told of each call
+	f.round.tally.Labels, _ = f.round.flow.before(nil)
 	return f.round.tally
 }
 

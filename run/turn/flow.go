@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"toolpipe/approve"
+	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
@@ -22,8 +23,9 @@ type flow struct {
 
 	mu       sync.Mutex
 	seen     approve.Labels
-	from     event.Egress // what first brought the labels private and untrusted
-	expected []*call      // the calls that are allowed and have no result yet, in the order of their verdicts
+	from     event.Egress    // what first brought the labels private and untrusted
+	unknown  []*toolbox.Tool // whose results the conversation holds, and of which nobody says what these hold; two at most
+	expected []*call         // the calls that are allowed and have no result yet, in the order of their verdicts
 }
 
 // maxSourceName is how much is shown of the name of a call that an input has, in bytes.
@@ -71,6 +73,15 @@ func (f *flow) begin(msgs []stream.Message, box *toolbox.Toolbox) {
 		}
 		f.add(labels, from)
 	}
+}
+
+// mayBeExposed reports whether what the conversation holds may be private and untrusted when
+// the tool t is called, and in part is so only by assumption: the result of another tool that
+// nobody speaks of is there, or t is such a tool itself.
+func (f *flow) mayBeExposed(t *toolbox.Tool) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.seen != 0 || slices.ContainsFunc(f.unknown, func(other *toolbox.Tool) bool { return other != t })
 }
 
 // before is what the conversation holds when c runs: what came in, and what the
@@ -137,10 +148,25 @@ func (r *round) origin(c *call) event.Source {
 }
 
 // bring puts the labels of the result of c into the conversation: whatever the tool
-// answered, be it an error. For a call that never ran it is not called.
-func (r *round) bring(c *call) {
+// answered, be it an error, in which result is nil. For a call that never ran it is not
+// called. What the server says of the result counts beside what its tool has.
+func (r *round) bring(c *call, result *wire.Result) {
 	c.labels |= c.tool.Labels & approve.Exposed
+	if result != nil {
+		private, untrusted := result.Claims()
+		if private {
+			c.labels |= approve.Private
+		}
+		if untrusted {
+			c.labels |= approve.Untrusted
+		}
+	}
 	r.flow.add(c.labels, c.origin)
+	r.flow.mu.Lock()
+	defer r.flow.mu.Unlock()
+	if c.tool.Assumed.Has(approve.Exposed) && len(r.flow.unknown) < 2 && !slices.Contains(r.flow.unknown, c.tool) {
+		r.flow.unknown = append(r.flow.unknown, c.tool)
+	}
 }
 
 // asked is c as a call of t that is to be decided, with the labels that the conversation
@@ -153,7 +179,12 @@ func (r *round) asked(c *call, t *toolbox.Tool) approve.Call {
 	asked.Open = r.turn == 0 && c.line == "" // before the first turn, only the calls of the input run
 	seen, from := r.flow.before(c)
 	asked.Seen.Labels = seen
-	if seen.Has(approve.Exposed) && asked.Labels.Has(approve.Sends) {
+	asked.Seen.Secret, _ = r.secrets.Held(c.args)
+	if seen.Has(approve.Untrusted) && asked.Labels.Has(approve.Sends) && (seen | asked.Labels).Has(approve.Private) {
+		if !seen.Has(approve.Private) {
+			from.Private = c.origin
+			from.Private.Where = "the call itself"
+		}
 		asked.Seen.Private, asked.Seen.Untrusted = from.Private.Text(), from.Untrusted.Text()
 		c.egress = from
 	}
@@ -163,7 +194,7 @@ func (r *round) asked(c *call, t *toolbox.Tool) approve.Call {
 // approvalEvent tells the verdict on c.
 func (r *round) approvalEvent(c *call, v approve.Verdict) *event.Approval {
 	e := ApprovalEvent(c.ID, v)
-	if v.Egress != "" {
+	if v.Egress != "" && !v.TellsSecret() {
 		e.Egress = c.egress
 		e.Egress.Decision = v.Egress
 	}

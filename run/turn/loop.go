@@ -65,6 +65,7 @@ func (t *CallTally) Add(c CallTally) {
 	t.Unknown = t.Unknown || c.Unknown
 	t.Ran = t.Ran || c.Ran
 	t.Usage = t.Usage.Plus(c.Usage)
+	t.Labels |= c.Labels
 }
 
 // NewLoop makes the loop of the run itself. The request of the model has its tools and
@@ -101,6 +102,7 @@ func (l *Loop) Messages() []stream.Message { return l.model.Request.Messages[l.f
 
 // Run answers the calls that the conversation leaves open, then takes turns.
 func (l *Loop) Run(ctx context.Context) error {
+	defer func() { l.Labels, _ = l.flow.before(nil) }()
 	msgs := l.model.Request.Messages
 	var open []stream.Call
 	var lines []string

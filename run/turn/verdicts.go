@@ -76,6 +76,9 @@ func (r *round) apply(c *call, v approve.Verdict) bool {
 	default:
 		c.denial = cmp.Or(ApprovalEvent(c.ID, v).Denial(), denial(v))
 		text := "tool call denied: " + denial(v)
+		if v.TellsSecret() {
+			text = "tool call denied"
+		}
 		if r.serves && v.Outcome == approve.Unapproved {
 			text += "; it would run with " + ApprovalHint(c.tool.ModelName, v)
 		}
@@ -88,6 +91,7 @@ func (r *round) apply(c *call, v approve.Verdict) bool {
 // with the round locked, which it is not while somebody is asked.
 func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error) {
 	v, err := r.verdict(ctx, c)
+	v.EndsRun = v.EndsRun && !r.serves
 	if v.Egress == approve.EgressWarn.String() && v.Outcome == approve.Allowed {
 		asked := r.asked(c, c.tool)
 		r.warnOfEgress(c, &asked)
@@ -230,6 +234,9 @@ func (c *caller) unapproved(stop *failure.Error, k *call, v approve.Verdict) *fa
 	what := k.tool.ModelName
 	if c.nest != nil {
 		what += " (asked for by the agent " + c.nest.agent + ")"
+	}
+	if v.TellsSecret() {
+		return &failure.Error{Status: failure.StatusUnapproved, Message: "ended at a second call whose arguments hold a secret: " + what + ": " + v.Reason, Hints: []string{"--egress off lets such calls run"}}
 	}
 	if v.EndsRun {
 		return &failure.Error{Status: failure.StatusUnapproved, Message: "ended by the user at the question about " + what}

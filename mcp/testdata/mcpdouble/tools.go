@@ -94,6 +94,9 @@ func (s *Server) call(m message, kind string) {
 		m.reply(`{` + kind + `"content":[{"type":"image","mimeType":"image/png","data":"AAAA"}],"structuredContent":{"sum":3}}`)
 	case "both": // a text, and the same as structuredContent
 		m.reply(`{` + kind + `"content":[{"type":"text","text":"{\"sum\":3}"}],"structuredContent":{"sum":3}}`)
+	case "ifc": // labels of the result, and of a block
+		m.reply(`{` + kind + `"_meta":{"ifc":{"integrity":"trusted","confidentiality":"private"}},"content":[{"type":"text","text":` + quote(said) +
+			`,"_meta":{"io.modelcontextprotocol/trust-annotations":{"untrusted":true}}}]}`)
 	case "env":
 		text(strings.Join(os.Environ(), "\n"))
 	case "cwd":

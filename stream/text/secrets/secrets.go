@@ -7,6 +7,7 @@
 package secrets
 
 import (
+	"cmp"
 	"encoding/base64"
 	"net"
 	"net/url"
@@ -35,6 +36,7 @@ type Set struct {
 		words  []string
 		finder atomic.Pointer[Finder]
 	}
+	sources map[string]string // in words, by the values
 }
 
 // scope says in which texts a value is hidden: each scope contains the scopes
@@ -47,7 +49,7 @@ const (
 	everywhere
 )
 
-func (s *Set) add(value string, widest scope) {
+func (s *Set) add(source, value string, widest scope) {
 	value = strings.TrimSpace(value)
 	if widest == everywhere && (len(value) < minContent || isOrdinary(value)) {
 		widest = inMessages
@@ -57,6 +59,10 @@ func (s *Set) add(value string, widest scope) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.sources == nil {
+		s.sources = map[string]string{}
+	}
+	s.sources[value] = cmp.Or(s.sources[value], source)
 	for i := range widest + 1 {
 		if t := &s.texts[i]; !slices.Contains(t.words, value) {
 			t.words = append(t.words, value)
@@ -83,13 +89,34 @@ func (s *Set) Message() *Finder { return s.finder(inMessages) }
 func (s *Set) Wire() *Finder { return s.finder(inWire) }
 
 // Add makes value a secret, and the password in it if it is a URL.
-func (s *Set) Add(value string) {
-	s.add(value, everywhere)
+func (s *Set) Add(value string) { s.AddFrom("", value) }
+
+// AddFrom is Add for a secret of which the source is known, such as the variable that holds it.
+func (s *Set) AddFrom(source, value string) {
+	s.add(source, value, everywhere)
 	if u, err := url.Parse(value); err == nil && u.User != nil {
 		password, _ := u.User.Password()
-		s.add(password, everywhere)
-		s.add(u.User.Username()+":"+password, everywhere) // as it is sent, in base64
+		s.add(source, password, everywhere)
+		s.add(source, u.User.Username()+":"+password, everywhere) // as it is sent, in base64
 	}
+}
+
+// Held reports whether a text, which may be JSON, holds a secret that Content finds, whole or
+// half of it at least, and where the secret is from.
+func (s *Set) Held(text []byte) (source string, held bool) {
+	if f := s.Content(); f == nil || len(f.find(text)) == 0 {
+		return "", false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, word := range s.texts[everywhere].words {
+		for _, found := range newFinder([]string{word}).find(text) {
+			if 2*(found.to-found.from) >= len(word) {
+				return cmp.Or(s.sources[word], "a token of this run"), true
+			}
+		}
+	}
+	return "", false
 }
 
 // AddHeader makes secrets of the value of a header, and of the part of it that
@@ -98,9 +125,9 @@ func (s *Set) AddHeader(name, value string) {
 	_, token, _ := strings.Cut(value, " ") // Bearer, Basic, …
 	for _, v := range []string{value, token} {
 		if Named(name) {
-			s.Add(v)
+			s.AddFrom("the header "+name, v)
 		} else {
-			s.add(v, inMessages)
+			s.add("the header "+name, v, inMessages)
 		}
 	}
 }
@@ -110,9 +137,9 @@ func (s *Set) AddHeader(name, value string) {
 // only.
 func (s *Set) AddNamed(name, value string) {
 	if u, err := url.Parse(value); Named(name) && !isPlace(value) && !isWords(value) || err == nil && u.User != nil {
-		s.Add(value)
+		s.AddFrom(name, value)
 	} else {
-		s.add(value, inWire)
+		s.add(name, value, inWire)
 	}
 }
 
@@ -161,7 +188,7 @@ func (s *Set) AddURL(address string) {
 	for name, values := range u.Query() {
 		if Named(name) {
 			for _, v := range values {
-				s.Add(v)
+				s.AddFrom("the parameter "+name+" of a URL", v)
 			}
 		}
 	}
@@ -178,17 +205,18 @@ func (s *Set) AddProxy(address string) {
 	if at < 0 {
 		return
 	}
-	s.add(address, everywhere)
+	const source = "the address of a proxy"
+	s.add(source, address, everywhere)
 	credentials := []string{rest[:at]}
 	if plain, err := url.PathUnescape(rest[:at]); err == nil {
 		credentials = append(credentials, plain)
 	}
 	for _, c := range credentials {
 		user, password, _ := strings.Cut(c, ":")
-		s.add(c, everywhere)
-		s.add(user, inMessages)
-		s.add(password, everywhere)
-		s.add(base64.StdEncoding.EncodeToString([]byte(c)), everywhere) // as it is sent
+		s.add(source, c, everywhere)
+		s.add(source, user, inMessages)
+		s.add(source, password, everywhere)
+		s.add(source, base64.StdEncoding.EncodeToString([]byte(c)), everywhere) // as it is sent
 	}
 }
 
