@@ -96,6 +96,13 @@ type Explanation struct {
 	Ask      bool    // the rules leave the call to be asked about, and nothing answers instead of a person
 	Approver bool    // the approver would be asked first
 	Matched  []*Rule // every rule that matches, in the order of Gate.Rules
+	Others   []Unmatched
+}
+
+// An Unmatched rule is one that names the tool of a call, and does not match the call.
+type Unmatched struct {
+	*Rule
+	Why string // in words; not escaped
 }
 
 // A Server is a configured server and its tools, for Gate.Check.

@@ -4,9 +4,16 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"toolpipe/stream/text/jsontext"
@@ -99,4 +106,74 @@ func clip(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:maxReason], "") + "..."
+}
+
+// AskCommand makes an Approver.Ask that asks a program, which it starts anew for
+// each call, with env as its whole environment. The program reads the question from
+// its standard input and writes the answer to its standard output; its exit status
+// must be 0.
+//
+// run runs the program until it has ended and its output was read, and then
+// kills the rest of its process group. When ctx ends, it kills the whole group. It
+// returns the first most bytes of the output, and the end of the diagnostics.
+func AskCommand(argv, env []string, run func(ctx context.Context, cmd *exec.Cmd, most int) (printed []byte, said string, err error)) func(context.Context, []byte) ([]byte, string) {
+	return func(ctx context.Context, question []byte) (answer []byte, problem string) {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Env = append([]string{}, env...)
+		cmd.Stdin = bytes.NewReader(question)
+		answer, said, err := run(ctx, cmd, maxApproverAnswer+1) // a byte more shows that it is too long
+		if said = strings.TrimSpace(said); err != nil && said != "" {
+			return nil, "failed: " + err.Error() + ": " + clip(said[strings.LastIndexByte(said, '\n')+1:])
+		}
+		if err != nil {
+			return nil, "failed: " + err.Error()
+		}
+		return answer, ""
+	}
+}
+
+// AskURL makes an Approver.Ask that asks a web service: it POSTs the question and
+// reads the answer from a response with status 200. It does not follow redirects.
+func AskURL(address string) func(context.Context, []byte) ([]byte, string) {
+	return func(ctx context.Context, question []byte) (answer []byte, problem string) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(question))
+		if err != nil {
+			return nil, "failed: " + requestProblem(err)
+		}
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Accept", "application/json")
+		transport := &http.Transport{} // without the environment's proxies
+		defer transport.CloseIdleConnections()
+		client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		response, err := client.Do(request)
+		if err != nil {
+			return nil, "failed: " + requestProblem(err)
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return nil, "failed: HTTP status " + strconv.Itoa(response.StatusCode)
+		}
+		answer, err = io.ReadAll(io.LimitReader(response.Body, maxApproverAnswer+1))
+		if err != nil {
+			return nil, "failed: " + requestProblem(err)
+		}
+		return answer, ""
+	}
+}
+
+// requestProblem describes the error of a request to a person, without the
+// names of library calls and without the URL, which may hold a secret.
+func requestProblem(err error) string {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return fmt.Sprintf("the host %q: %s", dns.Name, dns.Err)
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil {
+		if number, ok := errors.AsType[syscall.Errno](op); ok {
+			return "cannot reach " + op.Addr.String() + ": " + number.Error()
+		}
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
 }

@@ -12,6 +12,11 @@ func (g *Gate) Explain(ctx context.Context, c Call) (Explanation, error) {
 	var x Explanation
 	rule := g.weigh(ctx, &c)
 	g.evaluate(ctx, &c, func(r *Rule) { x.Matched = append(x.Matched, r) })
+	for r := range g.all() {
+		if !slices.Contains(x.Matched, r) && r.namesTool(&c) {
+			x.Others = append(x.Others, Unmatched{r, r.whyNot(&g.evaluation, &c)})
+		}
+	}
 	x.Approver = g.Approver != nil && rule.Decision != Deny
 	switch {
 	case rule.Decision == Deny:

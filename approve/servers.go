@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -118,4 +119,52 @@ func (r *Rule) mayMatch(servers []Server) bool {
 		}
 	}
 	return false
+}
+
+// Idle returns the origins of the rules that can never decide: no tool is one of theirs, or
+// each is denied whatever its arguments. Of a server that did not start nothing is known.
+func (g *Gate) Idle(servers []Server) (origins []string) {
+	for i := range g.Rules {
+		r := &g.Rules[i]
+		decides := func(s Server) bool {
+			return !s.Started || slices.ContainsFunc(s.Tools, func(t Tool) bool {
+				if !r.matchesTool(&t.Call) {
+					return false
+				}
+				denied := g.Static(t.Call)
+				return denied.Outcome != Denied || r.Decision == Deny && denied.Rule == r.Origin
+			})
+		}
+		if !r.open && !slices.ContainsFunc(servers, decides) {
+			origins = append(origins, r.Origin)
+		}
+	}
+	return origins
+}
+
+// Fires says whether Egress can ever be about a call of these tools, and why not.
+func (g *Gate) Fires(servers []Server) (why string, fires bool) {
+	count := map[Labels]int{}
+	for _, s := range servers {
+		for _, t := range s.Tools {
+			for _, label := range []Labels{Private, Untrusted, Sends} {
+				if t.Labels.Has(label) && g.Static(t.Call).Outcome != Denied {
+					count[label]++
+				}
+			}
+		}
+	}
+	tools := func(label Labels) string {
+		if count[label] == 1 {
+			return "1 tool"
+		}
+		return strconv.Itoa(count[label]) + " tools"
+	}
+	switch {
+	case count[Sends] == 0:
+		return "no tool sends, or nobody says that it does", false
+	case count[Private] == 0 && !g.Input.Has(Private):
+		return "nothing that is private comes in: no tool has that label, and the input of no policy", false
+	}
+	return tools(Sends) + " can send, the results of " + tools(Private) + " are private and of " + tools(Untrusted) + " untrusted, as standard input is beside a prompt", true
 }

@@ -321,12 +321,14 @@ type Explanation struct {
 	Approver bool            `event:"approver,opt"` // an approver is asked before
 	Exposed  Approval        `event:"exposed,opt"`  // the verdict while the conversation is private and untrusted, where it differs
 	Rules    []ExplainedRule `event:"rules"`
+	Others   []ExplainedRule `event:"others,opt"` // that name the tool, and do not match the call
 }
 
 type ExplainedRule struct {
 	Decision string `event:"decision,plain"`
 	Rule     string `event:"rule,plain"`
 	Reason   string `event:"reason,opt,plain"`
+	Why      string `event:"why,opt,ours"` // it does not match
 }
 
 // Pieces are a text. A long one is never in one piece, nor copied.

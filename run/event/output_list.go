@@ -205,6 +205,9 @@ func (o *ListOutput) explain(e *Explanation) error {
 	for _, m := range e.Rules {
 		line += "rule\t" + m.Decision + "\t" + escape.Escape(m.Rule) + "\t" + escape.Escape(m.Reason) + "\n"
 	}
+	for _, m := range e.Others {
+		line += "no match\t" + m.Decision + "\t" + escape.Escape(m.Rule+": "+m.Why) + "\n"
+	}
 	if e.Approver {
 		line += "approver\tis asked first, and can deny it\n"
 	}

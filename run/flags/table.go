@@ -160,9 +160,9 @@ func New(c *config.Config) *Table {
 		}},
 		{"approvals", []Flag{
 			{Name: "allow", Everyday: true, Short: "a", Value: "PATTERNS", Setting: &c.Allow,
-				Help: "tools that may run: fs__read_*,gh__* or @read-only; a comma list of NAME__TOOL globs; @open is the open calls of -i messages or a session"},
+				Help: "tools that may run: fs__read_*,gh__* or @read-only; a comma list of NAME__TOOL globs; @writes, @runs and @sends are what does that and no more; @open is the open calls of -i messages or a session"},
 			{Name: "deny", Everyday: true, Value: "PATTERNS", Setting: &c.Deny,
-				Help: "tools that may not, whatever else is said; as for --allow"},
+				Help: "tools that may not, whatever else is said; as for --allow; @writes is all that may write"},
 			{Name: "policy", Everyday: true, Value: "FILE", Setting: &c.Policies,
 				Help: "rules over tools and their arguments"},
 			{Name: "auto-approve", Everyday: true, Short: "y", Setting: &c.AutoApprove,

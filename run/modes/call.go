@@ -71,6 +71,9 @@ func (m *mode) explain(ctx context.Context, t *toolbox.Tool, args []byte) error 
 	for _, r := range x.Matched {
 		e.Rules = append(e.Rules, event.ExplainedRule{Decision: r.Decision.String(), Rule: r.Origin, Reason: r.Reason})
 	}
+	for _, r := range x.Others {
+		e.Others = append(e.Others, event.ExplainedRule{Decision: r.Decision.String(), Rule: r.Origin, Why: r.Why})
+	}
 	m.inv.Emit(e)
 	if v.Outcome == approve.Allowed {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"toolpipe/approve"
 	"toolpipe/mcp/builtin/code"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
@@ -59,11 +60,7 @@ func (k *checkup) run(ctx context.Context) error {
 	if err := k.plan.Resolve(ctx); err != nil {
 		return k.failed("rules", err)
 	}
-	rules := strconv.Itoa(len(k.inv.Gate.Rules)) + " of flags, config and policy files"
-	if files := slices.Concat(k.inv.Settings.Policies, k.inv.Config.Policies); len(files) > 0 {
-		rules += ": " + config.JoinWords(files)
-	}
-	k.ok("rules", rules)
+	k.ok("rules", k.rules())
 	if len(k.inv.Ignored) > 0 {
 		k.say("rules", "warning", k.inv.IgnoredNote())
 	}
@@ -179,9 +176,55 @@ func (k *checkup) servers(ctx context.Context) {
 	if whole {
 		if err := k.plan.Box.UseServers(); err != nil {
 			k.failed("tools", err)
-		} else if k.inv.Config.ToolsLock != "" {
+			return
+		}
+		k.judged()
+		if k.inv.Config.ToolsLock != "" {
 			k.ok("lock", k.inv.Config.ToolsLock+" holds for the tools offered")
 		}
+	}
+}
+
+// rules says how many rules there are, and where.
+func (k *checkup) rules() string {
+	var from []string // flags and files, in their order
+	count := map[string]int{}
+	for _, path := range slices.Concat(k.inv.Settings.Policies, k.inv.Config.Policies) {
+		from = append(from, path)
+	}
+	for _, r := range k.inv.Gate.Rules {
+		source, _, _ := strings.Cut(r.Origin, " ")
+		if i := strings.LastIndexByte(r.Origin, ':'); r.By != "flag" && i > 0 {
+			source = r.Origin[:i]
+		}
+		if !slices.Contains(from, source) {
+			from = append(from, source)
+		}
+		count[source]++
+	}
+	text := strconv.Itoa(len(k.inv.Gate.Rules))
+	for i, source := range from {
+		text += map[bool]string{true: ": ", false: ", "}[i == 0] + strconv.Itoa(count[source]) + " of " + source
+	}
+	return text
+}
+
+// judged says what the rules come to with the tools that there are.
+func (k *checkup) judged() {
+	idle, why, fires := k.plan.Box.Judged()
+	if len(idle) > 0 {
+		k.say("rules", "warning", "can never match: "+strings.Join(idle, ", "), "--explain NAME ARGUMENTS says of a call why a rule does not match")
+	}
+	egress := k.inv.Gate.Egress.String()
+	switch {
+	case k.inv.Gate.Egress == approve.EgressOff:
+		k.ok("egress", egress)
+	case fires:
+		k.ok("egress", egress+": "+why)
+	case k.inv.Gate.EgressOrigin == "": // nobody has asked for it
+		k.ok("egress", egress+": it can never be about a call: "+why)
+	default:
+		k.say("egress", "warning", egress+" can never be about a call: "+why)
 	}
 }
 

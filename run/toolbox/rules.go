@@ -29,6 +29,14 @@ func (b *Toolbox) checkServers() error {
 	return nil
 }
 
+// Judged says of the rules which can never decide about a tool of the servers, and whether
+// what is said of calls that send can ever be about one, and why not.
+func (b *Toolbox) Judged() (idle []string, why string, fires bool) {
+	known := b.known()
+	why, fires = b.inv.Gate.Fires(known)
+	return b.inv.Gate.Idle(known), why, fires
+}
+
 // UseServers puts the tools of the connected servers under the rules that flags,
 // policy and lock make.
 func (b *Toolbox) UseServers() error {
