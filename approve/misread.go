@@ -37,7 +37,7 @@ func (g *Gate) misread(servers []Server) (warnings []Warning) {
 		for _, effect := range []Labels{Reads, Writes, Runs} {
 			if others := g.goRound(r, effect, servers); others != nil {
 				does := map[Labels]string{Reads: "read the same files", Writes: "write the same files", Runs: "run programs"}[effect]
-				warn("rule_bypassed", "%s: %s can %s all the same; %s denies that to all tools", r.Origin, joined(others), does, r.byEffect(effect))
+				warn("rule_bypassed", "%s: %s can still %s; %s denies that to all tools", r.Origin, joined(others), does, r.byEffect(effect))
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"toolpipe/stream/text/escape"
+	"toolpipe/stream/text/nearest"
 )
 
 // A Rule matches calls and decides about them. Patterns and ParsePolicy make
@@ -70,7 +71,12 @@ func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 		case element[0] == '@' && effects != 0:
 			r.effects = effects
 		case element[0] == '@':
-			return nil, fmt.Errorf("unknown word %q; known are %s, @%s and %s", element, readOnlyTools, strings.Join(AllEffects.Words(), ", @"), openCalls)
+			words := append([]string{readOnlyTools, openCalls}, strings.Split("@"+strings.Join(AllEffects.Words(), " @"), " ")...)
+			hint := ""
+			if near := nearest.Nearest(element, words); near != "" {
+				hint = fmt.Sprintf(", did you mean %q?", near)
+			}
+			return nil, fmt.Errorf("unknown word %q%s (known are %s)", element, hint, strings.Join(words, ", "))
 		case strings.ContainsFunc(withoutNameBlanks(element), notInPattern):
 			return nil, fmt.Errorf("%q is not a pattern of NAME__TOOL with * and ?", element)
 		default:
