@@ -1,7 +1,6 @@
 package approve
 
 import (
-	"slices"
 	"strings"
 
 	"toolpipe/stream/text/jsontext"
@@ -103,55 +102,101 @@ type placeTest struct {
 	effects Labels // of the rule, among Reads and Writes
 }
 
-// each calls f with the values of e's call that the test is about, until f returns false.
-// found reports whether there is any.
-func (p *placeTest) each(e *evaluation, wide bool, f func(at int) bool) (found bool) {
-	d := e.arguments()
-	asked := p.effects
-	if e.call.Shows && wide {
-		asked |= Writes
-	}
+// places are the arguments of the tool of c that the test is about, for each effect.
+func (p *placeTest) places(c *Call, wide bool) (all []*Places) {
 	for _, effect := range []Labels{Reads, Writes} {
-		if !asked.Has(effect) || !(e.call.Labels | e.call.Assumed).Has(effect) {
-			continue
+		asked := p.effects.Has(effect) || wide && c.Shows && effect == Writes
+		if asked && (c.Labels | c.Assumed).Has(effect) {
+			all = append(all, c.of(effect))
 		}
-		places := e.call.of(effect)
-		if !places.Known {
-			for at := 1; at < len(d.nodes); at++ {
-				if d.nodes[at].kind == '"' && (!wide || mayBePath(d.str(at))) {
-					found = true
-					if !f(at) {
-						return found
-					}
-				}
+	}
+	return all
+}
+
+// matchNarrow reports whether all paths pass, of which there must be one. Where nobody
+// has declared which arguments are paths, all texts are. mark is called with each.
+func (p *placeTest) matchNarrow(e *evaluation, mark func(at int)) bool {
+	d, found := e.arguments(), false
+	passes := func(at int) bool {
+		found = true
+		mark(at)
+		return e.spendOnValue(at) && p.test(e, at, false)
+	}
+	for _, places := range p.places(e.call, false) {
+		for at := 1; at < len(d.nodes) && !places.Known; at++ {
+			if d.nodes[at].kind == '"' && !passes(at) {
+				return false
 			}
-			continue
 		}
 		for _, path := range places.Paths {
-			if !e.all(path.segments, 0, wide, func(at int) bool { found = true; return f(at) }) {
-				return found
+			if !e.all(path.segments, 0, false, passes) {
+				return false
 			}
 		}
 	}
-	return found
+	return found || p.absentPasses(e, false)
 }
 
-// mayBePath reports whether a text that nobody has called a path may be one.
-func mayBePath(text []byte) bool {
-	s := string(text)
-	scheme, _, isURL := strings.Cut(s, "://")
-	return s != "" && len(s) <= maxPath && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' }) && (!isURL || strings.EqualFold(scheme, "file"))
+// matchWide reports whether a path passes, or may pass. A command may open any file, but
+// a rule about files is not one about commands.
+func (p *placeTest) matchWide(e *evaluation) bool {
+	d, found := e.arguments(), false
+	fails := func(at int) bool {
+		found = true
+		for j := at; j < d.nodes[at].next; j++ {
+			if e.spendOnValue(j) && p.test(e, j, true) {
+				return false
+			}
+		}
+		return true
+	}
+	unknowable := false
+	for _, places := range p.places(e.call, true) {
+		if !places.Known && p.textPasses(e) {
+			return true
+		}
+		for _, path := range places.Paths {
+			if !e.all(path.segments, 0, true, fails) {
+				return true
+			}
+		}
+		unknowable = unknowable || places.Known && len(places.Paths) == 0
+	}
+	return unknowable || !found && p.absentPasses(e, true)
 }
 
-// absent returns what the call means where it has none of the arguments that are paths; ""
-// for nothing.
-func (p *placeTest) absent(c *Call) string {
-	for _, effect := range []Labels{Reads, Writes} {
-		if places := c.of(effect); p.effects.Has(effect) && c.Labels.Has(effect) && places.Absent != "" {
-			return places.Absent
+// textPasses reports whether any text among the arguments passes, wide, as a path.
+func (p *placeTest) textPasses(e *evaluation) bool {
+	d := e.arguments()
+	for at := 1; at < len(d.nodes); at++ {
+		if d.nodes[at].kind != '"' || !e.spendOnValue(at) {
+			continue
+		}
+		text := asPath(string(d.str(at)))
+		if text != "" && p.passes(e, text, true) {
+			return true
 		}
 	}
-	return ""
+	return false
+}
+
+// asPath is a text that nobody has called a path, as a program may read it that takes it for
+// one; "" for a text that no system opens. A URL and a text with backslashes lead somewhere,
+// too, for a program that shortens them.
+func asPath(text string) string {
+	if len(text) > maxPath || strings.ContainsRune(text, 0) {
+		return ""
+	}
+	if len(text) >= 7 && strings.EqualFold(text[:7], "file://") {
+		text = text[7:]
+	}
+	return strings.NewReplacer(`\`, "/", "://", ":/").Replace(text)
+}
+
+// absentPasses reports whether what a call means that names no path passes.
+func (p *placeTest) absentPasses(e *evaluation, wide bool) bool {
+	absent := e.call.Reads.Absent
+	return absent != "" && p.effects.Has(Reads) && p.passes(e, absent, wide)
 }
 
 // passes reports whether the test holds for a text in the place of an argument.
@@ -161,46 +206,4 @@ func (p *placeTest) passes(e *evaluation, text string, wide bool) bool {
 	e.document = document{}
 	e.document.parse(jsontext.Quoted(text))
 	return p.test(e, 0, wide)
-}
-
-// matchNarrow reports whether all paths pass, of which there must be one. mark is called
-// with each.
-func (p *placeTest) matchNarrow(e *evaluation, mark func(at int)) bool {
-	passed := true
-	found := p.each(e, false, func(at int) bool {
-		mark(at)
-		passed = passed && e.spendOnValue(at) && p.test(e, at, false)
-		return passed
-	})
-	if absent := p.absent(e.call); !found && absent != "" {
-		return p.passes(e, absent, false)
-	}
-	return passed && found
-}
-
-// matchWide reports whether a path passes, or may pass. A command may open any file, but
-// a rule about files is not one about commands.
-func (p *placeTest) matchWide(e *evaluation) bool {
-	d, passed := e.arguments(), false
-	found := p.each(e, true, func(at int) bool {
-		for j := at; j < d.nodes[at].next && !passed; j++ {
-			passed = e.spendOnValue(j) && p.test(e, j, true)
-		}
-		return !passed
-	})
-	if passed || found {
-		return passed
-	}
-	if absent := p.absent(e.call); absent != "" {
-		return p.passes(e, absent, true)
-	}
-	return p.unknowable(e.call)
-}
-
-// unknowable reports whether a tool has an effect of the rule, and no argument says where.
-func (p *placeTest) unknowable(c *Call) bool {
-	return !c.BuiltIn && slices.ContainsFunc([]Labels{Reads, Writes}, func(effect Labels) bool {
-		places := c.of(effect)
-		return p.effects.Has(effect) && c.Labels.Has(effect) && places.Known && len(places.Paths) == 0
-	})
 }

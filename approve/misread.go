@@ -164,7 +164,7 @@ func (r *Rule) checkArguments(servers []Server) (*Warning, error) {
 		known, open, found := false, false, false
 		for _, s := range servers {
 			for _, t := range s.Tools {
-				if !r.matchesNames(&t.Call, r.restricts()) {
+				if found || !r.matchesNames(&t.Call, r.restricts()) {
 					continue
 				}
 				switch properties, mayHaveMore := argumentNames(t.Schema); {

@@ -131,13 +131,14 @@ func (r *Rule) matchesNames(c *Call, wide bool) bool {
 		return matchesAny(r.names, c.Name, wide) || wide && matchesAny(r.names, c.Server+"__"+c.Tool, wide) ||
 			c.Spelling != "" && matchesAny(r.names, c.Spelling+"__"+c.Tool, wide)
 	}
-	return (r.servers == nil || r.matchesServer(c.Server, c.Spelling, wide)) && (r.tools == nil || matchesAny(r.tools, c.Tool, wide)) &&
+	return r.matchesServer(c.Server, c.Spelling, wide) && (r.tools == nil || matchesAny(r.tools, c.Tool, wide)) &&
 		(r.effects != 0 || r.servers != nil)
 }
 
-// matchesServer reports whether a policy rule's patterns match a name of a server.
+// matchesServer reports whether a policy rule's patterns match a name of a server; without
+// patterns, as of a rule about an effect, all do.
 func (r *Rule) matchesServer(name, spelling string, wide bool) bool {
-	return matchesAny(r.servers, name, wide) || spelling != "" && matchesAny(r.servers, spelling, wide)
+	return r.servers == nil || matchesAny(r.servers, name, wide) || spelling != "" && matchesAny(r.servers, spelling, wide)
 }
 
 // matchesArguments reports whether the rule, which applies to e's call,

@@ -131,22 +131,33 @@ func (a *argumentTests) whyNotWide(e *evaluation) string {
 
 // whyNot says which path fails the test.
 func (p *placeTest) whyNot(e *evaluation, wide bool) string {
-	why := ""
-	found := p.each(e, wide, func(at int) bool {
+	d, why := e.arguments(), ""
+	fails := func(at int) bool {
 		if wide || !p.test(e, at, false) {
 			why = fmt.Sprintf("path %s fails %s", e.shown(at), p.text)
 		}
 		return why == ""
-	})
+	}
+	places := p.places(e.call, wide)
+	for _, places := range places {
+		for at := 1; at < len(d.nodes) && !places.Known; at++ {
+			if d.nodes[at].kind == '"' && !fails(at) {
+				return why
+			}
+		}
+		for _, path := range places.Paths {
+			if !e.all(path.segments, 0, wide, fails) {
+				return why
+			}
+		}
+	}
 	switch {
-	case why != "":
-		return why
-	case !found && wide && e.call.Labels.Has(Runs):
+	case len(places) == 0 && e.call.Labels.Has(Runs):
 		return "a rule about paths does not bind commands"
-	case !found:
+	case e.call.Reads.Absent == "":
 		return "the call names no path"
 	}
-	return "its path fails " + p.text
+	return fmt.Sprintf("path %q fails %s", e.call.Reads.Absent, p.text)
 }
 
 // pathOf is the argument path of nodes[at].

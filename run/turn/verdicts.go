@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 
 	"toolpipe/approve"
 	"toolpipe/mcp/builtin/confine"
@@ -245,6 +246,9 @@ func (c *caller) unapproved(stop *failure.Error, k *call, v approve.Verdict) *fa
 		stop = &failure.Error{Status: failure.StatusUnapproved, Message: "unapproved: " + what + ": " + v.Reason}
 	}
 	hints := []string{ApprovalHint(k.tool.ModelName, v)}
+	if v.Egress == approve.EgressAsk.String() && k.tool.Assumed.Has(approve.Sends) {
+		hints = append(hints, "nobody says what the tools of "+strconv.Quote(k.tool.Conn.Name)+" do, so they count as able to do everything; --list-tools -v prints what to write into a policy")
+	}
 	if in := c.plan.Inv; in.IgnoredAllows(k.tool.Call(nil)) {
 		hints = append(hints, in.IgnoredNote())
 	}

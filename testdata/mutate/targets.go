@@ -21,7 +21,7 @@ const (
 var targets = []target{
 	{"approve/*.go", []step{
 		{"./approve", all, ""},
-		{endToEnd, "", "^(approv|arguments|auto_approve|config_approvals|config_policy|dry_run|elicit|explain|fault_policy|files_read_only|policy|resume)"},
+		{endToEnd, "", "^(approv|arguments|auto_approve|check|config_approvals|config_policy|destinations|dry_run|effects|egress|elicit|explain|fault_policy|files_read_only|labels|misread|policy|resume)"},
 	}},
 	{"stream/text/jsontext/*.go", []step{
 		{"./stream/text/jsontext", all, ""},
