@@ -151,3 +151,44 @@ func matchesName(ctx context.Context, c *Call, tests []test, names []string) boo
 	}
 	return false
 }
+
+// Closed is what rules about paths come to for a program that the system holds to them.
+type Closed struct {
+	Reads, Writes []string // what it may not read, or write: absolute and without links
+	Partial       []string // the rules of which that cannot be said, with the reason in words
+}
+
+// Closes returns what the rules that deny reading or writing below a directory keep from
+// programs that start in root.
+func (g *Gate) Closes(root string) (c Closed) {
+	e := &g.evaluation
+	e.begin(context.Background(), &Call{Root: root})
+	for r := range g.all() {
+		if !r.restricts() || r.arguments == nil || r.arguments.path == nil {
+			continue
+		}
+		p := r.arguments.path
+		directories, err := []string(nil), errUndecidable
+		if p.under != "" {
+			directories, err = e.ruleDirectories(p.under)
+		}
+		switch {
+		case r.Decision != Deny:
+			c.Partial = append(c.Partial, r.Origin+" asks, and a command is not asked about for each file")
+		case r.when != 0:
+			c.Partial = append(c.Partial, r.Origin+" has when, and a sandbox is the same in the whole run")
+		case len(r.arguments.tests) > 0 || r.names != nil || r.servers != nil || r.tools != nil:
+			c.Partial = append(c.Partial, r.Origin+" is about certain calls")
+		case err != nil:
+			c.Partial = append(c.Partial, r.Origin+" is about a pattern of names")
+		default:
+			if p.effects.Has(Reads) {
+				c.Reads = append(c.Reads, directories...)
+			}
+			if p.effects.Has(Writes) {
+				c.Writes = append(c.Writes, directories...)
+			}
+		}
+	}
+	return c
+}

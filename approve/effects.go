@@ -18,6 +18,10 @@ type Traits struct {
 	// BuiltIn says that the tool is one of this program: it leaves out what Gate.Withheld
 	// says, and a policy cannot take its effects away.
 	BuiltIn bool
+	// Caged says that the system holds what the tool runs to the rules about paths that
+	// Gate.Closes returns; Held are effects that it has not there.
+	Caged bool
+	Held  Labels
 	// Shows says that the answer of a tool that writes a file tells what the file held.
 	Shows bool
 }
@@ -56,7 +60,7 @@ func (p Path) String() string {
 func (t *Traits) Effects() Labels {
 	all := (t.Labels | t.Assumed) & AllEffects
 	if all.Has(Runs) {
-		return AllEffects
+		return AllEffects &^ t.Held
 	}
 	return all
 }

@@ -132,6 +132,7 @@ func (g *Gate) TraitsOf(c *Call, otherwise Traits) Traits {
 	const own = Reads | Writes | Runs
 	if otherwise.BuiltIn || t.Assumed.Has(own) {
 		t.BuiltIn, t.Shows, t.Reads, t.Writes = otherwise.BuiltIn, otherwise.Shows, otherwise.Reads, otherwise.Writes
+		t.Caged, t.Held = otherwise.Caged, otherwise.Held
 		t.Labels = t.Labels&^own | otherwise.Labels&own
 		t.Assumed = t.Assumed&^own | otherwise.Assumed&own
 	}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"toolpipe/mcp/process/cage"
 	"toolpipe/stream/goroutine"
 )
 
@@ -23,6 +24,9 @@ import (
 //	defer procs.KillAll()    // on a panic, on a second signal
 type Processes struct {
 	Before func() // called before each start, by several goroutines; may be nil
+
+	all  *Processes        // that In was called of; nil: these are all
+	cage func() *cage.Cage // in which children start
 
 	mu       sync.Mutex
 	starting sync.RWMutex          // held for reading by the starts under way
@@ -38,7 +42,7 @@ type Process struct {
 	cmd   *exec.Cmd
 	pid   int
 	owner *Processes
-	mark  uint64           // that its descendants inherit, 0 for none; see startMarked
+	birth
 	done  chan struct{}    // closed when the child is reaped and its output was read
 	state *os.ProcessState // set when done is closed, as err is
 	err   error
@@ -46,6 +50,12 @@ type Process struct {
 	mu        sync.Mutex
 	reaped    bool
 	groupEnds bool // the rest of the group is killed when the leader has ended
+}
+
+// birth is what a process keeps of its start.
+type birth struct {
+	mark    uint64 // that its descendants inherit, 0 for none; see startMarked
+	release func() // called when it is reaped
 }
 
 // errClosed is what Start gives after KillAll or Sweep.
@@ -64,9 +74,20 @@ func (p *Processes) Start(cmd *exec.Cmd) (*Process, error) {
 	return p.StartGroup(cmd, false)
 }
 
+// In is p, whose children start in the cage that in gives, which is asked for each. It is
+// only for starting them.
+func (p *Processes) In(in func() *cage.Cage) *Processes { return &Processes{all: p, cage: in} }
+
 // StartGroup is Start. If groupEnds, the rest of the group is killed when the leader
 // has ended.
 func (p *Processes) StartGroup(cmd *exec.Cmd, groupEnds bool) (*Process, error) {
+	if p.all != nil {
+		return p.all.start(cmd, groupEnds, p.cage())
+	}
+	return p.start(cmd, groupEnds, nil)
+}
+
+func (p *Processes) start(cmd *exec.Cmd, groupEnds bool, in *cage.Cage) (*Process, error) {
 	if p.Before != nil {
 		p.Before()
 	}
@@ -88,9 +109,19 @@ func (p *Processes) StartGroup(cmd *exec.Cmd, groupEnds bool) (*Process, error) 
 	if cmd.WaitDelay == 0 {
 		cmd.WaitDelay = WaitDelay
 	}
-	pr := &Process{cmd: cmd, owner: p, groupEnds: groupEnds, done: make(chan struct{})}
+	pr := &Process{cmd: cmd, owner: p, groupEnds: groupEnds, birth: birth{release: func() {}}, done: make(chan struct{})}
+	start := func() (err error) {
+		if in == nil {
+			return cmd.Start()
+		}
+		release, err := in.Start(cmd)
+		if err == nil {
+			pr.release = release
+		}
+		return err
+	}
 	var err error
-	if pr.mark, err = startMarked(cmd); err != nil {
+	if pr.mark, err = startMarked(start); err != nil {
 		return nil, err
 	}
 	pr.pid = cmd.Process.Pid
@@ -136,7 +167,7 @@ func (p *Processes) StartDetached(cmd *exec.Cmd) error {
 		return errClosed
 	}
 	p.begin()
-	if _, err := startMarked(cmd); err != nil { // with a mark of its own, not that of a child beside it
+	if _, err := startMarked(cmd.Start); err != nil { // with a mark of its own, not that of a child beside it
 		return err
 	}
 	p.spared = append(p.spared, cmd.Process.Pid)
@@ -156,6 +187,7 @@ func (p *Processes) begin() {
 func (pr *Process) live() {
 	defer close(pr.done)
 	state, err := pr.awaitLeader()
+	pr.release()
 	if err == nil && !state.Success() {
 		err = &exec.ExitError{ProcessState: state}
 	}

@@ -5,7 +5,6 @@ package process
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"syscall"
 	"time"
 )
@@ -35,7 +34,7 @@ func (p *Processes) sweep(time.Time) int { return 0 }
 
 func inherited() []int { return nil }
 
-func startMarked(cmd *exec.Cmd) (mark uint64, err error) { return 0, cmd.Start() }
+func startMarked(start func() error) (mark uint64, err error) { return 0, start() }
 
 func (pr *Process) killTree(time.Duration) bool { return false }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"sync"
@@ -37,8 +36,9 @@ func marked(pid int) bool {
 	return locksLimit(pid, nil, &limit) == 0 && marks.first <= limit.Cur && limit.Cur < marks.next
 }
 
-// startMarked starts cmd. The mark is 0 where the system does not allow one.
-func startMarked(cmd *exec.Cmd) (mark uint64, err error) {
+// startMarked has start start a child with a mark, which is 0 where the system does not
+// allow one.
+func startMarked(start func() error) (mark uint64, err error) {
 	marks.Lock()
 	defer marks.Unlock()
 	if marks.next == 0 {
@@ -51,7 +51,7 @@ func startMarked(cmd *exec.Cmd) (mark uint64, err error) {
 		mark = marks.next
 		marks.next++
 	}
-	return mark, cmd.Start()
+	return mark, start()
 }
 
 // locksLimit sets and gets the limit on file locks of a process, 0 for this one; a nil

@@ -39,6 +39,13 @@ const (
 )
 
 // Config is one invocation as plain data: what the flags said, nothing
+// Commands are the flags about the commands that a model may run.
+type Commands struct {
+	Shell      bool
+	Background bool   // with Shell: programs may run on beside the model
+	Sandbox    string // on, off or a list; "": as the config says
+}
+
 // resolved. The zero value of a field means that its flag was not given.
 type Config struct {
 	Version   string
@@ -85,20 +92,19 @@ type Config struct {
 	RetryFor        time.Duration
 
 	// tools
-	Servers        []string // [NAME=]TARGET, NAME?=TARGET
-	ServerConfigs  []string // --mcp-config
-	ServerAuthEnv  []string // NAME=VAR
-	ServerEnv      []string // NAME=VAR[,VAR…]
-	ServerDirs     []string // [NAME=]DIR
-	ChosenServers  []string // comma lists of names; nil: all that the files have
-	Trust          []string
-	LoginScopes    string // further scopes that SignIn asks for, separated by blanks
-	Elicit         string
-	FileRoots      []string // [NAME=]DIR
-	FilesAnyway    bool
-	Code           bool
-	Shell          bool
-	Background     bool // with Shell: programs may run on beside the model
+	Servers       []string // [NAME=]TARGET, NAME?=TARGET
+	ServerConfigs []string // --mcp-config
+	ServerAuthEnv []string // NAME=VAR
+	ServerEnv     []string // NAME=VAR[,VAR…]
+	ServerDirs    []string // [NAME=]DIR
+	ChosenServers []string // comma lists of names; nil: all that the files have
+	Trust         []string
+	LoginScopes   string // further scopes that SignIn asks for, separated by blanks
+	Elicit        string
+	FileRoots     []string // [NAME=]DIR
+	FilesAnyway   bool
+	Code          bool
+	Commands
 	Fetch          bool
 	Notes          string
 	Agents         []string // [NAME=]PROFILE

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"toolpipe/mcp/process/cage"
 )
 
 // launch runs a program, in the background when the last word is &.
@@ -272,6 +274,15 @@ func (s *script) secret(args []string) error {
 	return nil
 }
 
+// hasLandlock reports whether commands can have a sandbox here.
+func hasLandlock() bool {
+	c, _, err := cage.New(cage.Spec{})
+	if err == nil {
+		c.Close()
+	}
+	return err == nil
+}
+
 // holds reports whether a condition is true here. README.md of the scripts has the list.
 func (s *script) holds(condition string) (bool, error) {
 	name, negated := strings.CutPrefix(condition, "!")
@@ -282,6 +293,8 @@ func (s *script) holds(condition string) (bool, error) {
 		is = runtime.GOOS == "linux"
 	case "native":
 		is = native
+	case "landlock":
+		is = hasLandlock()
 	case "root":
 		is = os.Getuid() == 0
 	case "race":

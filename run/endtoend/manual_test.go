@@ -31,6 +31,9 @@ func TestManual(t *testing.T) {
 				t.Run(name, func(t *testing.T) { readExample(t, example, files) })
 				continue
 			}
+			if strings.Contains(example, "--sandbox") && !hasLandlock() {
+				continue
+			}
 			for _, on := range []string{"pipes", "terminal"} {
 				t.Run(name+"/"+on, func(t *testing.T) {
 					t.Parallel()

@@ -37,6 +37,7 @@ type Start struct {
 	Servers     []ServerInfo `event:"servers"`
 	Policy      string       `event:"policy,opt,plain"` // SHA-256 of the policy files
 	ConfigRules int          `event:"config_rules,opt"` // how many auto_approve rules of the config count
+	Sandbox     string       `event:"sandbox,opt"`      // what holds commands, in words
 }
 
 type ServerInfo struct {

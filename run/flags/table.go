@@ -99,6 +99,8 @@ func New(c *config.Config) *Table {
 				Help: "built-in command tool; not confined by --files"},
 			{Name: "shell-background", Setting: &c.Background,
 				Help: "with --shell: built-in tools for programs that go on while the model works, see --help=processes"},
+			{Name: "sandbox", Value: "on|off|LIST", Setting: &c.Sandbox,
+				Help: "with --shell: the kernel holds commands to writing below --files and to no network; LIST is write=DIR,read=DIR,hide=PATH,net=all, see --help=sandbox"},
 			{Name: "cmd-lines", Setting: &c.CmdLines,
 				Help: "with --shell: lines 'CMD: ...' of an answer are commands, for models without tool calls"},
 			{Name: "fetch", Setting: &c.Fetch,
@@ -209,16 +211,14 @@ func New(c *config.Config) *Table {
 				Help: "stop when the run has used N tokens"},
 			{Name: "config", Value: "FILE", Setting: &c.ConfigFile,
 				Help: "config (default TOOLPIPE_CONFIG, then toolpipe/config.json in the user's config directory)"},
-			{Name: "no-config", Setting: &c.NoConfig,
-				Help: "read no config"},
+			{Name: "no-config", Setting: &c.NoConfig, Help: "read no config"},
 		}},
 		{"about", []Flag{
 			{Name: "help", Everyday: true, Short: "h", Value: "[=TOPIC]", Setting: &t.Help,
 				Help: "the everyday flags, =all: every one, =topics: pages; =man: all of it as roff"},
 			{Name: "completion", Value: "SHELL", Setting: &t.Completion,
 				Help: "print the completion for bash, zsh or fish"},
-			{Name: "version", Everyday: true, Setting: &t.Version,
-				Help: "print the version"},
+			{Name: "version", Everyday: true, Setting: &t.Version, Help: "print the version"},
 		}},
 	}
 	return t

@@ -72,6 +72,9 @@ func (k *checkup) run(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	k.terminal()
+	if sandbox := k.plan.Box.Sandbox(); sandbox != "" {
+		k.ok("sandbox", sandbox)
+	}
 	k.programs(ctx)
 	return k.first
 }
@@ -187,11 +190,8 @@ func (k *checkup) servers(ctx context.Context) {
 
 // rules says how many rules there are, and where.
 func (k *checkup) rules() string {
-	var from []string // flags and files, in their order
+	from := slices.Concat(k.inv.Settings.Policies, k.inv.Config.Policies) // and then flags, in their order
 	count := map[string]int{}
-	for _, path := range slices.Concat(k.inv.Settings.Policies, k.inv.Config.Policies) {
-		from = append(from, path)
-	}
 	for _, r := range k.inv.Gate.Rules {
 		source, _, _ := strings.Cut(r.Origin, " ")
 		if i := strings.LastIndexByte(r.Origin, ':'); r.By != "flag" && i > 0 {

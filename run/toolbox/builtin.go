@@ -29,9 +29,9 @@ import (
 )
 
 // AddBuiltins adds to the invocation its built-in servers.
-func AddBuiltins(v *invocation.Invocation) error {
-	servers, err := builtinServers(v.Config, v.Settings, v.OwnFiles(), v.Outputs)
-	v.Servers = append(v.Servers, servers...)
+func (b *Toolbox) AddBuiltins() error {
+	servers, err := b.builtinServers(b.inv.Config, b.inv.Settings, b.inv.OwnFiles(), b.inv.Outputs)
+	b.inv.Servers = append(b.inv.Servers, servers...)
 	return err
 }
 
@@ -39,7 +39,7 @@ func AddBuiltins(v *invocation.Invocation) error {
 // shell, processes, fetch and notes. They are trusted. --tool-timeout is given to the
 // last four, so that they answer a call that takes longer themselves and its outcome is
 // known.
-func builtinServers(c *config.Config, s *settings.Settings, protected []string, o *invocation.Outputs) ([]servers.Server, error) {
+func (b *Toolbox) builtinServers(c *config.Config, s *settings.Settings, protected []string, o *invocation.Outputs) ([]servers.Server, error) {
 	var all []servers.Server
 	filesRoot := ""
 	var areas []*confine.Area
@@ -63,7 +63,11 @@ func builtinServers(c *config.Config, s *settings.Settings, protected []string, 
 		all = append(all, Builtin("code", local, filesRoot))
 	}
 	if c.Shell {
-		servers, err := commandServers(c, s, filesRoot)
+		var roots []string
+		for _, area := range areas {
+			roots = append(roots, area.Real)
+		}
+		servers, err := b.commandServers(c, s, filesRoot, roots)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +95,7 @@ func builtinServers(c *config.Config, s *settings.Settings, protected []string, 
 
 // commandServers are the servers that start commands: shell, and processes if it is
 // asked for. They do so in the same place.
-func commandServers(c *config.Config, s *settings.Settings, filesRoot string) ([]servers.Server, error) {
+func (b *Toolbox) commandServers(c *config.Config, s *settings.Settings, filesRoot string, roots []string) ([]servers.Server, error) {
 	dir, err := filepath.Abs(filesRoot) // of "" that is the current directory
 	if err != nil {
 		return nil, failure.Usage("--shell: %s", failure.Cause(err))
@@ -99,16 +103,25 @@ func commandServers(c *config.Config, s *settings.Settings, filesRoot string) ([
 	commands := command.Spec{
 		Dir: dir, Confined: filesRoot != "", Environ: c.Environ, Env: s.Shell.Env, PathPrepend: s.Shell.PathPrepend, Processes: c.Processes,
 	}
+	if len(roots) == 0 {
+		roots = []string{dir}
+	}
+	if b.sandbox, err = newSandbox(b.inv, roots); err != nil {
+		return nil, err
+	}
+	if b.sandbox != nil {
+		b.sandbox.hold(&commands)
+	}
 	local, err := shell.New(shell.Spec{Commands: commands, Timeout: s.Shell.Timeout, Limit: c.ToolTimeout, Version: c.Version})
 	if err != nil {
 		return nil, failure.Usage("--shell: %v", err)
 	}
-	servers := []servers.Server{Builtin("shell", local, dir)}
+	servers := []servers.Server{b.sandbox.held(Builtin("shell", local, dir))}
 	if c.Background {
 		if local, err = processes.New(processes.Spec{Commands: commands, Limit: c.ToolTimeout, Version: c.Version}); err != nil {
 			return nil, failure.Usage("--shell-background: %v", err)
 		}
-		servers = append(servers, Builtin("processes", local, dir))
+		servers = append(servers, b.sandbox.held(Builtin("processes", local, dir)))
 	}
 	return servers, nil
 }

@@ -53,6 +53,11 @@ func (b *Toolbox) UseServers() error {
 	for _, w := range warnings {
 		b.inv.Warn(w.Code, "", w.Message)
 	}
+	if b.sandbox != nil {
+		if err := b.sandbox.make(b); err != nil {
+			return err
+		}
+	}
 	for _, t := range b.All {
 		t.Withheld = b.Denies(t)
 	}

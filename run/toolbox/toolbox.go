@@ -30,12 +30,13 @@ type Toolbox struct {
 	Conns []*Connection
 	All   []*Tool // that --tools and --exclude-tools leave, in the order of servers, then of their lists
 
-	inv    *invocation.Invocation
-	byName map[string]*Tool
-	locked map[string]lock.Item   // by their titles; nil: there is no lock
-	pinned map[string][]lock.Item // the tools of the servers that start later, by the names of these
-	starts laterStarts
-	warned *sync.Once // of servers that nobody can judge
+	inv     *invocation.Invocation
+	byName  map[string]*Tool
+	locked  map[string]lock.Item   // by their titles; nil: there is no lock
+	pinned  map[string][]lock.Item // the tools of the servers that start later, by the names of these
+	starts  laterStarts
+	sandbox *sandbox   // of commands; nil: there is none
+	warned  *sync.Once // of servers that nobody can judge
 }
 
 // New makes an empty toolbox.
@@ -134,6 +135,7 @@ func (b *Toolbox) EmitStart() error {
 	if m := b.inv.Model; m != nil {
 		e.Model, e.API = m.Endpoint.Model, m.Endpoint.API
 	}
+	e.Sandbox = b.Sandbox()
 	if b.inv.Settings != nil {
 		e.ConfigRules = len(b.inv.Settings.Rules)
 	}
@@ -193,6 +195,9 @@ func (b *Toolbox) Settle() {
 func (b *Toolbox) Close() {
 	b.starts.end()
 	b.EachSession(func(s *mcp.Session) { s.Close() })
+	if b.sandbox != nil {
+		b.sandbox.close()
+	}
 }
 
 // EachSession does something with all sessions, side by side.

@@ -36,7 +36,7 @@ func NewPlan(v *invocation.Invocation) *Plan {
 // needs. Nothing is started yet, so that every usage error is cheap.
 func (p *Plan) Resolve(ctx context.Context) error {
 	c := p.Inv.Config
-	if err := toolbox.AddBuiltins(p.Inv); err != nil {
+	if err := p.Box.AddBuiltins(); err != nil {
 		return err
 	}
 	if err := p.addAgents(); err != nil {

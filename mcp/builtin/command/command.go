@@ -30,6 +30,7 @@ type Spec struct {
 	Env         map[string]string // set in commands
 	PathPrepend []string          // directories put before PATH, absolute
 	Processes   *process.Processes
+	Note        string // of what holds commands, for who reads what a tool does; "" for nothing
 }
 
 // Commands makes and starts commands.

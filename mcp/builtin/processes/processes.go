@@ -41,6 +41,7 @@ const (
 // A server starts programs and knows them until they have ended and others need room.
 type server struct {
 	commands *command.Commands
+	note     string        // of what holds them
 	limit    time.Duration // of a wait
 	patience patience
 
@@ -69,7 +70,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 func newServer(spec Spec) (*server, error) {
 	commands, err := command.New(spec.Commands)
 	usual := patience{signal: time.Second, end: 2 * time.Second, input: 5 * time.Second}
-	return &server{commands: commands, limit: cmp.Or(spec.Limit, maxWait), patience: usual}, err
+	return &server{commands: commands, note: spec.Commands.Note, limit: cmp.Or(spec.Limit, maxWait), patience: usual}, err
 }
 
 // offer makes a tool server of the tools.
@@ -93,7 +94,7 @@ func (s *server) tools() []tool {
 	brings := toolserver.Effects{Private: true, Untrusted: true} // what a program has written
 	return []tool{
 		{toolserver.Define("start", "Start a program that goes on in the background, such as a server, a long build or an interactive program, and answer its id. "+
-			"Give argv, or script for /bin/sh. It is killed at the end of the run.", toolserver.RunsFree, runs, append(command.Parameters(),
+			strings.TrimSpace("Give argv, or script for /bin/sh. It is killed at the end of the run. "+s.note), toolserver.RunsFree, runs, append(command.Parameters(),
 			toolserver.Parameter{Name: "env", Kind: "object", About: `variables to set for it, such as {"PORT":"8080"}`},
 			toolserver.Parameter{Name: "name", Kind: "string", About: "its id, such as server: letters, digits, - and _; p1, p2 and so on when absent"},
 			toolserver.Parameter{Name: "pty", Kind: "boolean", About: "give it a terminal, for programs that ask, edit lines or react to keys; 80 columns, 24 rows, TERM=dumb unless env says otherwise"},

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"toolpipe/mcp/builtin/command"
@@ -55,7 +56,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	tool := &toolserver.Builtin{Name: "run_command", About: "Run a command and answer its output and exit code. Give argv, or script for /bin/sh. Its input is empty.", Params: append(command.Parameters(),
+	tool := &toolserver.Builtin{Name: "run_command", About: strings.TrimSpace("Run a command and answer its output and exit code. Give argv, or script for /bin/sh. Its input is empty. " + spec.Commands.Note), Params: append(command.Parameters(),
 		toolserver.Parameter{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("seconds after which the command is killed with what it started; %v when absent", sh.timeout.Seconds())},
 	), Annotations: toolserver.RunsFree, Effects: toolserver.Effects{Runs: true, Sends: true, Private: true, Untrusted: true}}
 	s := toolserver.New("shell", spec.Version)

@@ -1,0 +1,180 @@
+//go:build !portable
+
+package cage
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"toolpipe/stream/goroutine"
+)
+
+// A Cage holds the children that it starts. It may start any number of them, from any
+// goroutine.
+type Cage struct {
+	rules   *ruleset
+	abi     int
+	network bool
+}
+
+// New makes a cage. What it cannot hold is in the second result; the error says why there
+// can be none.
+func New(spec Spec) (*Cage, Open, error) {
+	var open Open
+	if filterArch == 0 {
+		return nil, open, fmt.Errorf("there is no filter of system calls for %s", runtime.GOARCH)
+	}
+	version, err := abi()
+	if err != nil {
+		return nil, open, err
+	}
+	c := &Cage{abi: version, network: spec.Network}
+	if c.rules, err = newRuleset(version); err != nil {
+		return nil, open, err
+	}
+	c.rules.hidden, open.Paths = hidden(&spec)
+	if version < 6 {
+		open.Words = append(open.Words, "signals to other processes of the user")
+	}
+	if spec.Network && version < 9 {
+		open.Words = append(open.Words, "sockets of other programs")
+	}
+	if err := c.rules.fill(&spec); err != nil {
+		c.Close()
+		return nil, open, err
+	}
+	return c, open, nil
+}
+
+// hidden are the paths of Hide without links, and those of them that cannot be hidden
+// because they are below what may be written.
+func hidden(spec *Spec) (hide, open []string) {
+	for _, path := range spec.Hide {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		writable := func(dir string) bool { return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/") }
+		if slices.ContainsFunc(spec.Write, writable) {
+			open = append(open, path)
+		} else {
+			hide = append(hide, path)
+		}
+	}
+	return hide, open
+}
+
+// Close frees the cage. Children go on in it.
+func (c *Cage) Close() { _ = syscall.Close(c.rules.fd) }
+
+// handles has the package os find out, on a thread without a filter, whether it can use
+// descriptors of processes: it asks once and remembers the answer.
+var handles sync.Once
+
+// Start starts cmd in the cage. The thread that starts it lives until release is called,
+// which must be when the child was reaped: a child that is to die with its parent
+// (PR_SET_PDEATHSIG, prctl(2)) dies with the thread that started it.
+func (c *Cage) Start(cmd *exec.Cmd) (release func(), err error) {
+	handles.Do(func() { _, _ = os.FindProcess(os.Getpid()) })
+	started, over := make(chan error), make(chan struct{})
+	goroutine.Start(func() { c.onThread(cmd, started, over) })
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return sync.OnceFunc(func() { close(over) }), nil
+}
+
+// onThread starts cmd on the thread of the calling goroutine, which ends with it.
+func (c *Cage) onThread(cmd *exec.Cmd, started chan<- error, over <-chan struct{}) {
+	runtime.LockOSThread()
+	if syscall.Gettid() == syscall.Getpid() {
+		// The first thread stands for the program, and never ends: another one is taken
+		// while this goroutine holds it.
+		taken := make(chan struct{})
+		goroutine.Start(func() {
+			runtime.LockOSThread()
+			close(taken)
+			c.onThread(cmd, started, over)
+		})
+		<-taken
+		runtime.UnlockOSThread()
+		return
+	}
+	err := c.enter()
+	if err == nil {
+		err = cmd.Start()
+	}
+	started <- err
+	if err == nil {
+		<-over
+	}
+}
+
+// enter puts the calling thread into the cage. The order matters: what comes later forbids
+// what came before.
+func (c *Cage) enter() error {
+	if err := prctl(prSetNoNewPrivs, 1); err != nil {
+		return err
+	}
+	if err := dropCapabilities(); err != nil {
+		return err
+	}
+	if err := c.rules.enforce(); err != nil {
+		return err
+	}
+	return install(filter(c.network, c.abi, uint32(syscall.Gettid()), uint32(syscall.Getpid())))
+}
+
+const (
+	prCapbsetDrop   = 24
+	prSetNoNewPrivs = 38
+	prCapAmbient    = 47
+	ambientClear    = 4
+
+	// keptCapabilities are over files: a container's job works as root in a directory of
+	// another user. They are CHOWN, DAC_OVERRIDE, FOWNER and FSETID.
+	keptCapabilities  = 1<<0 | 1<<1 | 1<<3 | 1<<4
+	lastCapability    = 63
+	capabilityVersion = 0x20080522
+)
+
+func prctl(option, argument uintptr) error {
+	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, option, argument, 0, 0, 0, 0); errno != 0 {
+		return fmt.Errorf("prctl %d: %w", option, errno)
+	}
+	return nil
+}
+
+// dropCapabilities takes from the calling thread, and so from what it starts, all
+// capabilities but those over files.
+func dropCapabilities() error {
+	for n := range uintptr(lastCapability + 1) {
+		if keptCapabilities>>n&1 == 0 {
+			_ = prctl(prCapbsetDrop, n) // who may not do that has none to drop, and the kernel may know fewer
+		}
+	}
+	_ = prctl(prCapAmbient, ambientClear)
+	header := struct {
+		version uint32
+		pid     int32
+	}{version: capabilityVersion}
+	var sets [2]struct{ effective, permitted, inheritable uint32 }
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_CAPGET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&sets)), 0); errno != 0 {
+		return fmt.Errorf("capget: %w", errno)
+	}
+	sets[0].effective &= keptCapabilities
+	sets[0].permitted &= keptCapabilities
+	sets[0].inheritable = 0
+	sets[1].effective, sets[1].permitted, sets[1].inheritable = 0, 0, 0
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&sets)), 0); errno != 0 {
+		return fmt.Errorf("capset: %w", errno)
+	}
+	return nil
+}

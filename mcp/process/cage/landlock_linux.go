@@ -1,0 +1,194 @@
+//go:build !portable
+
+package cage
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"unsafe"
+)
+
+// The system calls of Landlock, which have the same numbers on all architectures.
+const (
+	sysCreateRuleset = 444
+	sysAddRule       = 445
+	sysRestrictSelf  = 446
+)
+
+// Rights over files (include/uapi/linux/landlock.h).
+const (
+	execute = 1 << iota
+	writeFile
+	readFile
+	readDir
+	removeDir
+	removeFile
+	makeChar
+	makeDir
+	makeReg
+	makeSock
+	makeFifo
+	makeBlock
+	makeSym
+	refer
+	truncate
+	ioctlDev
+
+	allRights = 1<<16 - 1
+	onFiles   = execute | writeFile | readFile | truncate | ioctlDev // what a rule about a file may have
+	reading   = execute | readFile | readDir
+)
+
+// What is held besides, from ABI 6 on.
+const (
+	scopeAbstractSocket = 1 << iota
+	scopeSignal
+)
+
+const minABI = 2 // Linux 5.19: with one before, no file can be renamed into another directory
+
+// abi is the version of Landlock that the kernel has.
+func abi() (int, error) {
+	const askVersion = 1
+	n, _, errno := syscall.Syscall(sysCreateRuleset, 0, 0, askVersion)
+	switch {
+	case errno == syscall.ENOSYS || errno == syscall.EPERM: // of an old container's filter
+		return 0, errors.New("the kernel has no Landlock (Linux 5.19), or a filter around this program forbids it")
+	case errno == syscall.EOPNOTSUPP:
+		return 0, errors.New("Landlock is switched off: the lsm= list of the kernel's command line does not have it")
+	case errno != 0:
+		return 0, fmt.Errorf("Landlock: %w", errno)
+	case n < minABI:
+		return 0, fmt.Errorf("the kernel's Landlock is version %d, and %d is needed (Linux 5.19)", n, minABI)
+	}
+	return int(n), nil
+}
+
+// A ruleset is an open Landlock ruleset, which any number of threads may enforce.
+type ruleset struct {
+	fd     int
+	rights uint64 // that it handles
+	hidden []string
+}
+
+func newRuleset(abi int) (*ruleset, error) {
+	rights := uint64(allRights)
+	if abi < 5 {
+		rights &^= ioctlDev
+	}
+	if abi < 3 {
+		rights &^= truncate
+	}
+	attr := [3]uint64{rights, 0, scopeAbstractSocket | scopeSignal}
+	size := unsafe.Sizeof(attr)
+	if abi < 6 {
+		size = unsafe.Sizeof(rights)
+	}
+	fd, _, errno := syscall.Syscall(sysCreateRuleset, uintptr(unsafe.Pointer(&attr)), size, 0)
+	if errno != 0 {
+		return nil, fmt.Errorf("Landlock: %w", errno)
+	}
+	syscall.CloseOnExec(int(fd))
+	return &ruleset{fd: int(fd), rights: rights}, nil
+}
+
+const oPath = 0x200000 // O_PATH
+
+// allow gives rights over a file, or over all below a directory. A path that is not there,
+// or cannot be opened, needs none.
+func (r *ruleset) allow(path string, rights uint64) error {
+	fd, err := syscall.Open(path, oPath|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer syscall.Close(fd)
+	var stat syscall.Stat_t
+	if err := syscall.Fstat(fd, &stat); err != nil {
+		return err
+	}
+	switch stat.Mode & syscall.S_IFMT {
+	case syscall.S_IFLNK: // what it leads to has a rule of its own
+		return nil
+	case syscall.S_IFDIR:
+	default:
+		rights &= onFiles
+	}
+	if rights &= r.rights; rights == 0 {
+		return nil
+	}
+	rule := struct {
+		rights uint64
+		fd     int32
+	}{rights, int32(fd)}
+	const pathBeneath = 1
+	if _, _, errno := syscall.Syscall6(sysAddRule, uintptr(r.fd), pathBeneath, uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {
+		return fmt.Errorf("Landlock: %q: %w", path, errno)
+	}
+	return nil
+}
+
+// allowReading lets all be read below a directory but what is hidden there. A rule gives
+// rights over all below a directory, so where something is hidden, what stands beside it
+// gets rules one by one: what comes there later cannot be read.
+func (r *ruleset) allowReading(dir string) error {
+	below := strings.TrimSuffix(dir, "/") + "/"
+	if !slices.ContainsFunc(r.hidden, func(h string) bool { return strings.HasPrefix(h, below) }) {
+		return r.allow(dir, reading)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // nor can a child read it
+	}
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
+		switch {
+		case slices.Contains(r.hidden, path):
+			continue
+		case entry.IsDir():
+			err = r.allowReading(path)
+		default:
+			err = r.allow(path, reading)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// devices are those that programs write to, whatever they are for.
+var devices = [...]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
+
+// fill gives the rights of the specification.
+func (r *ruleset) fill(spec *Spec) error {
+	if err := r.allow("/", readDir); err != nil {
+		return err
+	}
+	if err := r.allowReading("/"); err != nil {
+		return err
+	}
+	for _, device := range devices {
+		if err := r.allow(device, readFile|writeFile|truncate|ioctlDev); err != nil {
+			return err
+		}
+	}
+	for _, dir := range spec.Write {
+		if err := r.allow(dir, allRights&^(makeChar|makeBlock|ioctlDev)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enforce puts the calling thread into the domain of the ruleset.
+func (r *ruleset) enforce() error {
+	if _, _, errno := syscall.RawSyscall(sysRestrictSelf, uintptr(r.fd), 0, 0); errno != 0 {
+		return fmt.Errorf("Landlock: %w", errno)
+	}
+	return nil
+}
