@@ -41,7 +41,7 @@ var imports = map[string]string{
 	"run/session":    "run/config run/document run/failure run/input run/stdio mcp/filelock stream stream/ownership stream/text/jsontext",
 	"run/settings":   "run/config run/document run/event run/failure run/servers run/stdio approve mcp/oauth mcp/process stream stream/loopback stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/stdio":      "mcp/process stream/goroutine",
-	"run/toolbox":    "run/config run/elicit run/event run/failure run/input run/invocation run/lock run/schema run/servers run/settings approve mcp mcp/builtin/code mcp/builtin/command mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/oauth mcp/process/cage mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
+	"run/toolbox":    "run/config run/elicit run/event run/failure run/input run/invocation run/lock run/schema run/servers run/settings approve mcp mcp/builtin/code mcp/builtin/command mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/oauth mcp/process mcp/process/cage mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
 	"run/turn":       "run/config run/event run/face run/failure run/finder run/invocation run/schema run/servers run/session run/settings run/stdio run/toolbox approve mcp mcp/builtin/confine mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
 
 	"approve":     "approve/tty stream/text/escape stream/text/jsontext stream/text/nearest",
@@ -390,7 +390,7 @@ var house = map[string]int{
 	"fields of mcp/oauth.Settings":              19,
 	"fields of mcp/toolserver.connection":       11,
 	"fields of run/config.Config":               81,
-	"fields of run/servers.Server":              24,
+	"fields of run/servers.Server":              23,
 	"fields of run/face.Face":                   23,
 	"fields of run/session.File":                11,
 	"fields of stream.Client":                   20,

@@ -44,6 +44,8 @@ type Commands struct {
 	Shell      bool
 	Background bool   // with Shell: programs may run on beside the model
 	Sandbox    string // on, off or a list; "": as the config says
+	// ServerSandboxes are NAME or NAME=LIST, of servers that are commands.
+	ServerSandboxes []string
 }
 
 // resolved. The zero value of a field means that its flag was not given.

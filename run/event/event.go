@@ -44,6 +44,7 @@ type ServerInfo struct {
 	Name     string `event:"name,plain"`
 	Protocol string `event:"protocol,plain"`
 	Tools    int    `event:"tools"`
+	Sandbox  string `event:"sandbox,opt"` // what holds its program, in words
 }
 
 // Text is a piece of the answer as it arrives.

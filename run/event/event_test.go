@@ -25,7 +25,7 @@ var everyEvent = []struct {
 	kind  string
 	event Event
 }{
-	{"start", &Start{Version: "1", Model: nasty, API: "chat", Servers: []ServerInfo{{nasty, "2026-07-28", 3}}, Policy: "ab", ConfigRules: 2}},
+	{"start", &Start{Version: "1", Model: nasty, API: "chat", Servers: []ServerInfo{{nasty, "2026-07-28", 3, nasty}}, Policy: "ab", ConfigRules: 2, Sandbox: nasty}},
 	{"text", &Text{1, []byte(nasty)}},
 	{"reasoning", &Reasoning{1, []byte(nasty)}},
 	{"tool_call", &Call{1, "id", "s", "t", "s__t", json.RawMessage("{\"a\":\"\u202e\", \n\"b\":1e2}"), nil}},

@@ -168,7 +168,11 @@ func (k *checkup) servers(ctx context.Context) {
 		subject := "server " + c.Name
 		switch {
 		case c.Err == nil:
-			k.ok(subject, c.Session.Transport()+", "+c.Session.Protocol()+", "+strconv.Itoa(len(c.Listed))+" tools, started in "+strconv.FormatInt(c.Took.Milliseconds(), 10)+" ms")
+			in := ""
+			if held := c.Held(); held != "" {
+				in = ", in a sandbox: " + held
+			}
+			k.ok(subject, c.Session.Transport()+", "+c.Session.Protocol()+", "+strconv.Itoa(len(c.Listed))+" tools, started in "+strconv.FormatInt(c.Took.Milliseconds(), 10)+" ms"+in)
 		case c.Optional:
 			k.say(subject, "warning", "optional: "+c.Failure().Message, c.Failure().Hints...)
 		default:

@@ -225,6 +225,21 @@ func (e *entry) readTrusted(m document.Member) error {
 	return err
 }
 
+// readSandbox reads what holds the server's program. Another host's file may only have it
+// held, and say what it has no access to.
+func (e *entry) readSandbox(m document.Member) error {
+	var said config.Sandbox
+	if err := said.ReadKey(m); err != nil {
+		return err
+	}
+	if !e.own && (said.Write != nil || said.Show != nil || said.Network == "all") {
+		e.warn("unknown_key", m.At.Origin()+": what sandbox allows is ignored; it counts only in your own config and in --mcp-sandbox")
+		said.Write, said.Show, said.Network = nil, nil, ""
+	}
+	e.Sandbox = said
+	return nil
+}
+
 // readTraits reads what the server's tools do: their labels, or an effect with the
 // arguments that say where. Those of another host's file are ignored: they could take labels
 // away.

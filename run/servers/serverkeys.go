@@ -32,6 +32,7 @@ func (e *entry) ownKeys() []document.Key {
 		"parallel", &e.Parallel,
 		"instructions", &e.Instructions,
 		"labels reads writes runs sends", e.readTraits,
+		"sandbox", e.readSandbox,
 	)
 }
 

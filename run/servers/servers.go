@@ -23,12 +23,11 @@ import (
 // says of it. The zero value of trusted does not trust.
 type Server struct {
 	mcp.Spec
-	Spelling     string // its name as the file of another host has it, where that is no legal name; "" else
-	Optional     bool
-	Trusted      bool
-	Parallel     int      // calls at once; 0: no limit of its own
-	Tools        []string // globs over the server's own names; nil: all
-	Exclude      []string
+	Spelling string // its name as the file of another host has it, where that is no legal name; "" else
+	Optional bool
+	Trusted  bool
+	Parallel int // calls at once; 0: no limit of its own
+	choice
 	Instructions *bool // nil: as trusted
 	// Traits are those of a tool, as the user's own config says or as it is built in. It is
 	// nil where only the server's hints say something.
@@ -50,6 +49,13 @@ type Server struct {
 	Preview  func(ctx context.Context, tool string, args json.RawMessage) (diff string, told []string)
 	Agent    bool           // its calls are nested runs, and no session makes them
 	Unusable *failure.Error // why it cannot be started: its entry is wrong, or names what there is not
+}
+
+// choice is what the user says of a server's tools and of its program.
+type choice struct {
+	Tools   []string // globs over the server's own names; nil: all
+	Exclude []string
+	Sandbox config.Sandbox // of its program, if it is a command
 }
 
 // note is a warning about a server, given only if the server is used.

@@ -126,7 +126,7 @@ func applyServerFlags(c *config.Config, keys []string, all []Server) error {
 		}
 		s.Trusted = true
 	}
-	for _, apply := range []func(*config.Config, []Server) error{applyAuthEnv, applyServerEnv, applyServerDirs} {
+	for _, apply := range []func(*config.Config, []Server) error{applyAuthEnv, applyServerEnv, applyServerDirs, applySandboxes} {
 		if err := apply(c, all); err != nil {
 			return err
 		}
@@ -173,6 +173,37 @@ func applyAuthEnv(c *config.Config, all []Server) error {
 			return failure.Usage("--mcp-auth-env: the variable %q is not set", env)
 		}
 		s.Bearer = token
+	}
+	return nil
+}
+
+// applySandboxes has the servers of --mcp-sandbox held..
+func applySandboxes(c *config.Config, all []Server) error {
+	for _, f := range c.ServerSandboxes {
+		name, list, listed := strings.Cut(f, "=")
+		said, err := config.ParseSandbox(map[bool]string{true: list, false: "on"}[listed])
+		if err != nil {
+			return failure.Within("--mcp-sandbox", err)
+		}
+		found := false
+		for i := range all {
+			s := &all[i]
+			if name != "*" && !s.is(name) || name == "*" && s.URL != "" {
+				continue
+			}
+			if found = true; s.URL != "" {
+				return failure.Usage("--mcp-sandbox: server %q is at a URL, and no program of this machine", name)
+			}
+			s.Sandbox = said
+		}
+		if !found && name != "*" {
+			return failure.UsageError(Known(all), "--mcp-sandbox: no server is named %q", name)
+		}
+	}
+	for i := range all {
+		if all[i].Sandbox.On && all[i].URL != "" {
+			return failure.Usage("%s: sandbox is for a server that is a command", all[i].origin)
+		}
 	}
 	return nil
 }

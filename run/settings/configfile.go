@@ -65,7 +65,7 @@ type shellSettings struct {
 	Env         map[string]string
 	PathPrepend []string
 	Timeout     time.Duration
-	Sandbox     Sandbox
+	Sandbox     config.Sandbox
 }
 
 // Load reads the config file: the one that a flag or TOOLPIPE_CONFIG
@@ -203,5 +203,5 @@ func (s *Settings) parseAutoApprove(m document.Member) error {
 
 // keys are the keys of shell.
 func (s *shellSettings) keys() []document.Key {
-	return document.Keys("env", &s.Env, "path_prepend", &s.PathPrepend, "timeout_s", &s.Timeout, "sandbox", s.readSandbox)
+	return document.Keys("env", &s.Env, "path_prepend", &s.PathPrepend, "timeout_s", &s.Timeout, "sandbox", s.Sandbox.ReadKey)
 }

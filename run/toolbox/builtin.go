@@ -106,7 +106,7 @@ func (b *Toolbox) commandServers(c *config.Config, s *settings.Settings, filesRo
 	if len(roots) == 0 {
 		roots = []string{dir}
 	}
-	if b.sandbox, err = newSandbox(b.inv, roots); err != nil {
+	if b.sandbox, err = commandSandbox(b.inv, roots); err != nil {
 		return nil, err
 	}
 	if b.sandbox != nil {

@@ -1,6 +1,7 @@
 package toolbox
 
 import (
+	"cmp"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,54 +12,106 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/process"
 	"toolpipe/mcp/process/cage"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
 	"toolpipe/run/servers"
-	"toolpipe/run/settings"
 )
 
-// A sandbox is the cage of commands, from the flags to the end of the run.
+// A sandbox is the cage of commands, or of a server, from the flags to the end of the run.
 type sandbox struct {
-	said  settings.Sandbox
-	roots []string // of --files, or where commands start; without links
-	temp  string   // a private directory, in which it may write
-	cage  *cage.Cage
+	said    config.Sandbox
+	network bool
+	roots   []string // what it may write beside temp, without links
+	temp    string   // a private directory, in which it may write
+	cage    *cage.Cage
 }
 
-// newSandbox makes the sandbox that flags and config ask for; nil for none. Its cage is made
-// when the rules are known.
-func newSandbox(v *invocation.Invocation, roots []string) (*sandbox, error) {
-	said, err := settings.SandboxOf(v.Config, v.Settings)
-	if err != nil || !said.On {
-		return nil, err
+// commandSandbox is the sandbox of commands that flags and config ask for; nil for none.
+func commandSandbox(v *invocation.Invocation, roots []string) (*sandbox, error) {
+	said := v.Settings.Shell.Sandbox
+	if v.Config.Sandbox != "" {
+		var err error
+		if said, err = config.ParseSandbox(v.Config.Sandbox); err != nil {
+			return nil, failure.Within("--sandbox", err)
+		}
 	}
+	if !said.On {
+		return nil, nil
+	}
+	s, err := newSandbox(v, said, roots, said.Network == "all")
+	if err != nil {
+		return nil, failure.Within("--sandbox", err)
+	}
+	return s, nil
+}
+
+// newSandbox makes a sandbox whose cage is not made yet.
+func newSandbox(v *invocation.Invocation, said config.Sandbox, roots []string, network bool) (*sandbox, error) {
 	probe, _, err := cage.New(cage.Spec{})
 	if err != nil {
-		return nil, failure.UsageError([]string{"--sandbox off runs commands with all your rights"}, "--sandbox: %v", err)
+		return nil, failure.UsageError([]string{"off, or leaving it out, starts programs with all your rights"}, "%v", err)
 	}
 	probe.Close()
-	s := &sandbox{said: said}
+	home := v.Config.Getenv("HOME")
+	for _, paths := range [][]string{said.Write, said.Show, said.Hide} {
+		for i, path := range paths {
+			if rest, found := strings.CutPrefix(path, "~/"); found {
+				paths[i] = filepath.Join(home, rest)
+			}
+		}
+	}
+	s := &sandbox{said: said, network: network}
 	for _, dir := range append(slices.Clone(roots), said.Write...) {
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil {
-			return nil, failure.UsageError([]string{"a directory that is to be written must exist"}, "--sandbox: %q: %s", dir, failure.Cause(err))
+			return nil, failure.UsageError([]string{"what is to be written must exist"}, "%q: %s", dir, failure.Cause(err))
 		}
 		s.roots = append(s.roots, real)
 	}
 	if s.temp, err = confine.PrivateTempDir("toolpipe-sandbox-"); err != nil {
-		return nil, failure.Usage("--sandbox: %v", err)
+		return nil, failure.Usage("%v", err)
 	}
 	return s, nil
+}
+
+// holdServers makes the sandboxes of servers that are commands.
+func (b *Toolbox) holdServers() error {
+	for _, c := range b.Conns {
+		if !c.Sandbox.On || c.Local != nil {
+			continue
+		}
+		s, err := newSandbox(b.inv, c.Sandbox, nil, c.Sandbox.Network != "none")
+		if err == nil {
+			err = s.make(b, cmp.Or(c.Dir, "/"), "server "+strconv.Quote(c.Name)+": ")
+		}
+		if err != nil {
+			return failure.Within("server "+strconv.Quote(c.Name)+": sandbox", err)
+		}
+		c.sandbox = s
+		env := s.environ()
+		maps.Copy(env, c.Env)
+		c.Env = env
+	}
+	return nil
+}
+
+// processes are those that start in the sandbox, or anywhere without one.
+func (s *sandbox) processes(procs *process.Processes) *process.Processes {
+	if s == nil {
+		return procs
+	}
+	return procs.In(func() *cage.Cage { return s.cage })
 }
 
 // hold has commands start in the sandbox.
 func (s *sandbox) hold(commands *command.Spec) {
 	env := s.environ()
 	maps.Copy(env, commands.Env)
-	commands.Env, commands.Note = env, s.about()
-	commands.Processes = commands.Processes.In(func() *cage.Cage { return s.cage })
+	commands.Env, commands.Note = env, "A command runs in a sandbox: "+s.about()+"."
+	commands.Processes = s.processes(commands.Processes)
 }
 
 // held is a server whose commands run in the sandbox, or as it is without one. Who has no
@@ -75,7 +128,7 @@ func (s *sandbox) held(srv servers.Server) servers.Server {
 		}
 		t.By += ", in a sandbox"
 		t.Caged = true
-		if !s.said.Network {
+		if !s.network {
 			t.Labels &^= approve.Sends
 			t.Held = approve.Sends
 		}
@@ -103,11 +156,11 @@ const secretPlaces = `.ssh .gnupg .aws .azure .kube .oci .docker .config/gcloud 
 const secretFiles = `/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/ssl/private /etc/krb5.keytab /etc/wireguard
 	/etc/NetworkManager/system-connections /etc/ssh/ssh_host_rsa_key /etc/ssh/ssh_host_ecdsa_key /etc/ssh/ssh_host_ed25519_key /root/.ssh /run/secrets`
 
-// make makes the cage, of what was said and of the rules about reading and writing, and
-// warns of what it leaves open.
-func (s *sandbox) make(b *Toolbox) error {
+// make makes the cage, of what was said and of the rules about reading and writing, whose
+// paths start from root, and warns of what it leaves open; of says whose it is.
+func (s *sandbox) make(b *Toolbox, root, of string) error {
 	v := b.inv
-	rules := v.Gate.Closes(s.roots[0])
+	rules := v.Gate.Closes(root)
 	hide := slices.Concat(s.said.Hide, rules.Reads, v.OwnFiles(), strings.Fields(secretFiles))
 	if home := v.Config.Getenv("HOME"); filepath.IsAbs(home) {
 		for place := range strings.FieldsSeq(secretPlaces) {
@@ -115,7 +168,7 @@ func (s *sandbox) make(b *Toolbox) error {
 		}
 	}
 	hide = slices.DeleteFunc(hide, func(path string) bool {
-		return slices.ContainsFunc(s.said.Read, func(shown string) bool { return confine.IsBelow(path, shown) })
+		return slices.ContainsFunc(s.said.Show, func(shown string) bool { return confine.IsBelow(path, shown) })
 	})
 	write, partial := []string{s.temp}, rules.Partial
 	for _, root := range s.roots {
@@ -130,9 +183,9 @@ func (s *sandbox) make(b *Toolbox) error {
 			}
 		}
 	}
-	made, open, err := cage.New(cage.Spec{Write: write, Hide: hide, Network: s.said.Network})
+	made, open, err := cage.New(cage.Spec{Write: write, Hide: hide, Network: s.network})
 	if err != nil {
-		return failure.Usage("--sandbox: %v", err)
+		return failure.Usage("%v", err)
 	}
 	s.cage = made
 	asked := slices.Concat(s.said.Hide, rules.Reads)
@@ -142,13 +195,16 @@ func (s *sandbox) make(b *Toolbox) error {
 		}
 	}
 	for _, what := range append(partial, open.Words...) {
-		v.Warn("sandbox_partial", "", "--sandbox does not hold everything: "+what)
+		v.Warn("sandbox_partial", "", of+"the sandbox does not hold everything: "+what)
 	}
 	return nil
 }
 
-// close ends the sandbox. What runs in it goes on in it.
+// close ends the sandbox, if there is one. What runs in it goes on in it.
 func (s *sandbox) close() error {
+	if s == nil {
+		return nil
+	}
 	if s.cage != nil {
 		s.cage.Close()
 	}
@@ -157,17 +213,25 @@ func (s *sandbox) close() error {
 
 // Sandbox says what holds commands; "" for nothing.
 func (b *Toolbox) Sandbox() string {
-	if b.sandbox == nil {
-		return ""
-	}
-	return "Landlock and seccomp: " + b.sandbox.about()
+	return b.sandbox.says()
 }
 
-// about tells a model, and a user, what commands may do.
-func (s *sandbox) about() string {
-	text := "Commands run in a sandbox: they write only below " + config.JoinWords(append(slices.Clone(s.roots), "$TMPDIR"))
-	if !s.said.Network {
-		text += ", and have no network"
+// says is about for events; "" for no sandbox.
+func (s *sandbox) says() string {
+	if s == nil {
+		return ""
 	}
-	return text + "."
+	return "Landlock and seccomp: " + s.about()
+}
+
+// Held says what holds the program of the server; "" for nothing.
+func (c *Connection) Held() string { return c.sandbox.says() }
+
+// about says what a program in the sandbox may do.
+func (s *sandbox) about() string {
+	text := "it writes only below " + config.JoinWords(append(slices.Clone(s.roots), "$TMPDIR"))
+	if !s.network {
+		text += ", and has no network"
+	}
+	return text
 }

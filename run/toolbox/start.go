@@ -25,6 +25,9 @@ func (b *Toolbox) ConnectAndRead(ctx context.Context) ([]byte, error) {
 	for _, s := range b.inv.Servers {
 		b.Conns = append(b.Conns, NewConnection(s))
 	}
+	if err := b.holdServers(); err != nil {
+		return nil, err
+	}
 	names := b.putOff(ctx)
 	if len(names) == 0 && (b.inv.Streams.InFile || !reads) {
 		if !reads {

@@ -121,9 +121,9 @@ func (b *Toolbox) infos() []event.ServerInfo {
 	for _, c := range b.Conns {
 		switch {
 		case c.later != nil:
-			infos = append(infos, event.ServerInfo{Name: c.Name, Tools: len(c.Listed)})
+			infos = append(infos, event.ServerInfo{Name: c.Name, Tools: len(c.Listed), Sandbox: c.Held()})
 		case c.Session != nil:
-			infos = append(infos, event.ServerInfo{Name: c.Name, Protocol: c.Session.Protocol(), Tools: len(c.Listed)})
+			infos = append(infos, event.ServerInfo{Name: c.Name, Protocol: c.Session.Protocol(), Tools: len(c.Listed), Sandbox: c.Held()})
 		}
 	}
 	return infos
@@ -195,8 +195,9 @@ func (b *Toolbox) Settle() {
 func (b *Toolbox) Close() {
 	b.starts.end()
 	b.EachSession(func(s *mcp.Session) { s.Close() })
-	if b.sandbox != nil {
-		b.sandbox.close()
+	b.sandbox.close()
+	for _, c := range b.Conns {
+		c.sandbox.close()
 	}
 }
 

@@ -44,9 +44,6 @@ func New(spec Spec) (*Cage, Open, error) {
 	if version < 6 {
 		open.Words = append(open.Words, "signals to other processes of the user")
 	}
-	if spec.Network && version < 9 {
-		open.Words = append(open.Words, "sockets of other programs")
-	}
 	if err := c.rules.fill(&spec); err != nil {
 		c.Close()
 		return nil, open, err

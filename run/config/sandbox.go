@@ -1,0 +1,103 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+
+	"toolpipe/run/document"
+	"toolpipe/run/failure"
+)
+
+// A Sandbox is what --sandbox or --mcp-sandbox, or a key sandbox, says. The zero value has
+// none.
+type Sandbox struct {
+	On                bool
+	Write, Show, Hide []string // beside what it has anyway; absolute, or from ~/
+	Network           string   // none, all; "": not said
+}
+
+// sandboxForms are the forms of a flag, for an error.
+const sandboxForms = "on, off, or a list of write=DIR, read=DIR, hide=PATH, net=none and net=all"
+
+// ParseSandbox reads the value of a flag. Relative paths start from this directory.
+func ParseSandbox(value string) (s Sandbox, err error) {
+	if value == "off" {
+		return s, nil
+	}
+	s.On = true
+	if value == "on" {
+		return s, nil
+	}
+	for word := range strings.SplitSeq(value, ",") {
+		key, argument, found := strings.Cut(strings.TrimSpace(word), "=")
+		if !found || argument == "" {
+			return s, failure.Usage("%q is none of: %s", word, sandboxForms)
+		}
+		if err := s.add(key, argument); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// add adds a word of a list.
+func (s *Sandbox) add(key, argument string) error {
+	path := argument
+	if !strings.HasPrefix(path, "~/") {
+		var err error
+		if path, err = filepath.Abs(path); err != nil {
+			return failure.Usage("%s", failure.Cause(err))
+		}
+	}
+	switch {
+	case key == "write":
+		s.Write = append(s.Write, path)
+	case key == "read":
+		s.Show = append(s.Show, path)
+	case key == "hide":
+		s.Hide = append(s.Hide, path)
+	case key == "net" && (argument == "none" || argument == "all"):
+		s.Network = argument
+	case key == "net" && argument == "loopback":
+		return failure.UsageError([]string{"net=none and net=all do not need one"}, "net=loopback needs a network of its own, which Landlock cannot give")
+	default:
+		return failure.Usage("%q is none of: %s", key+"="+argument, sandboxForms)
+	}
+	return nil
+}
+
+// ReadKey reads a key sandbox: true, false, a word or list as a flag has it, or an object with
+// the keys of a list.
+func (s *Sandbox) ReadKey(m document.Member) (err error) {
+	switch m.Kind() {
+	case 't', 'f':
+		s.On = m.Kind() == 't'
+	case '"':
+		*s, err = ParseSandbox(m.Text())
+	case '{':
+		s.On = true
+		return m.ReadKeys(document.Keys("write read hide", s.readPaths, "net", func(m document.Member) error {
+			word, err := m.OneOf("none", "loopback", "all")
+			if err == nil {
+				err = s.add("net", word)
+			}
+			return err
+		}))
+	default:
+		return m.Errorf("sandbox is %s, or an object with the same keys", sandboxForms)
+	}
+	if err != nil {
+		return m.At.Within(err)
+	}
+	return nil
+}
+
+func (s *Sandbox) readPaths(m document.Member) error {
+	words, err := m.Words()
+	for _, word := range words {
+		if err := s.add(m.Key, word); err != nil {
+			return m.At.Within(err)
+		}
+	}
+	return err
+}
