@@ -162,7 +162,7 @@ func (s *sandbox) make(b *Toolbox, root, of string) error {
 	v := b.inv
 	rules := v.Gate.Closes(root)
 	hide := slices.Concat(s.said.Hide, rules.Reads, v.OwnFiles(), strings.Fields(secretFiles))
-	if home := v.Config.Getenv("HOME"); filepath.IsAbs(home) {
+	for _, home := range homes(v.Config) {
 		for place := range strings.FieldsSeq(secretPlaces) {
 			hide = append(hide, filepath.Join(home, place))
 		}
@@ -189,15 +189,44 @@ func (s *sandbox) make(b *Toolbox, root, of string) error {
 	}
 	s.cage = made
 	asked := slices.Concat(s.said.Hide, rules.Reads)
+	var shown []string // what may be written below a root can be read, too
 	for _, path := range open.Paths {
-		if slices.Contains(asked, path) {
-			partial = append(partial, strconv.Quote(path)+" stays readable, since what holds it may be written")
+		if _, err := os.Lstat(path); err == nil || slices.Contains(asked, path) {
+			shown = append(shown, strconv.Quote(path))
 		}
+	}
+	if shown != nil {
+		partial = append(partial, fewOf(shown)+" can be read and written: a directory that may be written holds them")
 	}
 	for _, what := range append(partial, open.Words...) {
 		v.Warn("sandbox_partial", "", of+"the sandbox does not hold everything: "+what)
 	}
 	return nil
+}
+
+// homes are the home directories whose secrets are hidden: that of the user, and for root,
+// who may read all of them, those of others.
+func homes(c *config.Config) (all []string) {
+	if home := c.Getenv("HOME"); filepath.IsAbs(home) {
+		all = append(all, home)
+	}
+	if os.Getuid() == 0 {
+		all = append(all, "/root")
+		entries, _ := os.ReadDir("/home")
+		for _, entry := range entries {
+			all = append(all, filepath.Join("/home", entry.Name()))
+		}
+	}
+	return all
+}
+
+// fewOf lists names, but of many only the first.
+func fewOf(names []string) string {
+	const most = 3
+	if n := len(names) - most; n > 0 {
+		names = append(slices.Clone(names[:most]), strconv.Itoa(n)+" more")
+	}
+	return config.JoinWords(names)
 }
 
 // close ends the sandbox, if there is one. What runs in it goes on in it.

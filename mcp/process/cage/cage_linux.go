@@ -36,6 +36,9 @@ func New(spec Spec) (*Cage, Open, error) {
 	if err != nil {
 		return nil, open, err
 	}
+	if err := canFilter(); err != nil {
+		return nil, open, err
+	}
 	c := &Cage{abi: version, network: spec.Network}
 	if c.rules, err = newRuleset(version); err != nil {
 		return nil, open, err

@@ -166,9 +166,19 @@ type modeCall struct {
 	flags, mode int
 }
 
+// canFilter says why the kernel takes no filter.
+func canFilter() error {
+	verdict := uint32(refuse)
+	if _, _, errno := syscall.RawSyscall(uintptr(calls.seccomp), actionAvailable, 0, uintptr(unsafe.Pointer(&verdict))); errno != 0 {
+		return fmt.Errorf("the kernel takes no filter of system calls (seccomp): %w", errno)
+	}
+	return nil
+}
+
 const (
-	setModeFilter = 1
-	specAllow     = 4 // before Linux 5.16 a filter made code slower without it
+	setModeFilter   = 1
+	actionAvailable = 2
+	specAllow       = 4 // before Linux 5.16 a filter made code slower without it
 )
 
 // install gives the calling thread the filter.
