@@ -295,7 +295,7 @@ func (e *editor) arrow() int {
 // else from the line of code behind them.
 func (e *editor) signatureStart(first string) int {
 	from, line := e.starts[e.def.Start-1], e.starts[e.def.Line-1]
-	mask := e.language.Mask([]byte(first))
+	mask, _ := e.language.Scan([]byte(first))
 	if isBlank(string(mask)) {
 		return from
 	}

@@ -23,10 +23,10 @@ type Language struct {
 	files       string // their names in lower case: "x", "*.x", or "#!x" for a program that the first line names
 	spans       []span
 	hereDoc     hereDoc
-	escapes     bool   // a backslash in code takes the meaning from the byte behind it
-	regexAfter  string // words behind which a slash opens a regular expression
-	regexSpaced bool   // so it does behind a space, when no space is behind the slash
-	outside     bool   // the text begins inside spans[0], unless it begins with its close
+	escapes     bool     // a backslash in code takes the meaning from the byte behind it
+	regexAfter  []string // words behind which a slash opens a regular expression
+	regexSpaced bool     // so it does behind a space, when no space is behind the slash
+	outside     bool     // the text begins inside spans[0], unless it begins with its close
 }
 
 // A span is a comment or a string.
@@ -108,16 +108,6 @@ func Interpreter(text []byte) string {
 
 // Is reports whether a language is one of these. A language that is not known is none.
 func (l *Language) Is(names ...string) bool { return l != nil && slices.Contains(names, l.Name) }
-
-// hasField reports whether a word is one of a list with spaces between.
-func hasField(list, word string) bool {
-	for field := range strings.FieldsSeq(list) {
-		if field == word {
-			return true
-		}
-	}
-	return false
-}
 
 // IsWord reports whether a byte is part of a name: a letter, a digit, an underscore,
 // or a byte of a character that is not ASCII.

@@ -2,6 +2,7 @@ package lexis
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,15 +13,6 @@ const (
 	maxFailed  = 16  // names of here-documents whose end was looked for in vain
 	maxPending = 8   // here-documents that begin in one line
 )
-
-// Mask returns a text of the same length in which comments and the insides of
-// strings are blanks. Ends of lines stay, and so do the quotes around a string.
-// Code inside a string, as in `${name}`, stays too. The mask of a language that is
-// not known is the text itself.
-func (l *Language) Mask(text []byte) []byte {
-	mask, _ := l.Scan(text)
-	return mask
-}
 
 // A State is what a line begins in. The zero State is code outside everything.
 type State struct {
@@ -38,8 +30,11 @@ const (
 	String // or a here-document
 )
 
-// Scan returns the mask of a text, and the states of its lines. Behind them is the
-// state in which a line behind the text would begin.
+// Scan returns the mask of a text: of the same length, with blanks for comments and the
+// insides of strings. Ends of lines stay, and so do the quotes around a string. Code
+// inside a string, as in `${name}`, stays too. The mask of a language that is not known
+// is the text itself. states are those of the lines; behind them is the state in which a
+// line behind the text would begin.
 func (l *Language) Scan(text []byte) (mask []byte, states []State) {
 	if l == nil {
 		n := bytes.Count(text, []byte("\n"))
@@ -270,7 +265,7 @@ func (s *scanner) operand() bool {
 	switch c := s.in[s.last]; {
 	case !IsWord(c):
 		return strings.IndexByte(")]}\"'`$", c) < 0
-	case hasField(s.regexAfter, string(s.in[s.lastWord:min(s.last+1, s.lastWord+16)])):
+	case slices.Contains(s.regexAfter, string(s.in[s.lastWord:min(s.last+1, s.lastWord+16)])):
 		return true
 	}
 	spaced := s.last < s.i-1 && s.i+1 < len(s.in) && s.in[s.i+1] > ' ' && s.in[s.i+1] != '='

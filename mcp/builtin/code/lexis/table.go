@@ -22,13 +22,13 @@ var (
 		{open: `'`, close: `'`, flags: escapes | number, prefix: "LuU8"},
 	}
 	scriptSpans = []span{slashes, slashStar, double, single, template, regexSlash}
+
+	scriptRegexAfter = []string{"return", "typeof", "case", "in", "of", "delete",
+		"void", "throw", "new", "instanceof", "do", "else", "yield", "await", "default"}
+	rubyRegexAfter = []string{"if", "elsif", "unless", "while", "until", "when", "and", "or", "not", "return", "then", "do", "else", "in"}
 )
 
-const (
-	scriptRegexAfter = "return typeof case in of delete void throw new instanceof do else yield await default"
-	rubyRegexAfter   = "if elsif unless while until when and or not return then do else in"
-	dollarBrace      = "${"
-)
+const dollarBrace = "${"
 
 var languages = []Language{
 	{Name: "Go", files: "*.go", spans: []span{slashes, slashStar, double, single, backtick}},
