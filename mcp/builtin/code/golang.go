@@ -13,9 +13,6 @@ import (
 func goDefinitions(text []byte) []definition {
 	g := goFile{positions: token.NewFileSet(), text: text}
 	file, _ := parser.ParseFile(g.positions, "", text, parser.ParseComments|parser.SkipObjectResolution)
-	if file == nil {
-		return nil
-	}
 	if clause := "package p; "; len(file.Decls) == 0 && !file.Package.IsValid() && !bytes.HasPrefix(text, []byte(clause)) {
 		return goDefinitions(append([]byte(clause), text...)) // of a piece of a file
 	}

@@ -271,9 +271,6 @@ func (f *finder) look(at string, isKind func(fs.FileMode) bool) string {
 func (f *finder) goImports() (found []imported) {
 	positions := token.NewFileSet()
 	file, _ := parser.ParseFile(positions, "", f.text, parser.ImportsOnly)
-	if file == nil {
-		return nil
-	}
 	module, root := f.module()
 	for _, spec := range file.Imports {
 		i := imported{line: positions.PositionFor(spec.Pos(), false).Line, text: spec.Path.Value}

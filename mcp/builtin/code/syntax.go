@@ -181,23 +181,19 @@ var (
 	ruby       = textParser{"ruby", []string{"--disable=gems,rubyopt", "-W0", "-c", "-"}, "-:"}
 )
 
-// textParsers are the parsers of which one must accept a text, by its language, or by
+// parsersOf are the parsers of which one must accept a text, by its language, or by
 // its language and its extension or the program of its first line. Where nothing tells
 // which kind of script it is, there is a parser for each kind.
-func textParsers() map[string][]textParser {
-	return map[string][]textParser{
+func parsersOf(language, extension string, text []byte) ([]textParser, error) {
+	all := map[string][]textParser{
 		"Python": {python}, "Ruby": {ruby},
 		"JavaScript": {nodeScript, nodeModule}, "JavaScript .cjs": {nodeScript}, "JavaScript .mjs": {nodeModule}, "JavaScript .jsx": nil,
 		"Shell .sh": {posixShell, bash}, "Shell sh": {posixShell}, "Shell .dash": {posixShell}, "Shell dash": {posixShell}, "Shell .bash": {bash}, "Shell bash": {bash},
 	}
-}
-
-func parsersOf(language, extension string, text []byte) ([]textParser, error) {
 	kind := extension
 	if language == "Shell" {
 		kind = cmp.Or(lexis.Interpreter(text), extension)
 	}
-	all := textParsers()
 	parsers, found := all[language+" "+kind]
 	if !found {
 		parsers = all[language]
