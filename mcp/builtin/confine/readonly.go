@@ -56,15 +56,7 @@ const temporaryPrefix, temporarySuffix = ".toolpipe-", ".tmp"
 
 // ReadOnlyPath says why a path with slashes is not written, in a directory whose
 // name is parent; "" when it may be written.
-func ReadOnlyPath(parent, path string) string {
-	for name := range strings.SplitSeq(path, "/") {
-		if why := readOnlyName(parent, name); why != "" {
-			return why
-		}
-		parent = name
-	}
-	return ""
-}
+func ReadOnlyPath(parent, path string) string { return pathReason(parent, path, readOnlyName) }
 
 // readOnlyRoot says which name in the absolute path of a root has all below it
 // unwritten. Agents keep whole checkouts in a directory "worktrees" of their

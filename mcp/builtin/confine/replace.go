@@ -23,7 +23,7 @@ import (
 type replacement struct {
 	dir  *os.Root
 	name string
-	old  fs.FileInfo // of what has the name; nil for nothing. A regular file's mode and owner are kept
+	old  fs.FileInfo // of the regular file that has the name, whose mode and owner are kept; nil for nothing
 	mode fs.FileMode // of a new file, less the umask
 }
 
@@ -99,14 +99,11 @@ func (r *replacement) check(ctx context.Context) error {
 	return nil
 }
 
-// keeps reports whether the new file gets the mode and the owner of an old one.
-func (r *replacement) keeps() bool { return r.old != nil && r.old.Mode().IsRegular() }
-
 // create makes the new file under a temporary name. On a file system that has
 // locks it is locked for as long as it is open.
 func (r *replacement) create() (f *os.File, name string, err error) {
 	mode := r.mode
-	if r.keeps() {
+	if r.old != nil {
 		mode = 0o600
 	}
 	for range attempts {
@@ -129,7 +126,7 @@ func (r *replacement) fill(f *os.File, content []byte) error {
 	if _, err := f.Write(content); err != nil {
 		return err
 	}
-	if r.keeps() {
+	if r.old != nil {
 		f.Chown(int(stat(r.old).Uid), int(stat(r.old).Gid)) // if the user may do that
 		if err := f.Chmod(r.old.Mode().Perm()); err != nil {
 			return err

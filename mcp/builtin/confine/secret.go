@@ -68,9 +68,12 @@ func reasonOf(name string, reason func(form string) string) (why string) {
 
 // SecretPath is secretName for a path with slashes: what is below a secret
 // directory is secret.
-func SecretPath(parent, path string) string {
+func SecretPath(parent, path string) string { return pathReason(parent, path, secretName) }
+
+// pathReason is the first reason for a name of a path, in a directory whose name is parent.
+func pathReason(parent, path string, reason func(parent, name string) string) string {
 	for name := range strings.SplitSeq(path, "/") {
-		if why := secretName(parent, name); why != "" {
+		if why := reason(parent, name); why != "" {
 			return why
 		}
 		parent = name
