@@ -56,7 +56,9 @@ func New(spec Spec) (*toolserver.Server, error) {
 			return toolserver.TextResult(answer), nil
 		})
 	}
-	s.AddBuiltin(notify(), attention)
+	s.AddBuiltin(toolserver.Define("notify", "Call the user's attention, when a person is needed or what was asked for is done. Nobody answers here.", toolserver.Adds, toolserver.Effects{},
+		toolserver.Parameter{Name: "reason", Kind: "string", About: fmt.Sprintf("a short sentence, at most %d bytes", maxReason), Required: true},
+	), attention)
 	return s, nil
 }
 
@@ -239,12 +241,7 @@ func (n *server) change(ctx context.Context, name string, edit func(*document) (
 
 func fileError(err error) error { return fmt.Errorf("the notes file: %w", err) }
 
-// notify calls the attention of the user, by what its result holds.
-func notify() *toolserver.Builtin {
-	return toolserver.Define("notify", "Call the user's attention, when a person is needed or what was asked for is done. Nobody answers here.", toolserver.Adds, toolserver.Effects{},
-		toolserver.Parameter{Name: "reason", Kind: "string", About: fmt.Sprintf("a short sentence, at most %d bytes", maxReason), Required: true})
-}
-
+// attention calls the attention of the user, by what its result holds.
 func attention(_ context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 	reason := strings.TrimSpace(args.Text("reason"))
 	switch {

@@ -53,7 +53,7 @@ func openStore(path string, limit time.Duration) (*store, error) {
 			return nil, errors.New("it is a symbolic link that leads nowhere")
 		}
 		if real, err = filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-			err = syscall.Access(real, accessWrite)
+			err = syscall.Access(real, 2) // W_OK of access(2)
 		}
 		real = filepath.Join(real, filepath.Base(path))
 	}
@@ -70,8 +70,6 @@ func openStore(path string, limit time.Duration) (*store, error) {
 	_, err = s.read()
 	return s, err
 }
-
-const accessWrite = 2 // W_OK of access(2)
 
 // open opens the file: no link, nothing that is no file, and none that everybody can
 // write to.
