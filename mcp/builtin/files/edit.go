@@ -125,7 +125,7 @@ func errTooLarge(size int64) error {
 // all places: in a text of one letter that takes the product of both lengths.
 func beginnings(content, b []byte, step int) (lines []int, more bool) {
 	line, counted := 1, 0
-	for at := 0; at <= len(content); at += step {
+	for at := 0; ; at += step {
 		i := bytes.Index(content[at:], b)
 		if i < 0 {
 			return lines, false
@@ -138,7 +138,6 @@ func beginnings(content, b []byte, step int) (lines []int, more bool) {
 		counted = at
 		lines = append(lines, line)
 	}
-	return lines, false
 }
 
 func joinLines(lines []int, more bool) string {
@@ -214,14 +213,12 @@ func countLines(b []byte) int64 {
 }
 
 // lineStart is the offset of a line, from 1, or of the end when there are fewer.
-func lineStart(b []byte, line int64) int {
-	at := 0
-	for ; line > 1; line-- {
-		i := bytes.IndexByte(b[at:], '\n')
-		if i < 0 {
-			return len(b)
+func lineStart(b []byte, line int64) (at int) {
+	for text := range bytes.Lines(b) {
+		if line--; line < 1 {
+			break
 		}
-		at += i + 1
+		at += len(text)
 	}
 	return at
 }
