@@ -125,7 +125,7 @@ func sendSignal(_ context.Context, p *program, args toolserver.Arguments, _ func
 	}
 	switch sig {
 	case syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGKILL:
-		p.endsWithin(p.patience.signal)
+		goroutine.Await(p.ended, p.patience.signal)
 	}
 	return toolserver.TextResult(fmt.Sprintf("[toolpipe] %s\n", p.describe())), nil
 }

@@ -133,19 +133,16 @@ func (p *program) hasEnded() bool {
 	}
 }
 
-// endsWithin reports whether the program ends within d.
-func (p *program) endsWithin(d time.Duration) bool { return goroutine.Await(p.ended, d) }
-
 // end ends the program and all that it started, politely at first. It reports whether
 // the program has ended.
 func (p *program) end() bool {
 	if !p.hasEnded() {
 		p.process.Signal(syscall.SIGTERM)
 		p.process.Signal(syscall.SIGCONT) // a stopped one takes no other signal
-		p.endsWithin(p.patience.end)
+		goroutine.Await(p.ended, p.patience.end)
 	}
 	p.process.KillTree(killLimit)
-	return p.endsWithin(killLimit)
+	return goroutine.Await(p.ended, killLimit)
 }
 
 // close closes our ends of the standard streams.
