@@ -192,7 +192,6 @@ func (c *call) read(path string) (*sourceFile, error) {
 	return f, err
 }
 
-// readAt reads the source file at a location.
 func (c *call) readAt(l *confine.Location) (*sourceFile, error) {
 	f, info, err := l.Open()
 	if err != nil {

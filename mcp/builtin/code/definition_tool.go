@@ -43,7 +43,6 @@ func showDefinition(_ context.Context, c *call, args toolserver.Arguments) ([]by
 	return o.appendNotes(), nil
 }
 
-// whole appends the source of a definition.
 func (o *outlineText) whole(d *definition) {
 	text := o.text[o.starts[d.Start-1]:o.starts[d.lastLine()]]
 	if len(text) <= toolserver.MaxText {

@@ -98,7 +98,6 @@ type editor struct {
 	content  []string // the lines of the argument, indented for their place
 }
 
-// edit does the operation that arguments ask for.
 func (f *sourceFile) edit(args toolserver.Arguments) (edited []byte, done string, err error) {
 	def, err := f.findCertain(args.Text("name"))
 	if err != nil {

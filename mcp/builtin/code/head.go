@@ -13,7 +13,6 @@ type head struct {
 	open       string // the text that opens the body; "" when no body is known
 }
 
-// head finds the head of a definition.
 func (l *layout) head(d *definition) head {
 	h := head{begin: l.starts[d.Line-1], end: l.trimmedEnd(d.Line)}
 	if l.language == nil || !hasBody(d.Kind) {

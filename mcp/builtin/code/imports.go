@@ -158,7 +158,6 @@ func (f *finder) files(rule *importRule, text string) (files []string) {
 	return files
 }
 
-// names gives the names in the text of an import.
 func (r *importRule) names(text string) (names []string) {
 	if r.quoted {
 		return []string{strings.Trim(text, `"'`)}

@@ -83,7 +83,6 @@ func (l *layout) partner(at int) (other int, found bool) {
 	return max(int(l.partners[at])-1, -1), l.partners[at] != 0
 }
 
-// lines is how many lines there are.
 func (l *layout) lines() int { return len(l.starts) - 1 }
 
 // line is a line of the text or of its mask, counted from 1, with its end.

@@ -176,7 +176,6 @@ func (o *outlineText) withoutBody(n *node) {
 	}
 }
 
-// appendLines appends lines of the source.
 func (o *outlineText) appendLines(from, to int) {
 	for n := from; n <= to && !o.full(); n++ {
 		o.appendText(o.text[o.starts[n-1]:o.trimmedEnd(n)])

@@ -60,7 +60,6 @@ func (l *Location) Open() (f *os.File, info fs.FileInfo, err error) {
 	return f, info, nil
 }
 
-// checkRegular returns an error when the location is not a regular file.
 func (l *Location) checkRegular() error {
 	switch mode := l.Info.Mode(); {
 	case mode.IsDir():

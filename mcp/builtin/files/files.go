@@ -46,7 +46,6 @@ func New(area *confine.Area, spec Spec) *toolserver.Server {
 	return s
 }
 
-// A tool is a definition and the function that does a call.
 type tool struct {
 	*toolserver.Builtin
 	run func(context.Context, *confine.Access, toolserver.Arguments) (answer []byte, err error)

@@ -48,7 +48,6 @@ func grepFiles(ctx context.Context, l *confine.Location, args toolserver.Argumen
 	return g.report(args.Text("pattern")), nil
 }
 
-// grep is one call of grep_files.
 type grep struct {
 	*confine.Location // of the directory or the file that is searched
 
@@ -158,7 +157,6 @@ func (g *grep) deal(ctx context.Context, w *confine.Walked) error {
 	return nil
 }
 
-// batch searches some files of a directory.
 func (g *grep) batch(ctx context.Context, s *scanner, in *confine.Walked, names []string) (all findings) {
 	for _, name := range names {
 		if ctx.Err() != nil || all.full {

@@ -66,7 +66,6 @@ func summariseDirectory(ctx context.Context, l *confine.Location) ([]byte, error
 	return fmt.Appendf(nil, "path: %s\nkind: directory\nentries: %d, of them %d directories\n", confine.ShownName(l.Rel), total, dirs), nil
 }
 
-// summariseText appends what one pass over a text gives.
 func summariseText(ctx context.Context, b []byte, l *confine.Location, r *bufio.Reader, size int64) ([]byte, error) {
 	lines, longest, length := 0, 0, 0
 	var first []byte // the first lines, numbered

@@ -232,7 +232,6 @@ func localName(name string) bool {
 	return name != "." && path.Clean(name) == name && filepath.IsLocal(name)
 }
 
-// readPlain reads the regular file of that name in dir.
 func (r *repository) readPlain(dir *os.Root, name string, limit int64) ([]byte, fs.FileInfo, error) {
 	f, info, err := confine.OpenRegular(dir, name)
 	if err != nil {

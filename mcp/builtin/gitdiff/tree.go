@@ -61,7 +61,6 @@ func (r *repository) compare(ctx context.Context) error {
 	return err
 }
 
-// entry is a file in the index.
 type entry struct {
 	name, id, mode string
 	stage          string // "0", or a side of a conflict
@@ -69,7 +68,6 @@ type entry struct {
 	settled        bool   // the user told git to assume that it is unchanged
 }
 
-// The modes of files in an index.
 const (
 	modeFile       = "100644"
 	modeExecutable = "100755"

@@ -73,7 +73,6 @@ func newServer(spec Spec) (*server, error) {
 	return &server{commands: commands, note: spec.Commands.Note, limit: cmp.Or(spec.Limit, maxWait), patience: usual}, err
 }
 
-// offer makes a tool server of the tools.
 func (s *server) offer(version string) *toolserver.Server {
 	local := toolserver.New("processes", version)
 	for _, t := range s.tools() {
@@ -82,7 +81,6 @@ func (s *server) offer(version string) *toolserver.Server {
 	return local
 }
 
-// A tool is a definition and the function that does a call.
 type tool struct {
 	*toolserver.Builtin
 	run toolserver.BuiltinFunc
@@ -223,7 +221,6 @@ func (s *server) index(id string) int {
 	return slices.IndexFunc(s.programs, func(p *program) bool { return p.id == id })
 }
 
-// find is the program of that id.
 func (s *server) find(id string) (*program, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -111,7 +111,6 @@ func (p *program) copyOutput() {
 	}
 }
 
-// live waits for the end of the program.
 func (p *program) live() {
 	<-p.process.Done()
 	goroutine.Await(p.read, outputDelay)

@@ -215,7 +215,6 @@ func (c *condition) matches(text []byte) bool {
 	return c.inside.Match(rest) || more && c.pattern.Match(lines)
 }
 
-// report appends the state of the program, what was met, and the end of the output.
 func (c *condition) report(b []byte) []byte {
 	b = fmt.Appendf(b, "[toolpipe] %s", c.describe())
 	if c.outcome != "" && c.outcome != "ended" {

@@ -75,7 +75,6 @@ func (l *Language) Scan(text []byte) (mask []byte, states []State) {
 	return s.out, s.states
 }
 
-// state is the state here.
 func (s *scanner) state() State {
 	n := len(s.stack)
 	state := State{Open: n, Cut: s.cuts}
