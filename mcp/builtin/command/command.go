@@ -39,11 +39,15 @@ type Commands struct {
 	dir, real string // the starting directory, as given and without links
 }
 
-const maxTimeout = 24 * time.Hour // that a call may name
-
-// ProgressEvery is how often a call that lasts sends its progress, so that the client
-// does not give it up as idle.
-const ProgressEvery = 5 * time.Second
+const (
+	MaxTimeout = 24 * time.Hour // that a call may name
+	// OutputDelay is how long the end of a command waits for the end of its output,
+	// which a child in the background can hold open.
+	OutputDelay = 250 * time.Millisecond
+	// ProgressEvery is how often a call that lasts sends its progress, so that the client
+	// does not give it up as idle.
+	ProgressEvery = 5 * time.Second
+)
 
 // New looks at the directory. An error is about it or PathPrepend.
 func New(spec Spec) (*Commands, error) {
@@ -180,8 +184,8 @@ func Seconds(args toolserver.Arguments, name string, otherwise, limit time.Durat
 		return otherwise, nil
 	}
 	seconds := args.Number(name, 0)
-	if seconds <= 0 || seconds > maxTimeout.Seconds() {
-		return 0, fmt.Errorf("%s is %v; more than 0 and at most %v seconds are allowed", name, seconds, maxTimeout.Seconds())
+	if seconds <= 0 || seconds > MaxTimeout.Seconds() {
+		return 0, fmt.Errorf("%s is %v; more than 0 and at most %v seconds are allowed", name, seconds, MaxTimeout.Seconds())
 	}
 	return min(time.Duration(seconds*float64(time.Second)), limit), nil
 }

@@ -18,9 +18,6 @@ import (
 const (
 	keptHead = 64 << 10  // bytes that are kept of the beginning of an output
 	keptTail = 448 << 10 // and of its end
-	// outputDelay is how long the end of a program waits for the end of its output,
-	// which a child of it can hold open.
-	outputDelay = 250 * time.Millisecond
 	// terminalPause is the time between two reads of a terminal that no process has
 	// open.
 	terminalPause = 100 * time.Millisecond
@@ -38,7 +35,7 @@ type program struct {
 	in       *os.File      // our end of its input, or of its terminal
 	from     *os.File      // our end of its output; in, if it has a terminal
 	read     chan struct{} // closed when its output was read to the end
-	ended    chan struct{} // closed when it has ended and outputDelay has passed, or read is closed
+	ended    chan struct{} // closed when it has ended and OutputDelay has passed, or read is closed
 	took     time.Duration // from its start to its end; set when ended is closed
 	changed  atomic.Int64  // nanoseconds from its start until it wrote or ended last
 }
@@ -113,7 +110,7 @@ func (p *program) copyOutput() {
 
 func (p *program) live() {
 	<-p.process.Done()
-	goroutine.Await(p.read, outputDelay)
+	goroutine.Await(p.read, command.OutputDelay)
 	if !p.pty {
 		p.in.Close()
 	}

@@ -28,10 +28,6 @@ type Spec struct {
 
 const (
 	defaultTimeout = 60 * time.Second
-	maxTimeout     = 24 * time.Hour
-	// outputDelay is how long a child in the background can hold up the
-	// answer of the command that started it.
-	outputDelay = 250 * time.Millisecond
 	// keptOutput is how many bytes of each end of an output are kept: both outputs
 	// with their copies in an answer stay below what a model is shown.
 	keptOutput = 24 << 10
@@ -66,7 +62,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 
 func newShell(spec Spec) (*shell, error) {
 	commands, err := command.New(spec.Commands)
-	sh := &shell{commands: commands, limit: cmp.Or(spec.Limit, maxTimeout), killLimit: 2 * time.Second}
+	sh := &shell{commands: commands, limit: cmp.Or(spec.Limit, command.MaxTimeout), killLimit: 2 * time.Second}
 	sh.timeout = min(cmp.Or(spec.Timeout, defaultTimeout), sh.limit)
 	return sh, err
 }
@@ -82,7 +78,7 @@ func (sh *shell) run(ctx context.Context, args toolserver.Arguments, progress fu
 	}
 	out, errs := process.Output{Head: keptOutput, Tail: keptOutput}, process.Output{Head: keptOutput, Tail: keptOutput}
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.WaitDelay = outputDelay
+	cmd.WaitDelay = command.OutputDelay
 	p, err := sh.commands.Start(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("%q did not start: %w", cmd.Args[0], confine.Reason(err))
