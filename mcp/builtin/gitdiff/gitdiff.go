@@ -42,10 +42,8 @@ const (
 // Diff makes a call of the tool, and gives its answer.
 func Diff(ctx context.Context, access *confine.Access, program Program, args toolserver.Arguments) ([]byte, error) {
 	base, head := args.Text("base_rev"), args.Text("head_rev")
-	for _, revision := range [...]string{base, head} {
-		if err := checkRevision(revision); err != nil {
-			return nil, err
-		}
+	if err := cmp.Or(checkRevision(base), checkRevision(head)); err != nil {
+		return nil, err
 	}
 	path, err := diffPath(access, args)
 	if err != nil {
