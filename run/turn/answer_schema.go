@@ -3,9 +3,11 @@ package turn
 import (
 	"context"
 	"strings"
+
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/schema"
+	"toolpipe/run/stdio"
 	"toolpipe/stream"
 )
 
@@ -21,7 +23,10 @@ func (l *Loop) checkAnswer(ctx context.Context) (again bool, err error) {
 	if l.model.Schema == nil {
 		return false, nil
 	}
-	faults, err := l.model.Schema.Check([]byte(strings.TrimSpace(l.Text.String())))
+	// A schema can ask for seconds of work, for which the end of a run does not wait.
+	faults, err := stdio.Await(ctx, func() ([]schema.Fault, error) {
+		return l.model.Schema.Check([]byte(strings.TrimSpace(l.Text.String())))
+	})
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
