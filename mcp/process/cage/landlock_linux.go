@@ -60,9 +60,9 @@ func abi() (int, error) {
 	case errno == syscall.ENOSYS || errno == syscall.EPERM: // of an old container's filter
 		return 0, errors.New("the kernel has no Landlock (Linux 5.19), or a filter around this program forbids it")
 	case errno == syscall.EOPNOTSUPP:
-		return 0, errors.New("Landlock is switched off: the lsm= list of the kernel's command line does not have it")
+		return 0, errors.New("the kernel has Landlock switched off: the lsm= list of its command line does not name it")
 	case errno != 0:
-		return 0, fmt.Errorf("Landlock: %w", errno)
+		return 0, fmt.Errorf("asking for Landlock: %w", errno)
 	case n < minABI:
 		return 0, fmt.Errorf("the kernel's Landlock is version %d, and %d is needed (Linux 5.19)", n, minABI)
 	}
@@ -91,7 +91,7 @@ func newRuleset(abi int) (*ruleset, error) {
 	}
 	fd, _, errno := syscall.Syscall(sysCreateRuleset, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
-		return nil, fmt.Errorf("Landlock: %w", errno)
+		return nil, fmt.Errorf("a ruleset of Landlock: %w", errno)
 	}
 	syscall.CloseOnExec(int(fd))
 	return &ruleset{fd: int(fd), rights: rights}, nil
@@ -127,7 +127,7 @@ func (r *ruleset) allow(path string, rights uint64) error {
 	}{rights, int32(fd)}
 	const pathBeneath = 1
 	if _, _, errno := syscall.Syscall6(sysAddRule, uintptr(r.fd), pathBeneath, uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {
-		return fmt.Errorf("Landlock: %q: %w", path, errno)
+		return fmt.Errorf("a rule of Landlock for %q: %w", path, errno)
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (r *ruleset) fill(spec *Spec) error {
 // enforce puts the calling thread into the domain of the ruleset.
 func (r *ruleset) enforce() error {
 	if _, _, errno := syscall.RawSyscall(sysRestrictSelf, uintptr(r.fd), 0, 0); errno != 0 {
-		return fmt.Errorf("Landlock: %w", errno)
+		return fmt.Errorf("entering a domain of Landlock: %w", errno)
 	}
 	return nil
 }
