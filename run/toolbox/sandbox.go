@@ -18,6 +18,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
 	"toolpipe/run/servers"
+	"toolpipe/run/settings"
 )
 
 // A sandbox is the cage of commands, or of a server, from the flags to the end of the run.
@@ -150,7 +151,7 @@ const secretPlaces = `.ssh .gnupg .aws .azure .kube .oci .docker .config/gcloud 
 	.terraform.d/credentials.tfrc.json .cargo/credentials .cargo/credentials.toml .gem/credentials .composer/auth.json .m2/settings.xml .m2/settings-security.xml
 	.gradle/gradle.properties .huggingface/token .cache/huggingface/token .databrickscfg .kaggle .mcp-auth
 	.bash_history .zsh_history .sh_history .histfile .python_history .node_repl_history .psql_history .mysql_history .sqlite_history .local/share/fish/fish_history
-	.claude .claude.json .codex .gemini .cursor .copilot .config/github-copilot .config/opencode .local/share/opencode .config/goose .config/toolpipe .mozilla .config/chromium .config/google-chrome`
+	.claude .claude.json .codex .gemini .cursor .copilot .config/github-copilot .config/opencode .local/share/opencode .config/goose .config/toolpipe .local/state/toolpipe .mozilla .config/chromium .config/google-chrome`
 
 // secretFiles are those of the system.
 const secretFiles = `/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/ssl/private /etc/krb5.keytab /etc/wireguard
@@ -161,7 +162,7 @@ const secretFiles = `/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/su
 func (s *sandbox) make(b *Toolbox, root, of string) error {
 	v := b.inv
 	rules := v.Gate.Closes(root)
-	hide := slices.Concat(s.said.Hide, rules.Reads, v.OwnFiles(), strings.Fields(secretFiles))
+	hide := slices.Concat(s.said.Hide, rules.Reads, v.OwnFiles(), settings.LoginFiles(v.Config), strings.Fields(secretFiles))
 	for _, home := range homes(v.Config) {
 		for place := range strings.FieldsSeq(secretPlaces) {
 			hide = append(hide, filepath.Join(home, place))
