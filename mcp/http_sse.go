@@ -92,6 +92,9 @@ func (t *sseTransport) endpoint() error {
 // Send POSTs the message. A status from 300 to 499 means that the server did not
 // take it.
 func (t *sseTransport) Send(ctx context.Context, msg []byte) error {
+	if t.ctx.Err() != nil { // which would end the request as well, but perhaps after it was sent
+		return fmt.Errorf("%w: the stream has ended", wire.ErrNotSent)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer goroutine.AfterContext(t.ctx, cancel)()
