@@ -33,10 +33,14 @@ func (r *runner) end(ctx context.Context, err error) error {
 	if _, panicked := errors.AsType[*goroutine.Panic](err); !panicked && !failure.IsCancelled(err) {
 		r.plan.Box.Settle()
 	}
+	if changed := r.plan.Box.LookLast(r.inv.Emit); err == nil {
+		err = changed
+	}
 	for _, c := range r.plan.Box.Conns {
 		c.WarnOfLogin(r.inv.Emit, err, true)
 	}
 	e := r.endEvent(err)
+	e.Protected = r.plan.Box.Changed()
 	r.plan.Box.EmitStart()
 	if werr := r.inv.Emit(e); werr != nil {
 		e = e.WithOutputError(werr)

@@ -54,8 +54,8 @@ type Process struct {
 
 // birth is what a process keeps of its start.
 type birth struct {
-	mark    uint64 // that its descendants inherit, 0 for none; see startMarked
-	release func() // called when it is reaped
+	mark uint64     // that its descendants inherit, 0 for none; see startMarked
+	in   cage.Child // how its cage started it, if it has one
 }
 
 // errClosed is what Start gives after KillAll or Sweep.
@@ -109,14 +109,14 @@ func (p *Processes) start(cmd *exec.Cmd, groupEnds bool, in *cage.Cage) (*Proces
 	if cmd.WaitDelay == 0 {
 		cmd.WaitDelay = WaitDelay
 	}
-	pr := &Process{cmd: cmd, owner: p, groupEnds: groupEnds, birth: birth{release: func() {}}, done: make(chan struct{})}
+	pr := &Process{cmd: cmd, owner: p, groupEnds: groupEnds, birth: birth{in: cage.Child{Release: func() {}}}, done: make(chan struct{})}
 	start := func() (err error) {
 		if in == nil {
 			return cmd.Start()
 		}
-		release, err := in.Start(cmd)
+		child, err := in.Start(cmd)
 		if err == nil {
-			pr.release = release
+			pr.in = child
 		}
 		return err
 	}
@@ -187,7 +187,7 @@ func (p *Processes) begin() {
 func (pr *Process) live() {
 	defer close(pr.done)
 	state, err := pr.awaitLeader()
-	pr.release()
+	pr.in.Release()
 	if err == nil && !state.Success() {
 		err = &exec.ExitError{ProcessState: state}
 	}
@@ -224,6 +224,12 @@ func (pr *Process) awaitLeader() (state *os.ProcessState, err error) {
 // gets the pid of its reaped leader (POSIX, "process ID"): one that has it now is not
 // ours. pr.mu is held.
 func (pr *Process) signal(s syscall.Signal) {
+	if pr.in.Wrapped && !pr.reaped && s != syscall.SIGKILL {
+		if group := wrappedGroup(pr.pid); group != 0 {
+			syscall.Kill(-group, s)
+			return
+		}
+	}
 	if !pr.reaped || !exists(pr.pid) {
 		syscall.Kill(-pr.pid, s)
 	}

@@ -139,8 +139,10 @@ func (p *Processes) sweep(deadline time.Time) (left int) {
 }
 
 // children are the direct children of all threads of this process.
-func children() (pids []int) {
-	lists, _ := filepath.Glob("/proc/self/task/*/children")
+func children() []int { return childrenOf("/proc/self/task/*/children") }
+
+func childrenOf(pattern string) (pids []int) {
+	lists, _ := filepath.Glob(pattern)
 	for _, list := range lists {
 		b, _ := os.ReadFile(list) // an error is the end of the thread
 		for f := range strings.FieldsSeq(string(b)) {
@@ -150,6 +152,22 @@ func children() (pids []int) {
 		}
 	}
 	return pids
+}
+
+// wrappedGroup is the process group of the program that another one, the leader of a group,
+// started as the only child of its child or as its child, in a group of its own; 0 if it has
+// none yet, or has ended.
+func wrappedGroup(leader int) int {
+	for pid := leader; ; {
+		below := childrenOf("/proc/" + strconv.Itoa(pid) + "/task/*/children")
+		if len(below) != 1 {
+			return 0
+		}
+		pid = below[0]
+		if group, err := syscall.Getpgid(pid); err != nil || group != leader {
+			return max(group, 0)
+		}
+	}
 }
 
 // Unread reports whether a pipe has bytes that its reader has not read; false if the

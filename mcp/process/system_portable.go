@@ -42,6 +42,8 @@ func (pr *Process) killTree(time.Duration) bool { return false }
 // tell.
 func (pr *Process) Tree() ([]int, error) { return nil, errors.ErrUnsupported }
 
+func wrappedGroup(int) int { return 0 }
+
 // Unread says that the system does not tell whether a pipe has bytes that its
 // reader has not read.
 func Unread(*os.File) bool { return false }

@@ -13,11 +13,12 @@ import (
 type Sandbox struct {
 	On                bool
 	Write, Show, Hide []string // beside what it has anyway; absolute, or from ~/
-	Network           string   // none, all; "": not said
+	Network           string   // none, loopback, all; "": not said
+	OnlyWarn          bool     // a changed file that is protected ends no run
 }
 
 // sandboxForms are the forms of a flag, for an error.
-const sandboxForms = "on, off, or a list of write=DIR, read=DIR, hide=PATH, net=none and net=all"
+const sandboxForms = "on, off, or a list of write=DIR, read=DIR, hide=PATH, net=none|loopback|all and protected=warn"
 
 // ParseSandbox reads the value of a flag. Relative paths start from this directory.
 func ParseSandbox(value string) (s Sandbox, err error) {
@@ -42,6 +43,14 @@ func ParseSandbox(value string) (s Sandbox, err error) {
 
 // add adds a word of a list.
 func (s *Sandbox) add(key, argument string) error {
+	switch {
+	case key == "net" && (argument == "none" || argument == "loopback" || argument == "all"):
+		s.Network = argument
+		return nil
+	case key == "protected" && argument == "warn":
+		s.OnlyWarn = true
+		return nil
+	}
 	path := argument
 	if !strings.HasPrefix(path, "~/") {
 		var err error
@@ -49,17 +58,13 @@ func (s *Sandbox) add(key, argument string) error {
 			return failure.Usage("%s", failure.Cause(err))
 		}
 	}
-	switch {
-	case key == "write":
+	switch key {
+	case "write":
 		s.Write = append(s.Write, path)
-	case key == "read":
+	case "read":
 		s.Show = append(s.Show, path)
-	case key == "hide":
+	case "hide":
 		s.Hide = append(s.Hide, path)
-	case key == "net" && (argument == "none" || argument == "all"):
-		s.Network = argument
-	case key == "net" && argument == "loopback":
-		return failure.UsageError([]string{"net=none and net=all do not need one"}, "net=loopback needs a network of its own, which Landlock cannot give")
 	default:
 		return failure.Usage("%q is none of: %s", key+"="+argument, sandboxForms)
 	}
@@ -76,11 +81,12 @@ func (s *Sandbox) ReadKey(m document.Member) (err error) {
 		*s, err = ParseSandbox(m.Text())
 	case '{':
 		s.On = true
-		return m.ReadKeys(document.Keys("write read hide", s.readPaths, "net", func(m document.Member) error {
-			word, err := m.OneOf("none", "loopback", "all")
-			if err == nil {
-				err = s.add("net", word)
-			}
+		return m.ReadKeys(document.Keys("write read hide", s.readPaths, "net", func(m document.Member) (err error) {
+			s.Network, err = m.OneOf("none", "loopback", "all")
+			return err
+		}, "protected", func(m document.Member) error {
+			_, err := m.OneOf("warn")
+			s.OnlyWarn = true
 			return err
 		}))
 	default:

@@ -295,6 +295,9 @@ func (s *script) holds(condition string) (bool, error) {
 		is = native
 	case "landlock":
 		is = hasLandlock()
+	case "bubblewrap":
+		_, err := cage.FindBubblewrap(exec.LookPath)
+		is = err == nil && hasLandlock()
 	case "root":
 		is = os.Getuid() == 0
 	case "race":

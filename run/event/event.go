@@ -38,6 +38,8 @@ type Start struct {
 	Policy      string       `event:"policy,opt,plain"` // SHA-256 of the policy files
 	ConfigRules int          `event:"config_rules,opt"` // how many auto_approve rules of the config count
 	Sandbox     string       `event:"sandbox,opt"`      // what holds commands, in words
+
+	SandboxPartial []string `event:"sandbox_partial,opt"` // what the sandbox does not hold
 }
 
 type ServerInfo struct {
@@ -358,6 +360,8 @@ type Counts struct {
 	ToolCalls int   `event:"tool_calls"`
 	Denied    int   `event:"denied"`
 	Usage     Usage `event:"usage"` // the sum, with that of nested runs
+
+	Protected []string `event:"protected,opt"` // files that programs in a sandbox have changed, and that others run
 }
 
 // Collected is what -o json shows in the end event of the events before it.

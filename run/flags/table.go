@@ -102,7 +102,7 @@ func New(c *config.Config) *Table {
 			{Name: "shell-background", Setting: &c.Background,
 				Help: "with --shell: built-in tools for programs that go on while the model works, see --help=processes"},
 			{Name: "sandbox", Value: "on|off|LIST", Setting: &c.Sandbox,
-				Help: "with --shell: the kernel holds commands to writing below --files and to no network; LIST is write=DIR,read=DIR,hide=PATH,net=all, see --help=sandbox"},
+				Help: "with --shell: the kernel holds commands to writing below --files and to no network; LIST is write=DIR,read=DIR,hide=PATH,net=loopback|all, see --help=sandbox"},
 			{Name: "cmd-lines", Setting: &c.CmdLines,
 				Help: "with --shell: lines 'CMD: ...' of an answer are commands, for models without tool calls"},
 			{Name: "fetch", Setting: &c.Fetch,

@@ -55,19 +55,18 @@ func (b *Toolbox) builtinServers(c *config.Config, s *settings.Settings, protect
 		all = append(all, srv)
 		areas = append(areas, area)
 	}
+	if err := b.addSandbox(c, filesRoot, areas); err != nil {
+		return nil, err
+	}
 	if c.Code {
-		local, err := code.New(code.Spec{Areas: areas, Environ: c.Environ, Processes: c.Processes, Version: c.Version})
+		local, err := code.New(code.Spec{Areas: areas, Environ: c.Environ, Processes: b.sandbox.Processes(c.Processes), Version: c.Version})
 		if err != nil {
 			return nil, failure.UsageError([]string{"install it: apt install universal-ctags, or brew install universal-ctags"}, "--code: %v", err)
 		}
 		all = append(all, Builtin("code", local, filesRoot))
 	}
 	if c.Shell {
-		var roots []string
-		for _, area := range areas {
-			roots = append(roots, area.Real)
-		}
-		servers, err := b.commandServers(c, s, filesRoot, roots)
+		servers, err := b.commandServers(c, s, filesRoot)
 		if err != nil {
 			return nil, err
 		}
@@ -93,9 +92,30 @@ func (b *Toolbox) builtinServers(c *config.Config, s *settings.Settings, protect
 	return all, nil
 }
 
+// addSandbox makes the sandbox of commands, and of the programs that other built-in tools
+// start, if one is asked for.
+func (b *Toolbox) addSandbox(c *config.Config, filesRoot string, areas []*confine.Area) (err error) {
+	if !c.Shell {
+		return nil
+	}
+	var roots []string
+	for _, area := range areas {
+		roots = append(roots, area.Real)
+	}
+	if len(roots) == 0 {
+		dir, err := filepath.Abs(filesRoot)
+		if err != nil {
+			return failure.Usage("--shell: %s", failure.Cause(err))
+		}
+		roots = []string{dir}
+	}
+	b.sandbox, err = b.commandSandbox(roots)
+	return err
+}
+
 // commandServers are the servers that start commands: shell, and processes if it is
 // asked for. They do so in the same place.
-func (b *Toolbox) commandServers(c *config.Config, s *settings.Settings, filesRoot string, roots []string) ([]servers.Server, error) {
+func (b *Toolbox) commandServers(c *config.Config, s *settings.Settings, filesRoot string) ([]servers.Server, error) {
 	dir, err := filepath.Abs(filesRoot) // of "" that is the current directory
 	if err != nil {
 		return nil, failure.Usage("--shell: %s", failure.Cause(err))
@@ -103,25 +123,19 @@ func (b *Toolbox) commandServers(c *config.Config, s *settings.Settings, filesRo
 	commands := command.Spec{
 		Dir: dir, Confined: filesRoot != "", Environ: c.Environ, Env: s.Shell.Env, PathPrepend: s.Shell.PathPrepend, Processes: c.Processes,
 	}
-	if len(roots) == 0 {
-		roots = []string{dir}
-	}
-	if b.sandbox, err = commandSandbox(b.inv, roots); err != nil {
-		return nil, err
-	}
 	if b.sandbox != nil {
-		b.sandbox.hold(&commands)
+		b.sandbox.Hold(&commands)
 	}
 	local, err := shell.New(shell.Spec{Commands: commands, Timeout: s.Shell.Timeout, Limit: c.ToolTimeout, Version: c.Version})
 	if err != nil {
 		return nil, failure.Usage("--shell: %v", err)
 	}
-	servers := []servers.Server{b.sandbox.held(Builtin("shell", local, dir))}
+	servers := []servers.Server{b.sandbox.Held(Builtin("shell", local, dir))}
 	if c.Background {
 		if local, err = processes.New(processes.Spec{Commands: commands, Limit: c.ToolTimeout, Version: c.Version}); err != nil {
 			return nil, failure.Usage("--shell-background: %v", err)
 		}
-		servers = append(servers, b.sandbox.held(Builtin("processes", local, dir)))
+		servers = append(servers, b.sandbox.Held(Builtin("processes", local, dir)))
 	}
 	return servers, nil
 }

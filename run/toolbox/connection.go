@@ -12,6 +12,7 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/lock"
+	"toolpipe/run/sandbox"
 	"toolpipe/run/servers"
 	"toolpipe/stream/goroutine"
 )
@@ -25,10 +26,10 @@ type Connection struct {
 	Listed  []*Tool        // its tools, but for those that its globs leave out
 	Exposes approve.Labels // of its resources and prompts
 
-	sandbox     *sandbox      // of its program; nil: it has none
-	later       *laterStart   // nil: it starts with the run
-	slots       chan struct{} // holds the calls that run at once; nil: no limit
-	loginWarned sync.Map      // of which warnings about its login were given
+	sandbox     *sandbox.Sandbox // of its program; nil: it has none
+	later       *laterStart      // nil: it starts with the run
+	slots       chan struct{}    // holds the calls that run at once; nil: no limit
+	loginWarned sync.Map         // of which warnings about its login were given
 }
 
 // NewConnection has a server, which it does not start.
@@ -65,7 +66,7 @@ func (c *Connection) Start(ctx context.Context, procs *config.Processes, hooks m
 		c.Err = c.Unusable
 		return
 	}
-	if c.Session, c.Err = mcp.Connect(ctx, c.Spec, hooks, c.sandbox.processes(procs)); c.Err != nil {
+	if c.Session, c.Err = mcp.Connect(ctx, c.Spec, hooks, c.sandbox.Processes(procs)); c.Err != nil {
 		return
 	}
 	for _, t := range c.Session.Tools() {

@@ -54,7 +54,7 @@ func (b *Toolbox) UseServers() error {
 		b.inv.Warn(w.Code, "", w.Message)
 	}
 	if b.sandbox != nil {
-		if err := b.sandbox.make(b, b.sandbox.roots[0], ""); err != nil {
+		if err := b.sandbox.Make(b.inv, b.sandbox.Root(), ""); err != nil {
 			return err
 		}
 	}

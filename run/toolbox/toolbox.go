@@ -19,6 +19,7 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/invocation"
 	"toolpipe/run/lock"
+	"toolpipe/run/sandbox"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 )
@@ -35,12 +36,15 @@ type Toolbox struct {
 	locked  map[string]lock.Item   // by their titles; nil: there is no lock
 	pinned  map[string][]lock.Item // the tools of the servers that start later, by the names of these
 	starts  laterStarts
-	sandbox *sandbox   // of commands; nil: there is none
-	warned  *sync.Once // of servers that nobody can judge
+	warned  *sync.Once       // of servers that nobody can judge
+	sandbox *sandbox.Sandbox // of commands; nil: there is none
+	holder  func() sandbox.Holder
 }
 
 // New makes an empty toolbox.
-func New(inv *invocation.Invocation) *Toolbox { return &Toolbox{inv: inv, warned: new(sync.Once)} }
+func New(inv *invocation.Invocation) *Toolbox {
+	return &Toolbox{inv: inv, warned: new(sync.Once), holder: sync.OnceValue(func() sandbox.Holder { return sandbox.FindHolder(inv.Config.Environ) })}
+}
 
 // With makes a toolbox of tools, in which no server can start.
 func With(tools ...*Tool) *Toolbox {
@@ -135,7 +139,7 @@ func (b *Toolbox) EmitStart() error {
 	if m := b.inv.Model; m != nil {
 		e.Model, e.API = m.Endpoint.Model, m.Endpoint.API
 	}
-	e.Sandbox = b.Sandbox()
+	e.Sandbox, e.SandboxPartial = b.sandbox.Says(), b.sandbox.Partial()
 	if b.inv.Settings != nil {
 		e.ConfigRules = len(b.inv.Settings.Rules)
 	}
@@ -168,7 +172,7 @@ func (b *Toolbox) known() []approve.Server {
 // all if no globs are given, but neither an agent nor the tool that finds tools.
 func (b *Toolbox) Narrowed(globs []string, given bool) (*Toolbox, error) {
 	n := With()
-	n.inv, n.warned = b.inv, b.warned
+	n.inv, n.warned, n.sandbox = b.inv, b.warned, b.sandbox
 	for _, t := range b.All {
 		if t.Conn.Agent || t.Conn.Name == FinderServer || given && !t.IsLike(globs) {
 			continue
@@ -195,9 +199,9 @@ func (b *Toolbox) Settle() {
 func (b *Toolbox) Close() {
 	b.starts.end()
 	b.EachSession(func(s *mcp.Session) { s.Close() })
-	b.sandbox.close()
+	b.sandbox.Close()
 	for _, c := range b.Conns {
-		c.sandbox.close()
+		c.sandbox.Close()
 	}
 }
 

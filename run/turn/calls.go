@@ -317,6 +317,7 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 		result, err = r.plan.agentOf(c.tool.Conn).call(ctx, r, c, progress)
 	} else {
 		result, err = server.Call(ctx, c.tool.Name, c.args, progress)
+		r.stop(r.box.Look(c.tool.Conn, r.emit))
 	}
 	if unsent, ok := errors.AsType[*wire.NoReplyError](err); ok && !unsent.Sent && ctx.Err() != nil {
 		c.answer = notRun(ctx) // the run ended between the note in the session and the first byte

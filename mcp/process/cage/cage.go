@@ -1,10 +1,12 @@
 // Package cage has the kernel hold a child to less than this program may do.
 //
 // A cage is what a child may write, what it may not read, and whether it may use the
-// network. On Linux, Landlock (Documentation/userspace-api/landlock.rst) holds the files
-// and the signals, and a seccomp filter the rest. Both belong to a thread, and a child has
-// those of the thread that starts it: so a child is started on a thread of its own, and
-// the program itself stays free. Nothing is executed in between.
+// network. On Linux one of two holds the files and the processes, and a seccomp filter the
+// rest. Landlock (Documentation/userspace-api/landlock.rst) belongs to a thread, and a
+// child has that of the thread that starts it: so a child is started on a thread of its
+// own, and the program itself stays free. Nothing is executed in between. Bubblewrap
+// (bwrap(1)) is a program that starts the child in namespaces of its own: it is slower,
+// and holds what is below a directory that may be written, too.
 //
 // There is no cage on other systems, and New says so.
 package cage
@@ -14,16 +16,38 @@ type Spec struct {
 	// Write are directories below which it may write, make, rename and remove, and devices
 	// beside those that every program needs. They are absolute, and exist.
 	Write []string
+	// Protect are files and directories below those of Write that it may not change. They
+	// are absolute, without links, and exist. Only bubblewrap holds them.
+	Protect []string
 	// Hide are files and directories of which it may read nothing, though it may see their
-	// names. They are absolute, and need not exist. What Write names is not hidden: see Open.
-	Hide []string
-	// Network is whether it may make sockets.
-	Network bool
+	// names. They are absolute, and need not exist. Landlock hides nothing that is below
+	// Write: see Open.
+	Hide    []string
+	Network Network
+
+	Bubblewrap *Bubblewrap // that holds it; nil: Landlock does
 }
 
+// A Network is what of it a child may use.
+type Network int
+
+const (
+	NoNetwork    Network = iota // it makes no sockets
+	OwnNetwork                  // its own, in which there is nothing else; only bubblewrap has it
+	WholeNetwork                // that of this program
+)
+
 // Open are the paths of Hide that are below those of Write, which Landlock cannot hide, and
-// those that it lacks on this system, in words.
+// what this system does not hold, in words.
 type Open struct {
 	Paths []string
 	Words []string // such as "signals to other processes"
+}
+
+// A Child is how a child was started.
+type Child struct {
+	Release func() // to be called when it was reaped
+	// Wrapped says that another program started it, which has its pid, and has to be spared
+	// by all signals but SIGKILL: that ends both.
+	Wrapped bool
 }

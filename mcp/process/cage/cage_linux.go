@@ -3,13 +3,13 @@
 package cage
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -20,9 +20,8 @@ import (
 // A Cage holds the children that it starts. It may start any number of them, from any
 // goroutine.
 type Cage struct {
-	rules   *ruleset
-	abi     int
-	network bool
+	spec  Spec
+	rules *ruleset // nil: bubblewrap holds them
 }
 
 // New makes a cage. What it cannot hold is in the second result; the error says why there
@@ -32,14 +31,20 @@ func New(spec Spec) (*Cage, Open, error) {
 	if filterArch == 0 {
 		return nil, open, fmt.Errorf("there is no filter of system calls for %s", runtime.GOARCH)
 	}
+	if err := canFilter(); err != nil {
+		return nil, open, err
+	}
+	if spec.Bubblewrap != nil {
+		return &Cage{spec: spec}, open, nil
+	}
+	if spec.Network == OwnNetwork {
+		return nil, open, errors.New("Landlock gives no network of its own")
+	}
 	version, err := abi()
 	if err != nil {
 		return nil, open, err
 	}
-	if err := canFilter(); err != nil {
-		return nil, open, err
-	}
-	c := &Cage{abi: version, network: spec.Network}
+	c := &Cage{spec: spec}
 	if c.rules, err = newRuleset(version); err != nil {
 		return nil, open, err
 	}
@@ -61,8 +66,7 @@ func hidden(spec *Spec) (hide, open []string) {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
 		}
-		writable := func(dir string) bool { return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/") }
-		if slices.ContainsFunc(spec.Write, writable) {
+		if slices.ContainsFunc(spec.Write, func(dir string) bool { return below(path, dir) }) {
 			open = append(open, path)
 		} else {
 			hide = append(hide, path)
@@ -72,23 +76,30 @@ func hidden(spec *Spec) (hide, open []string) {
 }
 
 // Close frees the cage. Children go on in it.
-func (c *Cage) Close() { _ = syscall.Close(c.rules.fd) }
+func (c *Cage) Close() {
+	if c.rules != nil {
+		_ = syscall.Close(c.rules.fd)
+	}
+}
 
 // handles has the package os find out, on a thread without a filter, whether it can use
 // descriptors of processes: it asks once and remembers the answer.
 var handles sync.Once
 
-// Start starts cmd in the cage. The thread that starts it lives until release is called,
-// which must be when the child was reaped: a child that is to die with its parent
-// (PR_SET_PDEATHSIG, prctl(2)) dies with the thread that started it.
-func (c *Cage) Start(cmd *exec.Cmd) (release func(), err error) {
+// Start starts cmd in the cage, and may change it. Under Landlock the thread that starts it
+// lives until Release is called: a child that is to die with its parent (PR_SET_PDEATHSIG,
+// prctl(2)) dies with the thread that started it.
+func (c *Cage) Start(cmd *exec.Cmd) (Child, error) {
+	if c.rules == nil {
+		return Child{Release: func() {}, Wrapped: true}, c.spec.Bubblewrap.start(&c.spec, cmd)
+	}
 	handles.Do(func() { _, _ = os.FindProcess(os.Getpid()) })
 	started, over := make(chan error), make(chan struct{})
 	goroutine.Start(func() { c.onThread(cmd, started, over) })
 	if err := <-started; err != nil {
-		return nil, err
+		return Child{}, err
 	}
-	return sync.OnceFunc(func() { close(over) }), nil
+	return Child{Release: sync.OnceFunc(func() { close(over) })}, nil
 }
 
 // onThread starts cmd on the thread of the calling goroutine, which ends with it.
@@ -129,7 +140,7 @@ func (c *Cage) enter() error {
 	if err := c.rules.enforce(); err != nil {
 		return err
 	}
-	return install(filter(c.network, c.abi, uint32(syscall.Gettid()), uint32(syscall.Getpid())))
+	return install(filter(c.spec.Network, c.rules.rights&truncate != 0, uint32(syscall.Gettid()), uint32(syscall.Getpid())))
 }
 
 const (

@@ -79,6 +79,18 @@ var attacks = map[string]func(args []string) error{
 		}
 		return err
 	},
+	"serve": func(a []string) error { // and connect
+		l, err := net.Listen(a[1], a[0])
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		c, err := net.DialTimeout(a[1], l.Addr().String(), time.Second)
+		if err == nil {
+			c.Close()
+		}
+		return err
+	},
 	"pair": func([]string) error {
 		_, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 		return err
@@ -114,6 +126,11 @@ var attacks = map[string]func(args []string) error{
 		_, err := os.NewFile(3, "").Write([]byte("x"))
 		return err
 	},
+}
+
+// command is a program that tries an attack with arguments.
+func command(attack string) *exec.Cmd {
+	return processtest.Command("attack", strings.Fields(attack)...)
 }
 
 func closed(fd int, err error) error {
@@ -187,11 +204,11 @@ func run(t testing.TB, c *Cage, cmd *exec.Cmd) (string, error) {
 		err := cmd.Run()
 		return out.String(), err
 	}
-	release, err := c.Start(cmd)
+	child, err := c.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer release()
+	defer child.Release()
 	err = cmd.Wait()
 	return out.String(), err
 }
@@ -219,6 +236,21 @@ func newScene(t testing.TB) scene {
 	return s
 }
 
+// holders are what holds a child, by name; a test of one that is not there is skipped.
+var holders = []string{"Landlock", "bubblewrap"}
+
+// heldBy is the specification with what holds it.
+func heldBy(t testing.TB, holder string, spec Spec) Spec {
+	if holder == "bubblewrap" {
+		b, err := FindBubblewrap(exec.LookPath)
+		if err != nil {
+			t.Skip(err)
+		}
+		spec.Bubblewrap = b
+	}
+	return spec
+}
+
 func (s scene) spec() Spec {
 	return Spec{Write: []string{s.root}, Hide: []string{s.secret, filepath.Join(s.outside, "none")}}
 }
@@ -227,7 +259,7 @@ func (s scene) spec() Spec {
 // may do is possible.
 func TestAttacks(t *testing.T) {
 	for _, x := range []struct {
-		args string // R is the root, O the place outside, S the secret, P and T this program and its thread
+		args string // R is the root, O the place outside, S the secret, P this program
 		held bool
 	}{
 		{"write R/new", false}, {"append R/file", false}, {"truncate R/file", false}, {"mkdir R/dir", false}, {"remove R/file", false},
@@ -238,48 +270,57 @@ func TestAttacks(t *testing.T) {
 		{"rename O/file R/other", true}, {"rename R/file O/other", true}, {"link O/file R/second", true}, {"link R/file O/second", true},
 		{"throughlink O/file R/link", true}, {"fifo O/pipe", true}, {"procroot O/file", true}, {"node R/null", true},
 		{"read S/file", true}, {"readlink S/file R/link", true}, {"read R/../home/.ssh/file", true}, {"link S/file R/second", true}, {"rename S R/ssh", true},
-		{"program /bin/cat S/file", true}, {"program /bin/tar cf R/all.tar S", true},
+		{"program /bin/cat S/file", true}, {"program /bin/tar cf R/all.tar S/file", true},
 		{"chmod R/file", true}, {"newsuid R/suid", true},
 		{"tcp A", true}, {"udp", true}, {"netlink", true}, {"vsock", true}, {"unix U", true}, {"uring", true},
 		{"signal P", true}, {"signal 1", true}, {"tkill P P", true}, {"ptrace P", true}, {"environ P", true}, {"maps P", true}, {"limit P", true},
 		{"userns", true}, {"clonens", true}, {"mount R", true}, {"shm", true}, {"setuid", true},
 	} {
-		t.Run(x.args, func(t *testing.T) {
-			s := newScene(t)
-			tcp, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer tcp.Close()
-			unix, err := net.Listen("unix", filepath.Join(s.root, "u"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer unix.Close()
-			var args []string
-			for word := range strings.FieldsSeq(x.args) {
-				switch {
-				case word == "P":
-					word = strconv.Itoa(os.Getpid())
-				case word == "A":
-					word = tcp.Addr().String()
-				case word == "U":
-					word = filepath.Join(s.root, "u")
-				case word == "R" || word == "O" || word == "S" || len(word) > 1 && word[1] == '/' && strings.ContainsAny(word[:1], "ROS"):
-					word = map[byte]string{'R': s.root, 'O': s.outside, 'S': s.secret}[word[0]] + word[1:]
-				}
-				args = append(args, word)
-			}
-			out, err := run(t, newCage(t, s.spec()), processtest.Command("attack", args...))
-			if (err != nil) != x.held {
-				t.Errorf("in the cage: %s%v", out, err)
-			}
-			for path, want := range map[string]string{filepath.Join(s.outside, "file"): "content\n", filepath.Join(s.secret, "file"): "content\n"} {
-				if got, err := os.ReadFile(path); err != nil || string(got) != want {
-					t.Errorf("%s holds %q, %v", path, got, err)
-				}
-			}
-		})
+		for _, holder := range holders {
+			held := x.held && (holder == "Landlock" || !slices.Contains(own, x.args))
+			t.Run(holder+"/"+x.args, func(t *testing.T) { tryAttack(t, holder, x.args, held) })
+		}
+	}
+}
+
+// own is what a child may do in namespaces of its own: they have a first process and shared
+// memory as well.
+var own = []string{"signal 1", "shm"}
+
+func tryAttack(t *testing.T, holder, attack string, held bool) {
+	s := newScene(t)
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcp.Close()
+	unix, err := net.Listen("unix", filepath.Join(s.root, "u"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close()
+	var args []string
+	for word := range strings.FieldsSeq(attack) {
+		switch {
+		case word == "P":
+			word = strconv.Itoa(os.Getpid())
+		case word == "A":
+			word = tcp.Addr().String()
+		case word == "U":
+			word = filepath.Join(s.root, "u")
+		case word == "R" || word == "O" || word == "S" || len(word) > 1 && word[1] == '/' && strings.ContainsAny(word[:1], "ROS"):
+			word = map[byte]string{'R': s.root, 'O': s.outside, 'S': s.secret}[word[0]] + word[1:]
+		}
+		args = append(args, word)
+	}
+	out, err := run(t, newCage(t, heldBy(t, holder, s.spec())), processtest.Command("attack", args...))
+	if (err != nil) != held {
+		t.Errorf("in the cage: %s%v", out, err)
+	}
+	for path, want := range map[string]string{filepath.Join(s.outside, "file"): "content\n", filepath.Join(s.secret, "file"): "content\n"} {
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%s holds %q, %v", path, got, err)
+		}
 	}
 }
 
@@ -292,9 +333,13 @@ func TestNetwork(t *testing.T) {
 	}
 	defer l.Close()
 	spec := s.spec()
-	spec.Network = true
-	if out, err := run(t, newCage(t, spec), processtest.Command("attack", "tcp", l.Addr().String())); err != nil {
-		t.Errorf("%s%v", out, err)
+	spec.Network = WholeNetwork
+	for _, holder := range holders {
+		t.Run(holder, func(t *testing.T) {
+			if out, err := run(t, newCage(t, heldBy(t, holder, spec)), processtest.Command("attack", "tcp", l.Addr().String())); err != nil {
+				t.Errorf("%s%v", out, err)
+			}
+		})
 	}
 }
 
@@ -345,12 +390,12 @@ func TestFree(t *testing.T) {
 	}
 	for i := range starts {
 		cmd := exec.Command("/bin/true")
-		release, err := c.Start(cmd)
+		child, err := c.Start(cmd)
 		if err != nil {
 			t.Fatal(err)
 		}
 		cmd.Wait()
-		release()
+		child.Release()
 		if i%50 == 0 {
 			runtime.GC()
 		}
@@ -402,11 +447,11 @@ func TestThread(t *testing.T) {
 	s := newScene(t)
 	c := newCage(t, s.spec())
 	cmd := exec.Command("/bin/sleep", "60")
-	release, err := c.Start(cmd)
+	child, err := c.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { cmd.Process.Kill(); cmd.Wait(); release() }()
+	defer func() { cmd.Process.Kill(); cmd.Wait(); child.Release() }()
 	var thread string
 	tasks, _ := os.ReadDir("/proc/self/task")
 	for _, task := range tasks {
@@ -434,7 +479,7 @@ func TestDeathSignal(t *testing.T) {
 	c := newCage(t, newScene(t).spec())
 	cmd := exec.Command("/bin/sleep", "0.2")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	release, err := c.Start(cmd)
+	child, err := c.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -442,8 +487,8 @@ func TestDeathSignal(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	release()
-	release() // twice is no harm
+	child.Release()
+	child.Release() // twice is no harm
 	if _, err := c.Start(exec.Command("/nonexistent/program")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a program that is not there: %v", err)
 	}
@@ -467,7 +512,7 @@ func TestAsNobody(t *testing.T) {
 	if err := errors.Join(os.WriteFile(program, self, 0o755), os.Chmod(dir, 0o755), os.Mkdir(dir+"/tmp", 0o700), os.Chown(dir+"/tmp", 65534, 65534)); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, "-test.run=^Test(Attacks|Network|Free|Thread|DeathSignal)$", "-test.short")
+	cmd := exec.Command(program, "-test.run=^Test(Attacks|Network|Free|Thread|DeathSignal|Protect|OwnNetwork|Variables)$", "-test.short")
 	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin:/bin", "TMPDIR=" + dir + "/tmp", "HOME=/"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	if out, err := cmd.CombinedOutput(); err != nil {

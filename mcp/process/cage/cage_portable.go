@@ -16,7 +16,15 @@ func New(Spec) (*Cage, Open, error) {
 }
 
 // Start does what Cage.Start does on Linux.
-func (*Cage) Start(*exec.Cmd) (release func(), err error) { return nil, errors.ErrUnsupported }
+func (*Cage) Start(*exec.Cmd) (Child, error) { return Child{}, errors.ErrUnsupported }
 
 // Close frees the cage.
 func (*Cage) Close() {}
+
+// Bubblewrap is the program bwrap.
+type Bubblewrap struct{}
+
+// FindBubblewrap finds it.
+func FindBubblewrap(func(name string) (string, error)) (*Bubblewrap, error) {
+	return nil, errors.New("bubblewrap is for Linux")
+}

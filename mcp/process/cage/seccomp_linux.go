@@ -62,10 +62,13 @@ func (p *program) where(verdict uint32, call uint32, argument int, values ...uin
 	})
 }
 
-// unless answers a call where its argument is another value.
-func (p *program) unless(verdict uint32, call uint32, argument int, value uint32) {
+// unless answers a call where its argument is none of values.
+func (p *program) unless(verdict uint32, call uint32, argument int, values ...uint32) {
 	p.when(call, argument, func() {
-		p.add(instruction{jumpEqual, 1, 0, value}, instruction{answer, 0, 0, verdict})
+		for i, v := range values {
+			p.add(instruction{jumpEqual, uint8(len(values) - i), 0, v})
+		}
+		p.add(instruction{answer, 0, 0, verdict})
 	})
 }
 
@@ -101,10 +104,11 @@ const (
 )
 
 // filter is the filter of a child, which is started by a thread of a process: it could
-// reach the whole program through that thread, which is in the same Landlock domain. What
-// the arguments show in memory cannot be looked at, as another thread may change it
-// meanwhile, so such calls are refused whole.
-func filter(network bool, abi int, thread, process uint32) program {
+// reach the whole program through that thread, which is in the same Landlock domain; 0 where
+// it sees neither. truncation is whether files are held against truncate(2). What the
+// arguments show in memory cannot be looked at, as another thread may change it meanwhile, so
+// such calls are refused whole.
+func filter(network Network, truncation bool, thread, process uint32) program {
 	var p program
 	p.add(instruction{loadWord, 0, 0, offsetArch}, instruction{jumpEqual, 1, 0, filterArch}, instruction{answer, 0, 0, killProcess})
 	p.number()
@@ -118,12 +122,14 @@ func filter(network bool, abi int, thread, process uint32) program {
 	p.withBits(eperm, calls.clone, 0, namespaces)
 	p.withBits(eperm, calls.unshare, 0, namespaces)
 	// Signals to the thread reach the whole program; limits are not Landlock's.
-	for _, call := range []uint32{calls.kill, calls.tkill, calls.rtSigqueueinfo} {
-		p.where(eperm, call, 0, thread, process)
-	}
-	for _, call := range []uint32{calls.tgkill, calls.rtTgsigqueueinfo} {
-		p.where(eperm, call, 0, thread, process)
-		p.where(eperm, call, 1, thread)
+	if thread != 0 {
+		for _, call := range []uint32{calls.kill, calls.tkill, calls.rtSigqueueinfo} {
+			p.where(eperm, call, 0, thread, process)
+		}
+		for _, call := range []uint32{calls.tgkill, calls.rtTgsigqueueinfo} {
+			p.where(eperm, call, 0, thread, process)
+			p.where(eperm, call, 1, thread)
+		}
 	}
 	p.unless(eperm, calls.prlimit64, 0, 0)
 	p.where(eperm, calls.ioctl, 1, tiocsti, tioclinux, fiosetown, siocspgrp)
@@ -137,11 +143,16 @@ func filter(network bool, abi int, thread, process uint32) program {
 	for _, c := range calls.creating {
 		p.creating(c)
 	}
-	if abi < 3 {
+	if !truncation {
 		p.always(eperm, calls.truncate...)
 	}
-	if !network {
-		p.always(eperm, calls.sockets[:]...)
+	switch network {
+	case NoNetwork:
+		p.always(eperm, calls.sockets...)
+	case OwnNetwork: // others, such as those to what runs this virtual machine, are in no namespace
+		for _, call := range calls.sockets {
+			p.unless(eperm, call, 0, syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6, syscall.AF_NETLINK)
+		}
 	}
 	p.add(instruction{answer, 0, 0, permit})
 	return p

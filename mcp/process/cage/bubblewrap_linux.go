@@ -1,0 +1,231 @@
+//go:build !portable
+
+package cage
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"toolpipe/stream/goroutine"
+)
+
+// Bubblewrap is the program bwrap, which was seen to work.
+type Bubblewrap struct {
+	bwrap, setsid string
+}
+
+// maxTrial bounds how long bwrap is tried.
+const maxTrial = 5 * time.Second
+
+// FindBubblewrap finds the programs that are needed, of which look gives the paths, and
+// tries them: that bwrap exists says nothing, as the system may refuse what it does.
+func FindBubblewrap(look func(name string) (path string, err error)) (*Bubblewrap, error) {
+	var b Bubblewrap
+	for name, path := range map[string]*string{"bwrap": &b.bwrap, "setsid": &b.setsid} {
+		found, err := look(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s is not on PATH", name)
+		}
+		if *path, err = filepath.EvalSymlinks(found); err != nil {
+			return nil, err
+		}
+	}
+	if err := rootOwned(b.bwrap); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), maxTrial)
+	defer cancel()
+	trial := exec.CommandContext(ctx, b.bwrap, slices.Concat(b.namespaces(OwnNetwork, false), basicMounts("--ro-bind"), []string{"--", b.bwrap, "--version"})...)
+	var said bytes.Buffer
+	trial.Env, trial.Stderr, trial.WaitDelay = []string{}, &said, time.Second
+	trial.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := trial.Run(); err != nil {
+		first, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
+		if first == "" {
+			first = err.Error()
+		}
+		return nil, fmt.Errorf("it does not work here: %q", first)
+	}
+	return &b, nil
+}
+
+// rootOwned refuses a program that another user than root could replace.
+func rootOwned(path string) error {
+	for at := path; ; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		if err != nil {
+			return err
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		if !ok || stat.Uid != 0 || info.Mode().Perm()&0o022 != 0 {
+			return fmt.Errorf("%q is not root's alone", at)
+		}
+		if at == "/" {
+			return nil
+		}
+	}
+}
+
+// namespaces are the arguments about everything but files. Root keeps its user namespace,
+// and the capabilities over files: a container's job works as root in a directory of
+// another user, who has no number in a namespace of its own.
+func (b *Bubblewrap) namespaces(network Network, terminal bool) []string {
+	args := []string{"--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"}
+	if os.Getuid() == 0 {
+		for _, name := range []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID"} {
+			args = append(args, "--cap-add", name)
+		}
+	}
+	if network != WholeNetwork {
+		args = append(args, "--unshare-net")
+	}
+	if !terminal {
+		args = append(args, "--new-session")
+	}
+	return args
+}
+
+// basicMounts are the arguments about the root of the file system, which bind binds.
+func basicMounts(bind string) []string {
+	return []string{bind, "/", "/", "--dev", "/dev", "--proc", "/proc"}
+}
+
+// A mount is how a path is seen in the cage.
+type mount int
+
+const (
+	writable mount = iota + 1
+	readOnly
+	hiddenFile
+	hiddenDirectory
+)
+
+// mounts are the arguments about the files of a specification as they are now. Each
+// directory between one that may be written and what is protected in it is a mount of its
+// own: else it could be renamed, and another one made in its place.
+func mounts(spec *Spec) []string {
+	at, root := map[string]mount{}, "--ro-bind"
+	for _, dir := range spec.Write {
+		if dir == "/" {
+			root = "--bind"
+		} else {
+			at[dir] = writable
+		}
+	}
+	for _, path := range spec.Protect {
+		at[path] = readOnly
+	}
+	hide := spec.Hide
+	if spec.Network == OwnNetwork {
+		hide = slices.Concat(hide, []string{"/run"}, sockets())
+	}
+	for _, path := range hide {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue
+		}
+		if info, err := os.Lstat(real); err == nil && at[real] != writable {
+			at[real] = hiddenFile
+			if info.IsDir() {
+				at[real] = hiddenDirectory
+			}
+		}
+	}
+	for path, how := range maps.Clone(at) {
+		for dir := filepath.Dir(path); how != writable && dir != "/" && slices.ContainsFunc(spec.Write, func(w string) bool { return below(dir, w) }); dir = filepath.Dir(dir) {
+			if at[dir] == 0 {
+				at[dir] = writable
+			}
+		}
+	}
+	args, closed := basicMounts(root), []string(nil)
+	for _, path := range slices.Sorted(maps.Keys(at)) { // what is above something comes before it
+		switch at[path] {
+		case writable:
+			args = append(args, "--bind", path, path)
+		case readOnly:
+			args = append(args, "--ro-bind", path, path)
+		case hiddenFile:
+			args = append(args, "--ro-bind", "/dev/null", path)
+		case hiddenDirectory:
+			args = append(args, "--tmpfs", path)
+			closed = append(closed, "--remount-ro", path)
+		}
+	}
+	return append(args, closed...)
+}
+
+// below reports whether a path is a directory, or below it.
+func below(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// sockets are the files by which the servers of this system are reached now (proc_net_unix(5)).
+func sockets() (paths []string) {
+	f, err := os.Open("/proc/net/unix")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		const columns = 8
+		if fields := strings.SplitN(lines.Text(), " ", columns); len(fields) == columns {
+			if path := strings.TrimSpace(fields[columns-1]); strings.HasPrefix(path, "/") && !below(path, "/run") {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
+}
+
+// start has bwrap start cmd. What it is to do comes by descriptors, and so do the variables:
+// bwrap itself, which is in no cage yet, gets none of them, as some have a program run code.
+func (b *Bubblewrap) start(spec *Spec, cmd *exec.Cmd) error {
+	if _, err := exec.LookPath(cmd.Path); err != nil { // which bwrap would say on the stderr of cmd
+		return err
+	}
+	attr := cmd.SysProcAttr
+	terminal := attr != nil && attr.Setctty
+	args := slices.Concat(b.namespaces(spec.Network, terminal), mounts(spec), []string{"--clearenv"})
+	for _, variable := range cmd.Environ() {
+		if name, value, found := strings.Cut(variable, "="); found && name != "" {
+			args = append(args, "--setenv", name, value)
+		}
+	}
+	rules := filter(spec.Network, true, 0, 0)
+	program := unsafe.Slice((*byte)(unsafe.Pointer(&rules[0])), len(rules)*int(unsafe.Sizeof(rules[0])))
+	const first = 3 // descriptor of what a child inherits beside its standard streams
+	args = append(args, "--seccomp", strconv.Itoa(first+1))
+	for _, content := range [][]byte{[]byte(strings.Join(args, "\x00") + "\x00"), program} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		defer r.Close() // which ends the write if nothing reads
+		goroutine.Start(func() {
+			defer w.Close()
+			_, _ = w.Write(content)
+		})
+		cmd.ExtraFiles = append(cmd.ExtraFiles, r)
+	}
+	argv := []string{"bwrap", "--args", strconv.Itoa(first), "--"}
+	if terminal { // of the child alone: what is typed there is no signal for bwrap
+		attr.Setctty = false
+		argv = append(argv, b.setsid, "-c")
+	}
+	cmd.Args = slices.Concat(argv, []string{cmd.Path}, cmd.Args[1:])
+	cmd.Path, cmd.Env = b.bwrap, []string{}
+	return cmd.Start()
+}

@@ -1,0 +1,260 @@
+// Package sandbox makes what holds the commands of a model, and the programs of tool servers,
+// of what flags, config and policy say.
+//
+// A sandbox is a cage (package mcp/process/cage), a private directory for temporary files,
+// and a watch over the files in it that other programs run.
+package sandbox
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"toolpipe/approve"
+	"toolpipe/mcp/builtin/command"
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/builtin/watch"
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/process/cage"
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+	"toolpipe/run/invocation"
+	"toolpipe/run/servers"
+	"toolpipe/run/settings"
+)
+
+// A Sandbox is the cage of commands, or of a server, from the flags to the end of the run.
+type Sandbox struct {
+	said    config.Sandbox
+	network cage.Network
+	roots   []string // what it may write beside temp, without links
+	temp    string   // a private directory, in which it may write
+	cage    *cage.Cage
+	holder  Holder
+	watch   *watch.Watch // over what is protected in roots
+	partial []string     // what the cage leaves open
+
+	looking sync.Mutex
+	changed []string // what Look has found
+}
+
+// A Holder is what holds a cage.
+type Holder struct {
+	bubblewrap *cage.Bubblewrap
+	without    string // why it is not used, if it is nil
+}
+
+// New makes a sandbox whose cage is not made yet. Programs may write below roots and what is
+// said. They have that network unless another one is said.
+func New(c *config.Config, said config.Sandbox, roots []string, network cage.Network, held Holder) (*Sandbox, error) {
+	s := &Sandbox{said: said, network: network, holder: held}
+	switch said.Network {
+	case "none":
+		s.network = cage.NoNetwork
+	case "all":
+		s.network = cage.WholeNetwork
+	case "loopback":
+		if s.network = cage.OwnNetwork; s.holder.bubblewrap == nil {
+			return nil, failure.UsageError([]string{"apt install bubblewrap; net=none and net=all do not need it"}, "net=loopback is a network of its own, which needs bubblewrap: %s", s.holder.without)
+		}
+	}
+	probe, _, err := cage.New(cage.Spec{Bubblewrap: s.holder.bubblewrap})
+	if err != nil {
+		return nil, failure.UsageError([]string{"off, or leaving it out, starts programs with all your rights"}, "%v", err)
+	}
+	probe.Close()
+	home := c.Getenv("HOME")
+	for _, paths := range [][]string{said.Write, said.Show, said.Hide} {
+		for i, path := range paths {
+			if rest, found := strings.CutPrefix(path, "~/"); found {
+				paths[i] = filepath.Join(home, rest)
+			}
+		}
+	}
+	for _, dir := range slices.Concat(roots, said.Write) {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return nil, failure.UsageError([]string{"what is to be written must exist"}, "%q: %s", dir, failure.Cause(err))
+		}
+		s.roots = append(s.roots, real)
+	}
+	if s.temp, err = confine.PrivateTempDir("toolpipe-sandbox-"); err != nil {
+		return nil, failure.Usage("%v", err)
+	}
+	return s, nil
+}
+
+// FindHolder finds what holds the cages of a run.
+func FindHolder(environ []string) (h Holder) {
+	var err error
+	h.bubblewrap, err = cage.FindBubblewrap(func(name string) (string, error) { return process.LookPath(name, environ) })
+	if err != nil {
+		h.without = err.Error()
+	}
+	return h
+}
+
+// Processes are those that start in the sandbox, or anywhere without one.
+func (s *Sandbox) Processes(procs *process.Processes) *process.Processes {
+	if s == nil {
+		return procs
+	}
+	return procs.In(func() *cage.Cage { return s.cage })
+}
+
+// Hold has commands start in the sandbox.
+func (s *Sandbox) Hold(commands *command.Spec) {
+	env := s.Environ()
+	maps.Copy(env, commands.Env)
+	commands.Env, commands.Note = env, "A command runs in a sandbox: "+s.about()+"."
+	commands.Processes = s.Processes(commands.Processes)
+}
+
+// Held is a server whose commands run in the sandbox, or as it is without one. Who has no
+// network sends nothing.
+func (s *Sandbox) Held(srv servers.Server) servers.Server {
+	if s == nil {
+		return srv
+	}
+	traits := srv.Traits
+	srv.Traits = func(tool string) *approve.Traits {
+		t := traits(tool)
+		if !t.Labels.Has(approve.Runs) {
+			return t
+		}
+		t.By += ", in a sandbox"
+		t.Caged = true
+		if s.network != cage.WholeNetwork {
+			t.Labels &^= approve.Sends
+			t.Held = approve.Sends
+		}
+		return t
+	}
+	return srv
+}
+
+// Environ are the variables that have programs write what they keep where they may.
+func (s *Sandbox) Environ() map[string]string {
+	at := func(name string) string { return filepath.Join(s.temp, name) }
+	return map[string]string{"TMPDIR": s.temp, "XDG_CACHE_HOME": at("cache"), "GOCACHE": at("go-build"), "npm_config_cache": at("npm")}
+}
+
+// Make makes the cage, of what was said and of the rules about reading and writing, whose
+// paths start from root, and warns of what it leaves open; of says whose it is.
+func (s *Sandbox) Make(v *invocation.Invocation, root, of string) error {
+	rules := v.Gate.Closes(root)
+	hide := slices.Concat(s.said.Hide, rules.Reads, v.OwnFiles(), settings.LoginFiles(v.Config), strings.Fields(secretFiles))
+	for _, home := range homes(v.Config) {
+		for place := range strings.FieldsSeq(secretPlaces) {
+			hide = append(hide, filepath.Join(home, place))
+		}
+	}
+	spec := cage.Spec{Write: []string{s.temp}, Network: s.network, Bubblewrap: s.holder.bubblewrap}
+	s.partial = rules.Partial
+	for _, root := range s.roots {
+		closed := func(dir string) bool { return confine.IsBelow(root, dir) }
+		if slices.ContainsFunc(rules.Writes, closed) {
+			continue
+		}
+		spec.Write = append(spec.Write, root)
+		for _, dir := range rules.Writes {
+			if real, err := filepath.EvalSymlinks(dir); !confine.IsBelow(dir, root) {
+			} else if err == nil && spec.Bubblewrap != nil {
+				spec.Protect = append(spec.Protect, real)
+			} else {
+				s.partial = append(s.partial, strconv.Quote(dir)+" stays writable below "+strconv.Quote(root))
+			}
+		}
+	}
+	s.watch = watch.New(spec.Write[1:], s.opened())
+	if spec.Bubblewrap != nil {
+		spec.Protect = append(spec.Protect, s.watch.Protected()...)
+		hide = append(hide, s.watch.Secret()...)
+	}
+	spec.Hide = slices.DeleteFunc(hide, func(path string) bool {
+		return slices.ContainsFunc(s.said.Show, func(shown string) bool { return confine.IsBelow(path, shown) })
+	})
+	made, open, err := cage.New(spec)
+	if err != nil {
+		return failure.Usage("%v", err)
+	}
+	s.cage = made
+	s.leavesOpen(open, slices.Concat(s.said.Hide, rules.Reads))
+	for _, what := range s.partial {
+		v.Warn("sandbox_partial", "", of+"the sandbox does not hold everything: "+what)
+	}
+	return nil
+}
+
+// opened are the directories that were named to be written although a root holds them: what
+// is protected there is not.
+func (s *Sandbox) opened() (dirs []string) {
+	for i, dir := range s.roots {
+		if slices.ContainsFunc(s.roots, func(root string) bool { return root != dir && confine.IsBelow(dir, root) }) {
+			dirs = append(dirs, s.roots[i])
+		}
+	}
+	return dirs
+}
+
+// leavesOpen adds to partial what a cage that was made leaves open. asked are the paths that
+// somebody asked to hide, which are named also where they do not exist.
+func (s *Sandbox) leavesOpen(open cage.Open, asked []string) {
+	var shown []string
+	for _, path := range open.Paths {
+		if _, err := os.Lstat(path); err == nil || slices.Contains(asked, path) {
+			shown = append(shown, strconv.Quote(path))
+		}
+	}
+	if shown != nil { // what may be written below a root can be read, too
+		s.partial = append(s.partial, fewOf(shown)+" can be read and written: a directory that may be written holds them")
+	}
+	s.partial = append(s.partial, open.Words...)
+}
+
+// fewOf lists names, but of many only the first.
+func fewOf(names []string) string {
+	const most = 3
+	if n := len(names) - most; n > 0 {
+		names = append(slices.Clone(names[:most]), strconv.Itoa(n)+" more")
+	}
+	return config.JoinWords(names)
+}
+
+// Close ends the sandbox, if there is one. What runs in it goes on in it.
+func (s *Sandbox) Close() error {
+	if s == nil {
+		return nil
+	}
+	if s.cage != nil {
+		s.cage.Close()
+	}
+	return os.RemoveAll(s.temp)
+}
+
+// Says says what holds programs, and what they may do; "" for no sandbox.
+func (s *Sandbox) Says() string {
+	switch {
+	case s == nil:
+		return ""
+	case s.holder.bubblewrap != nil:
+		return "bubblewrap and seccomp: " + s.about()
+	}
+	return "Landlock and seccomp: " + s.about()
+}
+
+// about says what a program in the sandbox may do.
+func (s *Sandbox) about() string {
+	text := "it writes only below " + config.JoinWords(append(slices.Clone(s.roots), "$TMPDIR"))
+	switch s.network {
+	case cage.NoNetwork:
+		text += ", and has no network"
+	case cage.OwnNetwork:
+		text += ", and has a network of its own, with nothing but itself"
+	}
+	return text
+}

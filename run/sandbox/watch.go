@@ -1,0 +1,69 @@
+package sandbox
+
+import (
+	"strconv"
+
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+)
+
+// Look looks for protected files that a program in the sandbox, if there is one, has changed
+// since the last look, and emits a warning of them. The error ends the run: where nobody is
+// asked (unwatched), nobody looks at what has changed, and the next program that runs it is in
+// no sandbox.
+func (s *Sandbox) Look(unwatched bool, emit func(event.Event) error) error {
+	if s == nil || s.watch == nil {
+		return nil
+	}
+	s.looking.Lock()
+	defer s.looking.Unlock()
+	changed := s.watch.Changed()
+	if changed == nil {
+		return nil
+	}
+	s.changed = append(s.changed, changed...)
+	var quoted []string
+	for _, path := range changed {
+		quoted = append(quoted, strconv.Quote(path))
+	}
+	message := fewOf(quoted) + " changed in the sandbox, and other programs run or obey that"
+	ends := unwatched && !s.said.OnlyWarn
+	if err := emit(&event.Warning{Code: "protected_changed", Message: message, Repeated: ends}); err != nil || !ends {
+		return err
+	}
+	return &failure.Error{Status: failure.StatusUnapproved, Message: message, Hints: []string{
+		"look at it before anything runs it; protected=warn in the sandbox's list only warns, and write=PATH is for what may be changed",
+	}}
+}
+
+// Changed are the protected files that have changed in the sandbox, if there is one.
+func (s *Sandbox) Changed() []string {
+	if s == nil {
+		return nil
+	}
+	s.looking.Lock()
+	defer s.looking.Unlock()
+	return s.changed
+}
+
+// Partial is what the sandbox does not hold, in words.
+func (s *Sandbox) Partial() []string {
+	if s == nil {
+		return nil
+	}
+	return s.partial
+}
+
+// Root is the first directory that programs may write.
+func (s *Sandbox) Root() string { return s.roots[0] }
+
+// Holds is Says, and what becomes of the files that other programs run.
+func (s *Sandbox) Holds() string {
+	switch {
+	case s == nil:
+		return ""
+	case s.holder.bubblewrap != nil:
+		return s.Says() + "; what other programs run, such as .git/hooks, is read-only"
+	}
+	return s.Says() + "; what other programs run, such as .git/hooks, can be changed, and is looked at after each command, as bubblewrap does not hold it: " + s.holder.without
+}
