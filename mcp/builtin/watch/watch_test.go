@@ -112,7 +112,9 @@ func TestChanged(t *testing.T) {
 		{"index", func(in func(string) string) error { return os.WriteFile(in(".git/index"), []byte("new"), 0o666) }, ""},
 		{"same content", func(in func(string) string) error { return os.WriteFile(in("AGENTS.md"), []byte("old"), 0o666) }, ""},
 		{"other file", func(in func(string) string) error { return os.WriteFile(in("src/new.go"), nil, 0o666) }, ""},
-		{"in a package", func(in func(string) string) error { return os.WriteFile(in("node_modules/pkg/.travis.yml"), nil, 0o666) }, ""},
+		{"in a package", func(in func(string) string) error {
+			return os.WriteFile(in("node_modules/pkg/.travis.yml"), nil, 0o666)
+		}, ""},
 	} {
 		for _, pause := range []time.Duration{0, 60 * time.Millisecond} { // the second is beyond what counts as recent
 			root := tree(t, names...)

@@ -204,7 +204,7 @@ func (b *Bubblewrap) start(spec *Spec, cmd *exec.Cmd) error {
 			args = append(args, "--setenv", name, value)
 		}
 	}
-	rules := filter(spec.Network, true, 0, 0)
+	rules := filter(spec.Network, true, 0)
 	program := unsafe.Slice((*byte)(unsafe.Pointer(&rules[0])), len(rules)*int(unsafe.Sizeof(rules[0])))
 	const first = 3 // descriptor of what a child inherits beside its standard streams
 	args = append(args, "--seccomp", strconv.Itoa(first+1))

@@ -20,8 +20,9 @@ import (
 // A Cage holds the children that it starts. It may start any number of them, from any
 // goroutine.
 type Cage struct {
-	spec  Spec
-	rules *ruleset // nil: bubblewrap holds them
+	spec   Spec
+	rules  *ruleset // nil: bubblewrap holds them
+	filter []instruction
 }
 
 // New makes a cage. What it cannot hold is in the second result; the error says why there
@@ -56,6 +57,7 @@ func New(spec Spec) (*Cage, Open, error) {
 		c.Close()
 		return nil, open, err
 	}
+	c.filter = filter(spec.Network, c.rules.rights&truncate != 0, os.Getpid())
 	return c, open, nil
 }
 
@@ -140,11 +142,10 @@ func (c *Cage) enter() error {
 	if err := c.rules.enforce(); err != nil {
 		return err
 	}
-	return install(filter(c.spec.Network, c.rules.rights&truncate != 0, uint32(syscall.Gettid()), uint32(syscall.Getpid())))
+	return install(forThread(c.filter, syscall.Gettid()))
 }
 
 const (
-	prCapbsetDrop   = 24
 	prSetNoNewPrivs = 38
 	prCapAmbient    = 47
 	ambientClear    = 4
@@ -152,7 +153,6 @@ const (
 	// keptCapabilities are over files: a container's job works as root in a directory of
 	// another user. They are CHOWN, DAC_OVERRIDE, FOWNER and FSETID.
 	keptCapabilities  = 1<<0 | 1<<1 | 1<<3 | 1<<4
-	lastCapability    = 63
 	capabilityVersion = 0x20080522
 )
 
@@ -164,13 +164,9 @@ func prctl(option, argument uintptr) error {
 }
 
 // dropCapabilities takes from the calling thread, and so from what it starts, all
-// capabilities but those over files.
+// capabilities but those over files. With no_new_privs no program that it executes gets
+// others (capabilities(7)), whatever its bounding set has.
 func dropCapabilities() error {
-	for n := range uintptr(lastCapability + 1) {
-		if keptCapabilities>>n&1 == 0 {
-			_ = prctl(prCapbsetDrop, n) // who may not do that has none to drop, and the kernel may know fewer
-		}
-	}
 	_ = prctl(prCapAmbient, ambientClear)
 	header := struct {
 		version uint32

@@ -4,6 +4,8 @@ package cage
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"syscall"
 	"unsafe"
 )
@@ -18,7 +20,7 @@ type instruction struct {
 
 const (
 	loadWord    = 0x20 // BPF_LD | BPF_W | BPF_ABS
-	and         = 0x54 // BPF_ALU | BPF_AND | BPF_K
+	jump        = 0x05 // BPF_JMP | BPF_JA
 	jumpEqual   = 0x15 // BPF_JMP | BPF_JEQ | BPF_K
 	jumpAtLeast = 0x35 // BPF_JMP | BPF_JGE | BPF_K
 	jumpAnyBit  = 0x45 // BPF_JMP | BPF_JSET | BPF_K
@@ -34,61 +36,76 @@ const (
 	offsetNumber, offsetArch, offsetArguments = 0, 4, 16 // in struct seccomp_data
 )
 
-// A program is a filter that is being written. Each test answers at once, so that no jump
-// is long.
-type program []instruction
+// An answers has, for each call that not all may make, the instructions that answer it: they
+// load what they need, and end where it is permitted.
+type answers map[uint32][]instruction
 
-func (p *program) add(i ...instruction) { *p = append(*p, i...) }
-
-// number loads the number of the system call.
-func (p *program) number() { p.add(instruction{loadWord, 0, 0, offsetNumber}) }
-
-// always answers a call, whatever its arguments.
-func (p *program) always(verdict uint32, calls ...uint32) {
-	for _, call := range calls {
-		if call != absent {
-			p.add(instruction{jumpEqual, 0, 1, call}, instruction{answer, 0, 0, verdict})
-		}
+func (a answers) add(call uint32, i ...instruction) {
+	if call != absent {
+		a[call] = append(a[call], i...)
 	}
 }
 
-// where answers a call where its argument, of which the low half counts as the kernel
-// takes it, is one of values.
-func (p *program) where(verdict uint32, call uint32, argument int, values ...uint32) {
-	p.when(call, argument, func() {
-		for _, v := range values {
-			p.add(instruction{jumpEqual, 0, 1, v}, instruction{answer, 0, 0, verdict})
-		}
-	})
+// always answers a call, whatever its arguments.
+func (a answers) always(verdict uint32, calls ...uint32) {
+	for _, call := range calls {
+		a.add(call, instruction{answer, 0, 0, verdict})
+	}
+}
+
+// load loads the low half of an argument, which is what counts as the kernel takes it.
+func load(argument int) instruction {
+	return instruction{loadWord, 0, 0, offsetArguments + 8*uint32(argument)}
+}
+
+// where answers a call where its argument is one of values.
+func (a answers) where(verdict uint32, call uint32, argument int, values ...uint32) {
+	a.add(call, load(argument))
+	for _, v := range values {
+		a.add(call, instruction{jumpEqual, 0, 1, v}, instruction{answer, 0, 0, verdict})
+	}
 }
 
 // unless answers a call where its argument is none of values.
-func (p *program) unless(verdict uint32, call uint32, argument int, values ...uint32) {
-	p.when(call, argument, func() {
-		for i, v := range values {
-			p.add(instruction{jumpEqual, uint8(len(values) - i), 0, v})
-		}
-		p.add(instruction{answer, 0, 0, verdict})
-	})
+func (a answers) unless(verdict uint32, call uint32, argument int, values ...uint32) {
+	a.add(call, load(argument))
+	for i, v := range values {
+		a.add(call, instruction{jumpEqual, uint8(len(values) - i), 0, v})
+	}
+	a.add(call, instruction{answer, 0, 0, verdict})
 }
 
 // withBits answers a call where its argument has one of the bits.
-func (p *program) withBits(verdict uint32, call uint32, argument int, bits uint32) {
-	p.when(call, argument, func() {
-		p.add(instruction{jumpAnyBit, 0, 1, bits}, instruction{answer, 0, 0, verdict})
-	})
+func (a answers) withBits(verdict uint32, call uint32, argument int, bits uint32) {
+	a.add(call, load(argument), instruction{jumpAnyBit, 0, 1, bits}, instruction{answer, 0, 0, verdict})
 }
 
-// when adds what then adds for one call, for which the argument is loaded.
-func (p *program) when(call uint32, argument int, then func()) {
-	if call == absent {
-		return
+// tree finds the answer for the number of a call by halves: the kernel tries a filter on every
+// number when it takes it, which costs more than all else of a cage if it is a list.
+func (a answers) tree(calls []uint32) (p []instruction) {
+	if len(calls) == 1 {
+		p = append(p, instruction{jumpEqual, 1, 0, calls[0]}, instruction{answer, 0, 0, permit})
+		p = append(p, a[calls[0]]...)
+		return append(p, instruction{answer, 0, 0, permit})
 	}
-	at := len(*p)
-	p.add(instruction{}, instruction{loadWord, 0, 0, offsetArguments + 8*uint32(argument)})
-	then()
-	(*p)[at] = instruction{jumpEqual, 0, uint8(len(*p) - at), call}
-	p.number()
+	middle := len(calls) / 2
+	low, high := a.tree(calls[:middle]), a.tree(calls[middle:])
+	p = append(p, instruction{jumpAtLeast, 0, 1, calls[middle]}, instruction{jump, 0, 0, uint32(len(low))})
+	return append(append(p, low...), high...)
+}
+
+// anyThread stands in a filter for the number of the thread that will start the child.
+const anyThread = 1<<32 - 2
+
+// forThread is a filter with the number of a thread.
+func forThread(filter []instruction, thread int) []instruction {
+	own := slices.Clone(filter)
+	for i := range own {
+		if own[i].number == anyThread {
+			own[i].number = uint32(thread)
+		}
+	}
+	return own
 }
 
 // absent stands for a call that an architecture has not.
@@ -104,17 +121,12 @@ const (
 )
 
 // filter is the filter of a child, which is started by a thread of a process: it could
-// reach the whole program through that thread, which is in the same Landlock domain; 0 where
-// it sees neither. truncation is whether files are held against truncate(2). What the
+// reach the whole program through that thread, which is in the same Landlock domain. process
+// is 0 where it sees neither. truncation is whether files are held against truncate(2). What the
 // arguments show in memory cannot be looked at, as another thread may change it meanwhile, so
 // such calls are refused whole.
-func filter(network Network, truncation bool, thread, process uint32) program {
-	var p program
-	p.add(instruction{loadWord, 0, 0, offsetArch}, instruction{jumpEqual, 1, 0, filterArch}, instruction{answer, 0, 0, killProcess})
-	p.number()
-	if otherNumbers != 0 { // the calls of another form of the same architecture
-		p.add(instruction{jumpAtLeast, 0, 1, otherNumbers}, instruction{answer, 0, 0, enosys})
-	}
+func filter(network Network, truncation bool, process int) []instruction {
+	p := answers{}
 	// Programs have a second way where these are not there. clone3 has its flags in memory,
 	// io_uring makes sockets without the call for it.
 	p.always(enosys, calls.clone3, calls.openat2, calls.ioUringSetup, calls.ioUringEnter, calls.ioUringRegister, calls.pidfdSendSignal)
@@ -122,13 +134,13 @@ func filter(network Network, truncation bool, thread, process uint32) program {
 	p.withBits(eperm, calls.clone, 0, namespaces)
 	p.withBits(eperm, calls.unshare, 0, namespaces)
 	// Signals to the thread reach the whole program; limits are not Landlock's.
-	if thread != 0 {
+	if process != 0 {
 		for _, call := range []uint32{calls.kill, calls.tkill, calls.rtSigqueueinfo} {
-			p.where(eperm, call, 0, thread, process)
+			p.where(eperm, call, 0, anyThread, uint32(process))
 		}
 		for _, call := range []uint32{calls.tgkill, calls.rtTgsigqueueinfo} {
-			p.where(eperm, call, 0, thread, process)
-			p.where(eperm, call, 1, thread)
+			p.where(eperm, call, 0, anyThread, uint32(process))
+			p.where(eperm, call, 1, anyThread)
 		}
 	}
 	p.unless(eperm, calls.prlimit64, 0, 0)
@@ -154,21 +166,18 @@ func filter(network Network, truncation bool, thread, process uint32) program {
 			p.unless(eperm, call, 0, syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6, syscall.AF_NETLINK)
 		}
 	}
-	p.add(instruction{answer, 0, 0, permit})
-	return p
+	program := []instruction{{loadWord, 0, 0, offsetArch}, {jumpEqual, 1, 0, filterArch}, {answer, 0, 0, killProcess}, {loadWord, 0, 0, offsetNumber}}
+	if otherNumbers != 0 { // the calls of another form of the same architecture
+		program = append(program, instruction{jumpAtLeast, 0, 1, otherNumbers}, instruction{answer, 0, 0, enosys})
+	}
+	return append(program, p.tree(slices.Sorted(maps.Keys(p)))...)
 }
 
 // creating refuses to make a file that runs as its owner. Without the flag that makes a
 // file the mode means nothing, and may hold anything.
-func (p *program) creating(c modeCall) {
-	if c.call == absent {
-		return
-	}
-	p.when(c.call, c.flags, func() {
-		p.add(instruction{jumpAnyBit, 0, 3, newFiles},
-			instruction{loadWord, 0, 0, offsetArguments + 8*uint32(c.mode)},
-			instruction{jumpAnyBit, 0, 1, setUserID}, instruction{answer, 0, 0, eperm})
-	})
+func (a answers) creating(c modeCall) {
+	a.add(c.call, load(c.flags), instruction{jumpAnyBit, 0, 3, newFiles},
+		load(c.mode), instruction{jumpAnyBit, 0, 1, setUserID}, instruction{answer, 0, 0, eperm})
 }
 
 // A modeCall is a call with the mode of a file among its arguments, and perhaps flags.
@@ -193,7 +202,7 @@ const (
 )
 
 // install gives the calling thread the filter.
-func install(p program) error {
+func install(p []instruction) error {
 	prog := struct {
 		length uint16
 		filter *instruction
