@@ -29,17 +29,22 @@ import (
 
 // A Sandbox is the cage of commands, or of a server, from the flags to the end of the run.
 type Sandbox struct {
+	flag    string // behind which a word of its list stands
+	home    string
 	said    config.Sandbox
-	network cage.Network
 	roots   []string // what it may write beside temp, without links
-	temp    string   // a private directory, in which it may write
+	spec    cage.Spec
 	cage    *cage.Cage
-	holder  Holder
-	watch   *watch.Watch // over what is protected in roots
+	without string       // why bubblewrap does not hold it
 	partial []string     // what the cage leaves open
+	watch   *watch.Watch // over what is protected in roots
+	seen
+}
 
+// A seen is what Look has found.
+type seen struct {
 	looking sync.Mutex
-	changed []string // what Look has found
+	changed []string
 }
 
 // A Holder is what holds a cage.
@@ -48,30 +53,31 @@ type Holder struct {
 	without    string // why it is not used, if it is nil
 }
 
-// New makes a sandbox whose cage is not made yet. Programs may write below roots and what is
-// said. They have that network unless another one is said.
-func New(c *config.Config, said config.Sandbox, roots []string, network cage.Network, held Holder) (*Sandbox, error) {
-	s := &Sandbox{said: said, network: network, holder: held}
+// New makes a sandbox whose cage is not made yet. flag is what a word of its list stands behind.
+// Programs may write below roots and what is said. They have that network unless another one
+// is said.
+func New(c *config.Config, flag string, said config.Sandbox, roots []string, network cage.Network, held Holder) (*Sandbox, error) {
+	s := &Sandbox{flag: flag, home: c.Getenv("HOME"), said: said, without: held.without}
+	s.spec = cage.Spec{Network: network, Bubblewrap: held.bubblewrap}
 	switch said.Network {
 	case "none":
-		s.network = cage.NoNetwork
+		s.spec.Network = cage.NoNetwork
 	case "all":
-		s.network = cage.WholeNetwork
+		s.spec.Network = cage.WholeNetwork
 	case "loopback":
-		if s.network = cage.OwnNetwork; s.holder.bubblewrap == nil {
-			return nil, failure.UsageError([]string{"apt install bubblewrap; net=none and net=all do not need it"}, "net=loopback is a network of its own, which needs bubblewrap: %s", s.holder.without)
+		if s.spec.Network = cage.OwnNetwork; held.bubblewrap == nil {
+			return nil, failure.UsageError([]string{"apt install bubblewrap; net=none and net=all do not need it"}, "net=loopback is a network of its own, which needs bubblewrap: %s", held.without)
 		}
 	}
-	probe, _, err := cage.New(cage.Spec{Bubblewrap: s.holder.bubblewrap})
+	probe, _, err := cage.New(cage.Spec{Bubblewrap: held.bubblewrap})
 	if err != nil {
 		return nil, failure.UsageError([]string{"off, or leaving it out, starts programs with all your rights"}, "%v", err)
 	}
 	probe.Close()
-	home := c.Getenv("HOME")
 	for _, paths := range [][]string{said.Write, said.Show, said.Hide} {
 		for i, path := range paths {
 			if rest, found := strings.CutPrefix(path, "~/"); found {
-				paths[i] = filepath.Join(home, rest)
+				paths[i] = filepath.Join(s.home, rest)
 			}
 		}
 	}
@@ -82,9 +88,11 @@ func New(c *config.Config, said config.Sandbox, roots []string, network cage.Net
 		}
 		s.roots = append(s.roots, real)
 	}
-	if s.temp, err = confine.PrivateTempDir("toolpipe-sandbox-"); err != nil {
+	temp, err := confine.PrivateTempDir("toolpipe-sandbox-")
+	if err != nil {
 		return nil, failure.Usage("%v", err)
 	}
+	s.spec.Write = []string{temp}
 	return s, nil
 }
 
@@ -128,7 +136,7 @@ func (s *Sandbox) Held(srv servers.Server) servers.Server {
 		}
 		t.By += ", in a sandbox"
 		t.Caged = true
-		if s.network != cage.WholeNetwork {
+		if s.spec.Network != cage.WholeNetwork {
 			t.Labels &^= approve.Sends
 			t.Held = approve.Sends
 		}
@@ -137,10 +145,13 @@ func (s *Sandbox) Held(srv servers.Server) servers.Server {
 	return srv
 }
 
+// temp is the private directory of programs.
+func (s *Sandbox) temp() string { return s.spec.Write[0] }
+
 // Environ are the variables that have programs write what they keep where they may.
 func (s *Sandbox) Environ() map[string]string {
-	at := func(name string) string { return filepath.Join(s.temp, name) }
-	return map[string]string{"TMPDIR": s.temp, "XDG_CACHE_HOME": at("cache"), "GOCACHE": at("go-build"), "npm_config_cache": at("npm")}
+	at := func(name string) string { return filepath.Join(s.temp(), name) }
+	return map[string]string{"TMPDIR": s.temp(), "XDG_CACHE_HOME": at("cache"), "GOCACHE": at("go-build"), "npm_config_cache": at("npm")}
 }
 
 // Make makes the cage, of what was said and of the rules about reading and writing, whose
@@ -153,7 +164,7 @@ func (s *Sandbox) Make(v *invocation.Invocation, root, of string) error {
 			hide = append(hide, filepath.Join(home, place))
 		}
 	}
-	spec := cage.Spec{Write: []string{s.temp}, Network: s.network, Bubblewrap: s.holder.bubblewrap}
+	spec := &s.spec
 	s.partial = rules.Partial
 	for _, root := range s.roots {
 		closed := func(dir string) bool { return confine.IsBelow(root, dir) }
@@ -178,7 +189,7 @@ func (s *Sandbox) Make(v *invocation.Invocation, root, of string) error {
 	spec.Hide = slices.DeleteFunc(hide, func(path string) bool {
 		return slices.ContainsFunc(s.said.Show, func(shown string) bool { return confine.IsBelow(path, shown) })
 	})
-	made, open, err := cage.New(spec)
+	made, open, err := cage.New(*spec)
 	if err != nil {
 		return failure.Usage("%v", err)
 	}
@@ -233,7 +244,7 @@ func (s *Sandbox) Close() error {
 	if s.cage != nil {
 		s.cage.Close()
 	}
-	return os.RemoveAll(s.temp)
+	return os.RemoveAll(s.temp())
 }
 
 // Says says what holds programs, and what they may do; "" for no sandbox.
@@ -241,7 +252,7 @@ func (s *Sandbox) Says() string {
 	switch {
 	case s == nil:
 		return ""
-	case s.holder.bubblewrap != nil:
+	case s.spec.Bubblewrap != nil:
 		return "bubblewrap and seccomp: " + s.about()
 	}
 	return "Landlock and seccomp: " + s.about()
@@ -250,7 +261,7 @@ func (s *Sandbox) Says() string {
 // about says what a program in the sandbox may do.
 func (s *Sandbox) about() string {
 	text := "it writes only below " + config.JoinWords(append(slices.Clone(s.roots), "$TMPDIR"))
-	switch s.network {
+	switch s.spec.Network {
 	case cage.NoNetwork:
 		text += ", and has no network"
 	case cage.OwnNetwork:

@@ -33,6 +33,9 @@ func (c *Connection) Failure() *failure.Error {
 		if hint := cmp.Or(f.Hint, settingHint(&c.Server, c.Err)); hint != "" {
 			e.Hints = strings.Split(hint, "\n")
 		}
+		if refusal := c.sandbox.Refusal(f.Stderr); refusal != "" {
+			e.Hints = append(e.Hints, refusal)
+		}
 		if errors.Is(f, mcp.ErrStartup) {
 			e.Hints = append(e.Hints, "--startup-timeout D gives servers longer to start")
 		}

@@ -26,7 +26,7 @@ func (b *Toolbox) commandSandbox(roots []string) (*sandbox.Sandbox, error) {
 	if !said.On {
 		return nil, nil
 	}
-	s, err := sandbox.New(v.Config, said, roots, cage.NoNetwork, b.holder())
+	s, err := sandbox.New(v.Config, "--sandbox ", said, roots, cage.NoNetwork, b.holder())
 	if err != nil {
 		return nil, failure.Within("--sandbox", err)
 	}
@@ -39,7 +39,7 @@ func (b *Toolbox) holdServers() error {
 		if !c.Sandbox.On || c.Local != nil {
 			continue
 		}
-		s, err := sandbox.New(b.inv.Config, c.Sandbox, nil, cage.WholeNetwork, b.holder())
+		s, err := sandbox.New(b.inv.Config, "--mcp-sandbox "+c.Name+"=", c.Sandbox, nil, cage.WholeNetwork, b.holder())
 		if err == nil {
 			err = s.Make(b.inv, cmp.Or(c.Dir, "/"), "server "+strconv.Quote(c.Name)+": ")
 		}
@@ -60,6 +60,16 @@ func (b *Toolbox) sandboxOf(c *Connection) *sandbox.Sandbox {
 		return b.sandbox
 	}
 	return c.sandbox
+}
+
+// Refusal says which word of a sandbox would have allowed what the system seems to have
+// refused, of what a program of the connection wrote; "" for nothing.
+func (b *Toolbox) Refusal(c *Connection, output func() string) string {
+	s := b.sandboxOf(c)
+	if s == nil {
+		return ""
+	}
+	return s.Refusal(output())
 }
 
 // Look looks, after a call of the connection, whether a program in a sandbox has changed what

@@ -341,6 +341,9 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 		result.Separate()
 	}
 	c.answer = r.rendered(result)
+	if refusal := r.box.Refusal(c.tool.Conn, c.answer.text); refusal != "" {
+		c.answer.append("[toolpipe] " + refusal)
+	}
 	c.answer.result = result
 }
 
