@@ -16,11 +16,11 @@ import (
 // TestSignalsOfWrapped: a signal reaches the program that bubblewrap started, which may
 // end by itself; SIGKILL ends both, and what it has started.
 func TestSignalsOfWrapped(t *testing.T) {
-	b, err := cage.FindBubblewrap(exec.LookPath)
-	if err != nil {
-		t.Skip(err)
+	holder := cage.FindHolder(exec.LookPath)
+	if !holder.Below {
+		t.Skip(holder.Without)
 	}
-	c, _, err := cage.New(cage.Spec{Bubblewrap: b})
+	c, _, err := cage.New(cage.Spec{Holder: holder})
 	if err != nil {
 		t.Skip(err)
 	}

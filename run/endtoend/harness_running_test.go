@@ -296,8 +296,7 @@ func (s *script) holds(condition string) (bool, error) {
 	case "landlock":
 		is = hasLandlock()
 	case "bubblewrap":
-		_, err := cage.FindBubblewrap(exec.LookPath)
-		is = err == nil && hasLandlock()
+		is = cage.FindHolder(exec.LookPath).Below && hasLandlock()
 	case "root":
 		is = os.Getuid() == 0
 	case "race":

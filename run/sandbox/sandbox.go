@@ -35,7 +35,6 @@ type Sandbox struct {
 	roots   []string // what it may write beside temp, without links
 	spec    cage.Spec
 	cage    *cage.Cage
-	without string       // why bubblewrap does not hold it
 	partial []string     // what the cage leaves open
 	watch   *watch.Watch // over what is protected in roots
 	seen
@@ -47,29 +46,23 @@ type seen struct {
 	changed []string
 }
 
-// A Holder is what holds a cage.
-type Holder struct {
-	bubblewrap *cage.Bubblewrap
-	without    string // why it is not used, if it is nil
-}
-
 // New makes a sandbox whose cage is not made yet. flag is what a word of its list stands behind.
 // Programs may write below roots and what is said. They have that network unless another one
 // is said.
-func New(c *config.Config, flag string, said config.Sandbox, roots []string, network cage.Network, held Holder) (*Sandbox, error) {
-	s := &Sandbox{flag: flag, home: c.Getenv("HOME"), said: said, without: held.without}
-	s.spec = cage.Spec{Network: network, Bubblewrap: held.bubblewrap}
+func New(c *config.Config, flag string, said config.Sandbox, roots []string, network cage.Network, held cage.Holder) (*Sandbox, error) {
+	s := &Sandbox{flag: flag, home: c.Getenv("HOME"), said: said}
+	s.spec = cage.Spec{Network: network, Holder: held}
 	switch said.Network {
 	case "none":
 		s.spec.Network = cage.NoNetwork
 	case "all":
 		s.spec.Network = cage.WholeNetwork
 	case "loopback":
-		if s.spec.Network = cage.OwnNetwork; held.bubblewrap == nil {
-			return nil, failure.UsageError([]string{"apt install bubblewrap; net=none and net=all do not need it"}, "net=loopback is a network of its own, which needs bubblewrap: %s", held.without)
+		if s.spec.Network = cage.OwnNetwork; held.Without != "" {
+			return nil, failure.UsageError([]string{"apt install bubblewrap; net=none and net=all do not need it"}, "net=loopback is a network of its own, which needs bubblewrap: %s", held.Without)
 		}
 	}
-	probe, _, err := cage.New(cage.Spec{Bubblewrap: held.bubblewrap})
+	probe, _, err := cage.New(cage.Spec{Network: s.spec.Network, Holder: held})
 	if err != nil {
 		return nil, failure.UsageError([]string{"off, or leaving it out, starts programs with all your rights"}, "%v", err)
 	}
@@ -94,16 +87,6 @@ func New(c *config.Config, flag string, said config.Sandbox, roots []string, net
 	}
 	s.spec.Write = []string{temp}
 	return s, nil
-}
-
-// FindHolder finds what holds the cages of a run.
-func FindHolder(environ []string) (h Holder) {
-	var err error
-	h.bubblewrap, err = cage.FindBubblewrap(func(name string) (string, error) { return process.LookPath(name, environ) })
-	if err != nil {
-		h.without = err.Error()
-	}
-	return h
 }
 
 // Processes are those that start in the sandbox, or anywhere without one.
@@ -174,7 +157,7 @@ func (s *Sandbox) Make(v *invocation.Invocation, root, of string) error {
 		spec.Write = append(spec.Write, root)
 		for _, dir := range rules.Writes {
 			if real, err := filepath.EvalSymlinks(dir); !confine.IsBelow(dir, root) {
-			} else if err == nil && spec.Bubblewrap != nil {
+			} else if err == nil && spec.Holder.Below {
 				spec.Protect = append(spec.Protect, real)
 			} else {
 				s.partial = append(s.partial, strconv.Quote(dir)+" stays writable below "+strconv.Quote(root))
@@ -182,7 +165,7 @@ func (s *Sandbox) Make(v *invocation.Invocation, root, of string) error {
 		}
 	}
 	s.watch = watch.New(spec.Write[1:], s.opened())
-	if spec.Bubblewrap != nil {
+	if spec.Holder.Below {
 		spec.Protect = append(spec.Protect, s.watch.Protected()...)
 		hide = append(hide, s.watch.Secret()...)
 	}
@@ -249,13 +232,10 @@ func (s *Sandbox) Close() error {
 
 // Says says what holds programs, and what they may do; "" for no sandbox.
 func (s *Sandbox) Says() string {
-	switch {
-	case s == nil:
+	if s == nil {
 		return ""
-	case s.spec.Bubblewrap != nil:
-		return "bubblewrap and seccomp: " + s.about()
 	}
-	return "Landlock and seccomp: " + s.about()
+	return s.spec.Holder.Name + ": " + s.about()
 }
 
 // about says what a program in the sandbox may do.

@@ -62,8 +62,8 @@ func (s *Sandbox) Holds() string {
 	switch {
 	case s == nil:
 		return ""
-	case s.spec.Bubblewrap != nil:
+	case s.spec.Holder.Below:
 		return s.Says() + "; what other programs run, such as .git/hooks, is read-only"
 	}
-	return s.Says() + "; what other programs run, such as .git/hooks, can be changed, and is looked at after each command, as bubblewrap does not hold it: " + s.without
+	return s.Says() + "; what other programs run, such as .git/hooks, can be changed, and is looked at after each command, as bubblewrap does not hold it: " + s.spec.Holder.Without
 }

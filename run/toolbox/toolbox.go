@@ -15,6 +15,8 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/process/cage"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/invocation"
@@ -36,14 +38,16 @@ type Toolbox struct {
 	locked  map[string]lock.Item   // by their titles; nil: there is no lock
 	pinned  map[string][]lock.Item // the tools of the servers that start later, by the names of these
 	starts  laterStarts
-	warned  *sync.Once       // of servers that nobody can judge
-	sandbox *sandbox.Sandbox // of commands; nil: there is none
-	holder  func() sandbox.Holder
+	warned  *sync.Once         // of servers that nobody can judge
+	sandbox *sandbox.Sandbox   // of commands; nil: there is none
+	holder  func() cage.Holder // of sandboxes
 }
 
 // New makes an empty toolbox.
 func New(inv *invocation.Invocation) *Toolbox {
-	return &Toolbox{inv: inv, warned: new(sync.Once), holder: sync.OnceValue(func() sandbox.Holder { return sandbox.FindHolder(inv.Config.Environ) })}
+	return &Toolbox{inv: inv, warned: new(sync.Once), holder: sync.OnceValue(func() cage.Holder {
+		return cage.FindHolder(func(name string) (string, error) { return process.LookPath(name, inv.Config.Environ) })
+	})}
 }
 
 // With makes a toolbox of tools, in which no server can start.

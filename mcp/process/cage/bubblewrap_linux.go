@@ -21,19 +21,28 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// Bubblewrap is the program bwrap, which was seen to work.
-type Bubblewrap struct {
+// A bubblewrap is the program bwrap, which was seen to work.
+type bubblewrap struct {
 	bwrap, setsid string
 }
 
 // maxTrial bounds how long bwrap is tried.
 const maxTrial = 5 * time.Second
 
-// FindBubblewrap finds the programs that are needed, of which look gives the paths, and
-// tries them: that bwrap exists says nothing, as the system may refuse what it does.
-func FindBubblewrap(look func(name string) (path string, err error)) (*Bubblewrap, error) {
-	var b Bubblewrap
-	for name, path := range map[string]*string{"bwrap": &b.bwrap, "setsid": &b.setsid} {
+// FindHolder finds what holds cages here. look gives the paths of programs.
+func FindHolder(look func(name string) (path string, err error)) Holder {
+	b, err := findBubblewrap(look)
+	if err != nil {
+		return Holder{Name: "Landlock and seccomp", Without: err.Error()}
+	}
+	return Holder{Name: "bubblewrap and seccomp", Below: true, bubblewrap: b}
+}
+
+// findBubblewrap finds the programs that are needed and tries them: that bwrap exists says
+// nothing, as the system may refuse what it does.
+func findBubblewrap(look func(name string) (path string, err error)) (*bubblewrap, error) {
+	var b bubblewrap
+	for name, path := range map[string]*string{"setsid": &b.setsid, "bwrap": &b.bwrap} {
 		found, err := look(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s is not on PATH", name)
@@ -81,7 +90,7 @@ func rootOwned(path string) error {
 // namespaces are the arguments about everything but files. Root keeps its user namespace,
 // and the capabilities over files: a container's job works as root in a directory of
 // another user, who has no number in a namespace of its own.
-func (b *Bubblewrap) namespaces(network Network, terminal bool) []string {
+func (b *bubblewrap) namespaces(network Network, terminal bool) []string {
 	args := []string{"--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"}
 	if os.Getuid() == 0 {
 		for _, name := range []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID"} {
@@ -167,11 +176,6 @@ func mounts(spec *Spec) []string {
 	return append(args, closed...)
 }
 
-// below reports whether a path is a directory, or below it.
-func below(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
-}
-
 // sockets are the files by which the servers of this system are reached now (proc_net_unix(5)).
 func sockets() (paths []string) {
 	f, err := os.Open("/proc/net/unix")
@@ -192,7 +196,7 @@ func sockets() (paths []string) {
 
 // start has bwrap start cmd. What it is to do comes by descriptors, and so do the variables:
 // bwrap itself, which is in no cage yet, gets none of them, as some have a program run code.
-func (b *Bubblewrap) start(spec *Spec, cmd *exec.Cmd) error {
+func (b *bubblewrap) start(spec *Spec, cmd *exec.Cmd) error {
 	if _, err := exec.LookPath(cmd.Path); err != nil { // which bwrap would say on the stderr of cmd
 		return err
 	}

@@ -129,11 +129,11 @@ func TestNotUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{own, "/bin/false", "/nonexistent"} {
-		if _, err := FindBubblewrap(at(path)); err == nil {
+		if FindHolder(at(path)).Below {
 			t.Errorf("%s is used", path)
 		}
 	}
-	if _, err := FindBubblewrap(func(string) (string, error) { return "", os.ErrNotExist }); err == nil || !strings.Contains(err.Error(), "not on PATH") {
-		t.Error(err)
+	if h := FindHolder(func(string) (string, error) { return "", os.ErrNotExist }); h.Below || !strings.Contains(h.Without, "not on PATH") {
+		t.Errorf("%+v", h)
 	}
 }

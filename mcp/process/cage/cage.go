@@ -8,7 +8,8 @@
 // (bwrap(1)) is a program that starts the child in namespaces of its own: it is slower,
 // and holds what is below a directory that may be written, too.
 //
-// There is no cage on other systems, and New says so.
+// On macOS a profile of Seatbelt (sandbox-exec(1)) holds it. There is no cage on other
+// systems, and New says so.
 package cage
 
 // A Spec says what a child in the cage may do.
@@ -17,15 +18,23 @@ type Spec struct {
 	// beside those that every program needs. They are absolute, and exist.
 	Write []string
 	// Protect are files and directories below those of Write that it may not change. They
-	// are absolute, without links, and exist. Only bubblewrap holds them.
+	// are absolute, without links, and exist. Landlock does not hold them: see Holder.
 	Protect []string
 	// Hide are files and directories of which it may read nothing, though it may see their
 	// names. They are absolute, and need not exist. Landlock hides nothing that is below
 	// Write: see Open.
 	Hide    []string
 	Network Network
+	Holder  Holder
+}
 
-	Bubblewrap *Bubblewrap // that holds it; nil: Landlock does
+// A Holder is what holds a cage. The zero value is what the system always has.
+type Holder struct {
+	Name    string // in words
+	Below   bool   // it holds what is below a directory that may be written
+	Without string // why bubblewrap is not used on a system for which there is one
+
+	bubblewrap *bubblewrap
 }
 
 // A Network is what of it a child may use.
@@ -33,7 +42,7 @@ type Network int
 
 const (
 	NoNetwork    Network = iota // it makes no sockets
-	OwnNetwork                  // its own, in which there is nothing else; only bubblewrap has it
+	OwnNetwork                  // its own, in which there is nothing else; only bubblewrap gives it
 	WholeNetwork                // that of this program
 )
 

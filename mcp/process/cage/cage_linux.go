@@ -35,7 +35,7 @@ func New(spec Spec) (*Cage, Open, error) {
 	if err := canFilter(); err != nil {
 		return nil, open, err
 	}
-	if spec.Bubblewrap != nil {
+	if spec.Holder.bubblewrap != nil {
 		return &Cage{spec: spec}, open, nil
 	}
 	if spec.Network == OwnNetwork {
@@ -93,7 +93,7 @@ var handles sync.Once
 // prctl(2)) dies with the thread that started it.
 func (c *Cage) Start(cmd *exec.Cmd) (Child, error) {
 	if c.rules == nil {
-		return Child{Release: func() {}, Wrapped: true}, c.spec.Bubblewrap.start(&c.spec, cmd)
+		return Child{Release: func() {}, Wrapped: true}, c.spec.Holder.bubblewrap.start(&c.spec, cmd)
 	}
 	handles.Do(func() { _, _ = os.FindProcess(os.Getpid()) })
 	started, over := make(chan error), make(chan struct{})

@@ -242,11 +242,9 @@ var holders = []string{"Landlock", "bubblewrap"}
 // heldBy is the specification with what holds it.
 func heldBy(t testing.TB, holder string, spec Spec) Spec {
 	if holder == "bubblewrap" {
-		b, err := FindBubblewrap(exec.LookPath)
-		if err != nil {
-			t.Skip(err)
+		if spec.Holder = FindHolder(exec.LookPath); !spec.Holder.Below {
+			t.Skip(spec.Holder.Without)
 		}
-		spec.Bubblewrap = b
 	}
 	return spec
 }

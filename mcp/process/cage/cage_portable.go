@@ -4,27 +4,55 @@ package cage
 
 import (
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
 )
 
 // A Cage holds the children that it starts.
-type Cage struct{}
+type Cage struct{ spec Spec }
 
-// New makes a cage.
-func New(Spec) (*Cage, Open, error) {
-	return nil, Open{}, errors.New("this system has no Landlock (Linux 5.19)")
+// A bubblewrap is for Linux.
+type bubblewrap struct{}
+
+// FindHolder finds what holds cages here.
+func FindHolder(func(name string) (path string, err error)) Holder {
+	return Holder{Name: "Seatbelt", Below: true}
 }
 
-// Start does what Cage.Start does on Linux.
-func (*Cage) Start(*exec.Cmd) (Child, error) { return Child{}, errors.ErrUnsupported }
+// New makes a cage.
+func New(spec Spec) (*Cage, Open, error) {
+	if runtime.GOOS != "darwin" {
+		return nil, Open{}, errors.New("this system has no Landlock (Linux 5.19)")
+	}
+	if spec.Network == OwnNetwork {
+		return nil, Open{}, errors.New("this system gives no network of its own")
+	}
+	if _, err := os.Stat(seatbelt); err != nil {
+		return nil, Open{}, err
+	}
+	for _, paths := range []*[]string{&spec.Write, &spec.Protect, &spec.Hide} { // rules are about paths without links
+		*paths = slices.Clone(*paths)
+		for i, path := range *paths {
+			if real, err := filepath.EvalSymlinks(path); err == nil {
+				(*paths)[i] = real
+			}
+		}
+	}
+	return &Cage{spec}, Open{}, nil
+}
+
+// Start starts cmd in the cage, and changes it.
+func (c *Cage) Start(cmd *exec.Cmd) (Child, error) {
+	if _, err := exec.LookPath(cmd.Path); err != nil {
+		return Child{}, err
+	}
+	cmd.Args = slices.Concat([]string{seatbelt}, seatbeltArguments(&c.spec), []string{cmd.Path}, cmd.Args[1:])
+	cmd.Path = seatbelt
+	return Child{Release: func() {}}, cmd.Start()
+}
 
 // Close frees the cage.
 func (*Cage) Close() {}
-
-// Bubblewrap is the program bwrap.
-type Bubblewrap struct{}
-
-// FindBubblewrap finds it.
-func FindBubblewrap(func(name string) (string, error)) (*Bubblewrap, error) {
-	return nil, errors.New("bubblewrap is for Linux")
-}
