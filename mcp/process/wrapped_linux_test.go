@@ -48,7 +48,7 @@ func TestSignalsOfWrapped(t *testing.T) {
 	if !pr.Signal(syscall.SIGTERM) || !pr.EndsWithin(5*time.Second) || pr.State().ExitCode() != 3 {
 		t.Errorf("SIGTERM: %v", pr.State())
 	}
-	pr, out = start(`trap 'echo asked' TERM; (sleep 300) & echo ready; while :; do sleep 0.05; done`)
+	pr, out = start(`trap 'echo asked' TERM; setsid sleep 300 & echo ready; while :; do sleep 0.05; done`)
 	go io.Copy(io.Discard, out)
 	pr.End(100 * time.Millisecond)
 	if pr.State() == nil {

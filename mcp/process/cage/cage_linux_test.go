@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -24,7 +25,10 @@ import (
 	"toolpipe/mcp/process/processtest"
 )
 
-func init() { processtest.Programs["attack"] = attack }
+func init() {
+	processtest.Programs["attack"] = attack
+	processtest.Programs["container"] = container
+}
 
 func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args)) }
 
@@ -274,7 +278,7 @@ func TestAttacks(t *testing.T) {
 		{"signal P", true}, {"signal 1", true}, {"tkill P P", true}, {"ptrace P", true}, {"environ P", true}, {"maps P", true}, {"limit P", true},
 		{"userns", true}, {"clonens", true}, {"mount R", true}, {"shm", true}, {"setuid", true},
 	} {
-		for _, holder := range holders {
+		for _, holder := range append([]string{"off"}, holders...) {
 			held := x.held && (holder == "Landlock" || !slices.Contains(own, x.args))
 			t.Run(holder+"/"+x.args, func(t *testing.T) { tryAttack(t, holder, x.args, held) })
 		}
@@ -310,6 +314,17 @@ func tryAttack(t *testing.T, holder, attack string, held bool) {
 			word = map[byte]string{'R': s.root, 'O': s.outside, 'S': s.secret}[word[0]] + word[1:]
 		}
 		args = append(args, word)
+	}
+	if holder == "off" { // what is refused to everybody proves nothing about a cage
+		if attack == "mount R" || attack == "ptrace P" {
+			t.Skip("it would stay mounted, or stop this program")
+		}
+		out, err := run(t, nil, processtest.Command("attack", args...))
+		os.Remove("/dev/shm/toolpipe-cage-test")
+		if err != nil {
+			t.Skipf("%s", out)
+		}
+		return
 	}
 	out, err := run(t, newCage(t, heldBy(t, holder, s.spec())), processtest.Command("attack", args...))
 	if (err != nil) != held {
@@ -489,6 +504,36 @@ func TestDeathSignal(t *testing.T) {
 	child.Release() // twice is no harm
 	if _, err := c.Start(exec.Command("/nonexistent/program")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a program that is not there: %v", err)
+	}
+}
+
+// container is a program that executes another one under a filter like that of Docker: it
+// refuses namespaces and mounts, and clone3 is not there.
+func container(args []string) int {
+	runtime.LockOSThread()
+	a := answers{}
+	a.always(enosys, calls.clone3)
+	a.withBits(eperm, calls.clone, 0, namespaces)
+	a.always(eperm, calls.unshare, syscall.SYS_MOUNT, syscall.SYS_UMOUNT2, syscall.SYS_PIVOT_ROOT)
+	program := append([]instruction{{loadWord, 0, 0, offsetNumber}}, a.tree(slices.Sorted(maps.Keys(a)))...)
+	if err := errors.Join(prctl(prSetNoNewPrivs, 1), install(program)); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println(syscall.Exec(args[0], args, os.Environ()))
+	return 1
+}
+
+// TestInContainer: where namespaces are refused, bubblewrap is not used, and Landlock holds
+// what it holds elsewhere.
+func TestInContainer(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := processtest.Command("container", self, "-test.run=^Test(Attacks|Network|Thread|DeathSignal|Protect)$", "-test.short", "-test.v").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "it does not work here") && !strings.Contains(string(out), "not on PATH") || !strings.Contains(string(out), "--- PASS: TestAttacks/Landlock/read_S/file") {
+		t.Errorf("%s%v", out, err)
 	}
 }
 
