@@ -140,7 +140,7 @@ func (c *Config) mistakes() []mistake {
 		{c.NoConfig && c.ConfigFile != "", "--config and --no-config: only one of them can be given", nil},
 		{c.CmdLines && !c.Shell, "--cmd-lines: needs --shell, whose tool runs the lines", addShell("--cmd-lines")},
 		{c.Background && !c.Shell, "--shell-background: needs --shell, whose environment and limits it has", addShell("--shell-background")},
-		{c.Sandbox != "" && c.Sandbox != "off" && !c.Shell, "--sandbox: needs --shell, whose commands it holds", addShell("--sandbox " + ShellQuote(c.Sandbox))},
+		{c.Sandbox != "" && c.Sandbox != "off" && !c.Shell && !c.Code, "--sandbox: needs --shell or --code, whose programs it holds", addShell("--sandbox " + ShellQuote(c.Sandbox))},
 		{c.Refresh && len(c.Files)+len(c.FileRoots) == 0, "--refresh: goes with -f or --files, whose files it looks at again", nil},
 		{c.FilesAnyway && len(c.FileRoots) == 0, "--files-anyway: goes with --files DIR", nil},
 		{c.Code && len(c.FileRoots) == 0, "--code: needs --files DIR, below which it works", []string{"--files . --code works in the current directory"}},

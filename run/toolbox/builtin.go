@@ -95,7 +95,7 @@ func (b *Toolbox) builtinServers(c *config.Config, s *settings.Settings, protect
 // addSandbox makes the sandbox of commands, and of the programs that other built-in tools
 // start, if one is asked for.
 func (b *Toolbox) addSandbox(c *config.Config, filesRoot string, areas []*confine.Area) (err error) {
-	if !c.Shell {
+	if !c.Shell && !c.Code {
 		return nil
 	}
 	var roots []string
