@@ -73,7 +73,7 @@ var imports = map[string]string{
 	"mcp/toolserver":          "mcp/wire stream/goroutine stream/text/jsontext stream/text/nearest",
 	"mcp/wire":                "stream/text/jsontext",
 
-	"stream":                        "stream/goroutine stream/text/jsontext stream/loopback stream/ownership stream/text/secrets github.com/tidwall/gjson",
+	"stream":                        "stream/goroutine stream/text/jsontext stream/loopback stream/ownership stream/text/secrets stream/text/subschema github.com/tidwall/gjson",
 	"stream/goroutine":              "",
 	"stream/loopback":               "",
 	"stream/ownership":              "",
@@ -82,6 +82,7 @@ var imports = map[string]string{
 	"stream/text/jsontext":          "",
 	"stream/text/nearest":           "",
 	"stream/text/secrets":           "stream/text/jsontext",
+	"stream/text/subschema":         "stream/text/jsontext github.com/tidwall/gjson",
 }
 
 // sseOnly is all that mcp may use of stream: there is one SSE reader, and

@@ -36,7 +36,7 @@ func openChat(w *segments, r *Request, o options) {
 	f.set(chatTokenLimit(o), "?", r.MaxTokens)
 	f.set("temperature", "?", r.Temperature)
 	f.set("reasoning_effort", "?", r.ReasoningEffort)
-	f.set("response_format", `{"type":"json_schema","json_schema":{"name":"answer",`+strictMember(o)+`"schema":?}}`, r.Schema)
+	f.set("response_format", "?", answerFormat(r, o, `{"type":"json_schema","json_schema":{"name":"answer",`, "}}"))
 	f.params("messages")
 	f.tools(o, `{"type":"function","function":{`, "parameters", "}}", "}}")
 	f.conversation("messages")
@@ -56,14 +56,14 @@ func repairChat(o *options, r *Request, refusal string) string {
 	hasToolNames := slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == ToolRole && m.Name != "" })
 	onlyCalls := slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == Assistant && len(m.Calls) > 0 && !hasContent(&m) })
 	otherLimit := chatTokenLimit(options{isOpenAI: o.isOpenAI, secondTokenLimit: true})
-	return firstNeeded(
-		repair{&o.noStreamOptions, refuses(refusal, r, "stream_options"), "without stream_options"},
-		repair{&o.secondTokenLimit, r.MaxTokens > 0 && refuses(refusal, r, "max_tokens", "max_completion_tokens"), "with the token limit as " + otherLimit},
-		repair{&o.noToolNames, hasToolNames && refusesToolNames(refusal), "without the names of tools in their results"},
-		repair{&o.noCacheKey, o.cacheKey != "" && refuses(refusal, r, "prompt_cache_key"), "without prompt_cache_key"},
-		repair{&o.noStrict, r.Schema != nil && refuses(refusal, r, "response_format", "schema", "strict"), "without strict beside the schema"},
+	return firstNeeded(append([]repair{
+		{&o.noStreamOptions, refuses(refusal, r, "stream_options"), "without stream_options"},
+		{&o.secondTokenLimit, r.MaxTokens > 0 && refuses(refusal, r, "max_tokens", "max_completion_tokens"), "with the token limit as " + otherLimit},
+		{&o.noToolNames, hasToolNames && refusesToolNames(refusal), "without the names of tools in their results"},
+		{&o.noCacheKey, o.cacheKey != "" && refuses(refusal, r, "prompt_cache_key"), "without prompt_cache_key"},
+	}, append(formRepairs(o, r, refusal, "response_format", "schema", "strict"),
 		repair{&o.emptyContent, !o.noToolRole && onlyCalls && refuses(refusal, r, "content"), "with empty text instead of null in messages that only call tools"},
-	)
+	)...)...)
 }
 
 // refusesToolNames reports whether a refusal speaks of the member name of a message,

@@ -254,6 +254,9 @@ func (c *Client) Close() error {
 // The same request always gives the same bytes, so that a replay can compare
 // them.
 func (c *Client) body(r *Request) *body {
+	if c.dialect.saysForm(r, c.options) {
+		r = withForm(r)
+	}
 	messages := r.Messages
 	if c.options.noResultImages {
 		messages = withoutResultImages(messages)

@@ -3,7 +3,10 @@ package stream
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+
+	"toolpipe/stream/text/subschema"
 )
 
 // dialect is the wire form of one provider. A new one is a file or two, a line
@@ -77,6 +80,8 @@ type options struct {
 	noAutoCache      bool   // leave the mark of the whole request for the cache out
 	noCacheMarks     bool   // leave all marks for the cache out
 	noStrict         bool   // leave strict beside the schema of the answer out
+	anyJSON          bool   // ask for JSON, and have the prompt say the schema
+	noFormat         bool   // ask for no form of the answer but in the prompt
 	noResultImages   bool   // leave the images of tool results out
 	noToolNames      bool   // leave the names of tools in their results out
 	shortTexts       bool   // cut the descriptions of tools
@@ -112,13 +117,55 @@ func firstNeeded(list ...repair) string {
 	return ""
 }
 
-// strictMember is what asks the endpoint to hold to the schema of the answer. Those
-// that can do so only for a part of JSON Schema refuse other schemas.
-func strictMember(o options) string {
-	if o.noStrict {
-		return ""
+// answerFormat is what asks the endpoint to hold to the schema of the answer; nil for nothing.
+// before stands before strict and the schema, after behind them. OpenAI holds to a part of JSON
+// Schema only, others to what they know.
+func answerFormat(r *Request, o options, before, after string) []byte {
+	strict, schema := !o.noStrict, []byte(r.Schema)
+	switch {
+	case r.Schema == nil, o.noFormat:
+		return nil
+	case o.anyJSON:
+		return []byte(`{"type":"json_object"}`)
+	case o.isOpenAI && strict:
+		if part, ok := subschema.OpenAI.Of(schema); ok {
+			schema = part
+		} else {
+			strict = false
+		}
 	}
-	return `"strict":true,`
+	if strict {
+		before += `"strict":true,`
+	}
+	return formed(before+`"schema":?`+after, schema)
+}
+
+// formRepairs are the steps down from a schema to none, of a refusal that names one of the
+// members by which it is asked for.
+func formRepairs(o *options, r *Request, refusal string, members ...string) []repair {
+	names := r.Schema != nil && refuses(refusal, r, members...)
+	return []repair{
+		{&o.noStrict, names && containsAny(refusal, "schema", "strict"), "without strict beside the schema"},
+		{&o.anyJSON, names, "with the schema of the answer in the prompt alone"},
+		{&o.noFormat, names, "without JSON as the form of the answer"},
+	}
+}
+
+// saysForm reports whether the prompt has to say the schema of the answer.
+func (d *dialect) saysForm(r *Request, o options) bool {
+	return r.Schema != nil && (o.anyJSON || o.noFormat || d == &messagesDialect && messagesFormat(r, o) == nil)
+}
+
+// withForm is a request whose prompt says the schema of the answer.
+func withForm(r *Request) *Request {
+	said, n := *r, 0
+	for n < len(r.Messages) && isSystem(&r.Messages[n]) {
+		n++
+	}
+	said.Messages = slices.Insert(slices.Clone(r.Messages), n, Message{Role: System, Parts: []Part{{
+		Text: "The answer is one JSON value that fits this JSON Schema, and nothing else:\n" + string(r.Schema),
+	}}})
+	return &said
 }
 
 func bearerHeader(h http.Header, key Key) {

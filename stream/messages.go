@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"toolpipe/stream/text/subschema"
 )
 
 // messagesDialect is Anthropic's /v1/messages.
@@ -48,7 +50,20 @@ func repairMessages(o *options, r *Request, refusal string) string {
 		repair{&o.noAutoCache, refusesCache && !o.noCacheMarks, "without cache_control for the whole request"},
 		repair{&o.noCacheMarks, refusesCache, "without cache_control"},
 		repair{&o.secondTokenLimit, r.MaxTokens == 0 && refuses(refusal, r, "max_tokens", "max_completion_tokens"), "with max_tokens " + strconv.Itoa(messagesSmallLimit)},
+		repair{&o.noFormat, r.Schema != nil && refuses(refusal, r, "output_config", "output_format", "schema", "additionalproperties"), "with the schema of the answer in the prompt alone"},
 	)
+}
+
+// messagesFormat asks for the form of the answer; nil where the API cannot say it.
+func messagesFormat(r *Request, o options) []byte {
+	if r.Schema == nil || o.noFormat {
+		return nil
+	}
+	part, ok := subschema.Anthropic.Of(r.Schema)
+	if !ok {
+		return nil
+	}
+	return formed(`{"type":"json_schema","schema":?}`, part)
 }
 
 // The endpoint keeps a request in a cache up to a mark, so that the next round
@@ -70,7 +85,7 @@ func openMessages(w *segments, r *Request, o options) {
 	}
 	f.set("max_tokens", "?", cmp.Or(r.MaxTokens, limit))
 	f.set("temperature", "?", r.Temperature)
-	f.object("output_config", filled(`"effort":?`, r.ReasoningEffort), filled(`"format":{"type":"json_schema","schema":?}`, r.Schema))
+	f.object("output_config", filled(`"effort":?`, r.ReasoningEffort), filled(`"format":?`, messagesFormat(r, o)))
 	if caches(r, o) && !o.noAutoCache {
 		f.set("cache_control", cacheControl)
 	}

@@ -30,7 +30,7 @@ func TestDefaultsOfOneLimit(t *testing.T) {
 // What a Request says of its own wins over a config's params, in the words of
 // each dialect; what stands beside it in the same object stays.
 func TestDefaults(t *testing.T) {
-	set := Request{MaxTokens: 9, Temperature: json.RawMessage("0"), ReasoningEffort: "low", Schema: json.RawMessage(`{"type":"object"}`)}
+	set := Request{MaxTokens: 9, Temperature: json.RawMessage("0"), ReasoningEffort: "low", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}
 	for _, test := range []struct {
 		api      string
 		defaults []string

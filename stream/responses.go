@@ -28,7 +28,7 @@ func openResponses(w *segments, r *Request, o options) {
 	f.set("max_output_tokens", "?", r.MaxTokens)
 	f.set("temperature", "?", r.Temperature)
 	f.object("reasoning", filled(`"effort":?`, r.ReasoningEffort))
-	f.object("text", filled(`"format":{"type":"json_schema","name":"answer",`+strictMember(o)+`"schema":?}`, r.Schema))
+	f.object("text", filled(`"format":?`, answerFormat(r, o, `{"type":"json_schema","name":"answer",`, "}")))
 	if len(r.Tools) > 0 && !o.noInclude {
 		f.set("include", `["reasoning.encrypted_content"]`)
 	}
@@ -39,11 +39,10 @@ func openResponses(w *segments, r *Request, o options) {
 }
 
 func repairResponses(o *options, r *Request, refusal string) string {
-	return firstNeeded(
-		repair{&o.noInclude, len(r.Tools) > 0 && refuses(refusal, r, "include", "encrypted"), "without include"},
-		repair{&o.noCacheKey, o.cacheKey != "" && refuses(refusal, r, "prompt_cache_key"), "without prompt_cache_key"},
-		repair{&o.noStrict, r.Schema != nil && refuses(refusal, r, "text.format", "schema", "strict"), "without strict beside the schema"},
-	)
+	return firstNeeded(append([]repair{
+		{&o.noInclude, len(r.Tools) > 0 && refuses(refusal, r, "include", "encrypted"), "without include"},
+		{&o.noCacheKey, o.cacheKey != "" && refuses(refusal, r, "prompt_cache_key"), "without prompt_cache_key"},
+	}, formRepairs(o, r, refusal, "text.format", "response_format", "schema", "strict")...)...)
 }
 
 // responsesEncoder writes input items. A message becomes one or several items.

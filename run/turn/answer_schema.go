@@ -23,6 +23,9 @@ func (l *Loop) checkAnswer(ctx context.Context) (again bool, err error) {
 	if l.model.Schema == nil {
 		return false, nil
 	}
+	if inner, ok := fenced(l.Text.String()); ok {
+		l.Text = event.Pieces{inner}
+	}
 	// A schema can ask for seconds of work, for which the end of a run does not wait.
 	faults, err := stdio.Await(ctx, func() ([]schema.Fault, error) {
 		return l.model.Schema.Check([]byte(strings.TrimSpace(l.Text.String())))
@@ -48,6 +51,19 @@ func (l *Loop) checkAnswer(ctx context.Context) (again bool, err error) {
 		Text: Prefix + "The answer does not fit the JSON Schema that was asked for: " + text + ". Answer again with one JSON value that fits it, and nothing else.",
 	}}})
 	return true, l.emit(&event.Warning{Code: "answer_invalid", Message: "the answer does not fit " + l.form.from + ", and the model is asked once more: " + text})
+}
+
+// fenced is the content of a text that is one block of code and nothing else, as models write
+// JSON where the endpoint does not hold them to a form.
+func fenced(text string) (inner string, ok bool) {
+	body, opened := strings.CutPrefix(strings.TrimSpace(text), "```")
+	body, closed := strings.CutSuffix(body, "```")
+	word, inner, lines := strings.Cut(body, "\n")
+	word = strings.TrimSpace(word)
+	if !opened || !closed || !lines || word != "" && !strings.EqualFold(word, "json") || strings.Contains(inner, "```") {
+		return "", false
+	}
+	return strings.TrimSpace(inner), true
 }
 
 // Unfit is the error of an answer that does not fit its schema.

@@ -1,0 +1,225 @@
+// Package subschema writes a JSON Schema in the part of the language that a provider takes
+// for the form of an answer. What a provider does not know goes into descriptions, where the
+// model reads it: an answer that fits the result may break only that.
+package subschema
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"toolpipe/stream/text/jsontext"
+)
+
+// A Provider says which part of JSON Schema it takes. All of them demand that an object has
+// no other members than those that its schema names.
+type Provider struct {
+	Keywords    []string // that it takes beside those that all take
+	Formats     []string // of strings, that it takes
+	ObjectRoot  bool     // the whole schema must be of an object
+	AllRequired bool     // an object must have all members
+	Recursive   bool     // a schema may refer to itself
+}
+
+// Anthropic is structured outputs of the messages API
+// (docs.claude.com, "Structured outputs", JSON Schema limitations).
+var Anthropic = Provider{
+	Keywords: []string{"allOf"},
+	Formats:  []string{"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"},
+}
+
+// OpenAI is strict mode (platform.openai.com, "Structured model outputs", supported schemas).
+var OpenAI = Provider{
+	Keywords:   []string{"pattern", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "minItems", "maxItems"},
+	Formats:    []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"},
+	ObjectRoot: true, AllRequired: true, Recursive: true,
+}
+
+// Schema keywords that all providers take as they are.
+var common = []string{"type", "enum", "const", "description", "title", "default"}
+
+// Keywords that say nothing about an answer.
+var silent = []string{"$schema", "$id", "$comment", "$defs", "definitions", "properties", "required", "additionalProperties", "items", "anyOf", "oneOf", "allOf", "$ref"}
+
+// maxDepth bounds how deep a schema nests.
+const maxDepth = 50
+
+// Of is a schema in the part that a provider takes; false if there is none: an object may
+// have members that nobody names, or anything may stand somewhere.
+func (p *Provider) Of(schema []byte) ([]byte, bool) {
+	root := gjson.ParseBytes(schema)
+	w := writer{Provider: p, root: root}
+	if p.ObjectRoot && root.Get("type").Str != "object" {
+		return nil, false
+	}
+	closed := w.schema(root, 0)
+	for _, name := range []string{"$defs", "definitions"} {
+		if definitions := root.Get(name); definitions.IsObject() {
+			closed = jsontext.AppendMember(closed[:len(closed)-1], name, w.named(definitions, 1))
+			closed = append(closed, '}')
+		}
+	}
+	return closed, !w.failed
+}
+
+type writer struct {
+	*Provider
+	root   gjson.Result
+	inside []string // the references that are being followed
+	done   []string // those that were
+	failed bool
+}
+
+func (w *writer) fail() []byte {
+	w.failed = true
+	return []byte("{}")
+}
+
+// schema is one schema, at a depth.
+func (w *writer) schema(v gjson.Result, depth int) []byte {
+	if !v.IsObject() || depth > maxDepth {
+		return w.fail()
+	}
+	out := []byte{'{'}
+	add := func(name string, value []byte) { out = jsontext.AppendMember(out, name, value) }
+	if ref := v.Get("$ref"); ref.Exists() {
+		w.follow(ref.Str, depth)
+		add("$ref", []byte(ref.Raw))
+		return append(out, '}')
+	}
+	var rest []string
+	v.ForEach(func(name, value gjson.Result) bool {
+		switch key := name.Str; {
+		case key == "description":
+		case slices.Contains(common, key), slices.Contains(w.Keywords, key) && key != "allOf", key == "format" && slices.Contains(w.Formats, value.Str),
+			key == "minItems" && value.Num <= 1:
+			add(key, []byte(value.Raw))
+		case !slices.Contains(silent, key):
+			rest = append(rest, key+": "+value.Raw)
+		}
+		return true
+	})
+	for _, name := range []string{"anyOf", "oneOf"} {
+		if list := v.Get(name); list.IsArray() {
+			add("anyOf", w.list(list, depth+1))
+		}
+	}
+	if list := v.Get("allOf"); list.IsArray() {
+		if !slices.Contains(w.Keywords, "allOf") {
+			return w.fail()
+		}
+		add("allOf", w.list(list, depth+1))
+	}
+	types := v.Get("type").Array()
+	is := func(name string) bool {
+		return slices.ContainsFunc(types, func(t gjson.Result) bool { return t.Str == name })
+	}
+	if len(types) == 0 && !slices.ContainsFunc([]string{"enum", "const", "anyOf", "oneOf", "allOf"}, func(name string) bool { return v.Get(name).Exists() }) {
+		return w.fail()
+	}
+	if is("object") {
+		out = w.object(out, v, depth)
+	}
+	if items := v.Get("items"); is("array") {
+		add("items", w.schema(items, depth+1))
+	}
+	description := v.Get("description").Str
+	if rest != nil {
+		description = strings.TrimSpace(description + "\n" + strings.Join(rest, ", "))
+	}
+	if description != "" {
+		add("description", jsontext.Quoted(description))
+	}
+	return append(out, '}')
+}
+
+// object adds what is of an object alone.
+func (w *writer) object(out []byte, v gjson.Result, depth int) []byte {
+	properties, required := v.Get("properties"), v.Get("required")
+	names := 0
+	properties.ForEach(func(name, _ gjson.Result) bool {
+		names++
+		if w.AllRequired && !slices.ContainsFunc(required.Array(), func(r gjson.Result) bool { return r.Str == name.Str }) {
+			w.fail() // a model would have to make up what it may leave out
+		}
+		return true
+	})
+	if names == 0 && (!v.Get("additionalProperties").Exists() || v.Get("additionalProperties").Bool() || v.Get("additionalProperties").IsObject()) {
+		w.fail()
+	}
+	for _, name := range required.Array() {
+		if !hasMember(properties, name.Str) {
+			w.fail()
+		}
+	}
+	if names > 0 {
+		out = jsontext.AppendMember(out, "properties", w.named(properties, depth+1))
+	}
+	if required.IsArray() {
+		out = jsontext.AppendMember(out, "required", []byte(required.Raw))
+	}
+	return jsontext.AppendMember(out, "additionalProperties", []byte("false"))
+}
+
+func hasMember(object gjson.Result, name string) (found bool) {
+	object.ForEach(func(key, _ gjson.Result) bool {
+		found = found || key.Str == name
+		return !found
+	})
+	return found
+}
+
+// named is an object of schemas.
+func (w *writer) named(v gjson.Result, depth int) []byte {
+	out := []byte{'{'}
+	v.ForEach(func(name, value gjson.Result) bool {
+		out = jsontext.AppendMember(out, name.Str, w.schema(value, depth+1))
+		return true
+	})
+	return append(out, '}')
+}
+
+// list is an array of schemas.
+func (w *writer) list(v gjson.Result, depth int) []byte {
+	out := []byte{'['}
+	for i, value := range v.Array() {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, w.schema(value, depth+1)...)
+	}
+	return append(out, ']')
+}
+
+// follow fails on a reference that leads elsewhere than to a definition of the schema, or
+// round in a circle where that is not taken.
+func (w *writer) follow(ref string, depth int) {
+	if w.Recursive && ref == "#" {
+		return
+	}
+	section, name, _ := strings.Cut(strings.TrimPrefix(ref, "#/"), "/")
+	if !strings.HasPrefix(ref, "#/") || section != "$defs" && section != "definitions" || strings.ContainsAny(name, "/~%") {
+		w.fail()
+		return
+	}
+	if slices.Contains(w.done, ref) {
+		return
+	}
+	if slices.Contains(w.inside, ref) {
+		if !w.Recursive {
+			w.fail()
+		}
+		return
+	}
+	var target gjson.Result
+	w.root.Get(strings.ReplaceAll(section, "$", `\$`)).ForEach(func(key, value gjson.Result) bool {
+		if key.Str == name {
+			target = value
+		}
+		return true
+	})
+	w.inside = append(w.inside, ref)
+	w.schema(target, depth+1)
+	w.inside, w.done = w.inside[:len(w.inside)-1], append(w.done, ref)
+}
