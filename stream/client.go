@@ -32,6 +32,7 @@ type Config struct {
 	UserAgent    string
 	IdleTimeout  time.Duration                     // longest silence of the endpoint; 0: 120 s
 	RetryFor     time.Duration                     // how long failed connections and the statuses 429 and 503 are retried; 0: three times, as all other failures
+	NoRetry      bool                              // nothing is retried
 	Record       string                            // file to store exchanges in; "" for none
 	Replay       string                            // file to answer from instead of the network; "" for none
 	Beside       *Client                           // another client of the same run, whose recording holds the exchanges of this one too; nil for none
@@ -50,13 +51,14 @@ type Hints struct {
 	Replay   string                  // the recording does not fit the run
 }
 
-// Retry describes the next repetition of an exchange that failed before its
-// first delta.
+// Retry describes the next repetition of an exchange that failed before its first delta, or
+// whose reply was cut and is taken back (Sink.TakesBack).
 type Retry struct {
 	Attempt, Of int // 1 of 3 is the first repetition; Of is 0 where only the time is limited
 	After       time.Duration
 	Status      int // 0 when no HTTP status came
 	Message     string
+	Discards    bool // what came of the reply does not count
 }
 
 // Kind says what went wrong with an exchange.
@@ -230,6 +232,7 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 		if !again {
 			return nil, err
 		}
+		sink.Said = nil // what was cut is not kept while it comes again
 		if sink.Retry != nil {
 			sink.Retry(next)
 		}

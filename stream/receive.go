@@ -11,6 +11,7 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -97,8 +98,8 @@ func contentType(res *http.Response) string {
 func (x *exchange) readEvents(events iter.Seq2[Event, error], whole bool, sample []byte) error {
 	d := x.draft
 	for ev, err := range events {
-		if err != nil && d.finishReason != "" && errors.Is(err, errStalled) {
-			break
+		if d.finishReason != "" && (errors.Is(err, errStalled) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)) {
+			break // it was silent, or cut, behind all that counts
 		} else if err != nil {
 			return x.broken(err)
 		}
@@ -190,7 +191,7 @@ func (x *exchange) complete(err error) error {
 		return err
 	}
 	if e.Kind == Refused {
-		x.retry = !x.draft.began && (e.Status < 400 || e.Status >= 500)
+		x.retry = e.Status < 400 || e.Status >= 500
 		e.Hint = x.hint(e.Status, e.Message)
 	}
 	return e

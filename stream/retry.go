@@ -25,14 +25,17 @@ type retries struct {
 }
 
 // nextRetry decides whether the exchange is repeated, and how long to wait
-// before. It is repeated only before the first delta of the reply, since the
-// sink cannot take text back, and only after a failure that may pass.
+// before. It is repeated only after a failure that may pass, and behind the first delta of the
+// reply only if the sink takes back what came.
 func (x *exchange) nextRetry(err error, made *retries) (_ Retry, again bool) {
 	e, ours := errors.AsType[*Error](err)
-	if !ours || !x.retry || x.draft.began {
+	if !ours || x.client.cfg.NoRetry || !x.retry && e.Kind != Cut || x.draft.err != nil {
 		return Retry{}, false
 	}
-	r := Retry{Attempt: made.made + 1, Of: maxRetries, Status: e.Status, Message: e.Message}
+	if x.draft.began && (x.sink.TakesBack == nil || !x.sink.TakesBack()) {
+		return Retry{}, false
+	}
+	r := Retry{Attempt: made.made + 1, Of: maxRetries, Status: e.Status, Message: e.Message, Discards: x.draft.began}
 	longest := maxRetryAfter
 	if x.client.cfg.RetryFor > 0 && (e.Kind == Unreachable || e.Status == 429 || e.Status == 503) {
 		r.Of = 0

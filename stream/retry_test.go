@@ -53,7 +53,7 @@ func TestRetries(t *testing.T) {
 		{"reset before the body", []http.HandlerFunc{resetBeforeBody, stream(hello)}, 2, false},
 		{"empty body", []http.HandlerFunc{stream(""), stream(hello)}, 1, true},
 		{"no reply", []http.HandlerFunc{stream("hello"), stream(hello)}, 1, true},
-		{"cut without text", []http.HandlerFunc{stream(`data: {"choices":[{"delta":{}}]}` + "\n\n"), stream(hello)}, 1, true},
+		{"cut without text", []http.HandlerFunc{stream(`data: {"choices":[{"delta":{}}]}` + "\n\n"), stream(hello)}, 2, false},
 		{"network error upstream", []http.HandlerFunc{stream(`data: {"choices":[{"delta":{},"finish_reason":"stop","native_finish_reason":"network_error"}]}` + "\n\ndata: [DONE]\n\n"), stream(hello)}, 2, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

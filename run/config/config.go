@@ -91,7 +91,7 @@ type Config struct {
 	Params          []string // NAME=JSON
 	Schema          string   // a file, or the schema itself
 	ThinkTags       bool
-	RetryFor        time.Duration
+	RetryFor        *time.Duration // 0: nothing is sent again; nil: three times
 
 	// tools
 	Servers       []string // [NAME=]TARGET, NAME?=TARGET

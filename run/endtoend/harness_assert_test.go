@@ -194,6 +194,10 @@ func checkEvents(stdout []byte, p *process) error {
 			if status := gjson.Get(line, "status").String(); !slices.Contains(resultStatuses, status) {
 				return fmt.Errorf("tool_result.status %q", status)
 			}
+		case "retry":
+			if gjson.Get(line, "discards").Bool() && parent == "" {
+				clear(texts)
+			}
 		case "approval":
 			if d, by := gjson.Get(line, "decision").String(), gjson.Get(line, "by").String(); !slices.Contains(decisions, d) || !slices.Contains(deciders, by) {
 				return fmt.Errorf("approval: %s", line)

@@ -187,6 +187,8 @@ type Retry struct {
 	After   time.Duration `event:"after_ms"`
 	Status  int           `event:"status,opt"` // the HTTP status
 	Message string        `event:"message,ours"`
+
+	Discards bool `event:"discards,opt"` // text and reasoning of this turn so far do not count
 }
 
 // Warning is something the user should know.

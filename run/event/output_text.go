@@ -24,6 +24,10 @@ func (o *TextOutput) Event(e Event) error {
 		if o.Stream {
 			return o.text(e.Text)
 		}
+	case *Retry:
+		if o.Stream && e.Discards {
+			return o.newline()
+		}
 	case *Turn:
 		if o.Stream { // another turn, or the frame of a call, begins on its own line
 			return o.newline()

@@ -86,6 +86,11 @@ func (v *veil) pass(e Event, to func(Event)) {
 		return
 	case *Call, *Turn, *End:
 		v.rest(f, to)
+	case *Retry:
+		if e.Discards {
+			v.rest(f, to)
+			v.text, v.reasoning = turnText{}, turnText{}
+		}
 	}
 	to(v.hidden(e))
 }

@@ -261,11 +261,7 @@ func (f *Face) Event(e event.Event) error {
 	case *event.Result:
 		f.answered(parent, e)
 	case *event.Retry:
-		of := ""
-		if e.Of > 0 {
-			of = fmt.Sprintf(" of %d", e.Of)
-		}
-		f.say(fmt.Sprintf("retry %d%s in %s: %s", e.Attempt, of, duration(e.After), escape.Escape(e.Message)))
+		f.retried(e)
 	case *event.Warning:
 		if !e.Repeated {
 			f.say(f.paint(yellow, "warning:") + " " + escapeLines(e.Message))
@@ -280,6 +276,18 @@ func (f *Face) Event(e event.Event) error {
 		f.await("")
 	}
 	return nil
+}
+
+func (f *Face) retried(e *event.Retry) {
+	of, void := "", ""
+	if e.Of > 0 {
+		of = fmt.Sprintf(" of %d", e.Of)
+	}
+	if e.Discards {
+		f.aside = f.aside[:0]
+		void = "; what it said so far does not count"
+	}
+	f.say(fmt.Sprintf("retry %d%s in %s: %s%s", e.Attempt, of, duration(e.After), escape.Escape(e.Message), void))
 }
 
 func (f *Face) Flush() error { return nil }

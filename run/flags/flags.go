@@ -38,6 +38,7 @@ type Flag struct {
 	//	**string        text; nil if it is not given
 	//	*[]string       texts that are not empty; the flag can be repeated
 	//	*time.Duration  longer than 0
+	//	**time.Duration from 0 on; nil if it is not given
 	//	*int64          a number of bytes
 	Setting any
 	EmptyOK bool // the text may be empty
@@ -91,6 +92,11 @@ func (f *Flag) Set(text string) (err error) {
 		*setting = append(*setting, text)
 	case *time.Duration:
 		*setting, f.bad = f.duration(text)
+	case **time.Duration:
+		*setting = new(time.Duration)
+		if **setting, f.bad = f.duration(text); text == "0" || text == "0s" {
+			f.bad = nil
+		}
 	case *int64:
 		*setting, f.bad = f.bytes(text)
 	default:

@@ -46,7 +46,7 @@ func New(c *config.Config) *Table {
 			{Name: "schema", Value: "FILE|JSON", Setting: &c.Schema,
 				Help: "JSON Schema that the answer must fit"},
 			{Name: "retry-for", Value: "D", Setting: &c.RetryFor,
-				Help: "how long a failed connection, 429 and 503 are retried (default: three times)"},
+				Help: "how long a failed connection, 429 and 503 are retried (default: three times); 0 is never"},
 			{Name: "think-tags", Setting: &c.ThinkTags,
 				Help: "text between <think> and </think> is reasoning"},
 		}},

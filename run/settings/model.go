@@ -38,7 +38,9 @@ func ResolveModel(ctx context.Context, c *config.Config, s *Settings, warn confi
 	if e.API = cmp.Or(c.API, p.API); c.Replay == "" { // a recording knows its own
 		e.API = cmp.Or(e.API, usualAPI, "chat")
 	}
-	e.RetryFor = c.RetryFor
+	if c.RetryFor != nil {
+		e.RetryFor, e.NoRetry = *c.RetryFor, *c.RetryFor == 0
+	}
 	if e.Replay = c.Replay; c.Mode != config.Check { // --check writes no recording
 		e.Record = c.Record
 	}

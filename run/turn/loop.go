@@ -37,6 +37,8 @@ type Loop struct {
 type textUse struct {
 	passes bool // it was printed, and only the model needs it again
 	joins  bool // nobody sees where a delta of the text ends
+
+	final func() bool // reports whether the text is written where it cannot be taken back; nil: it is not
 }
 
 // stored is what of the conversation an earlier run, or a file, has.
@@ -75,6 +77,9 @@ func (p *Plan) NewLoop(tally *Tally, f *finder.Finder, known *confine.Known, fra
 	l := &Loop{model: v.Model, form: answerForm{from: "--schema"}, finder: f, frame: frame, Tally: tally, caller: p.newCaller(known)}
 	l.limits = p.newLimits()
 	l.text.joins = v.Text != nil && v.Config.Log == ""
+	if text := v.Text; text != nil {
+		l.text.final = func() bool { return text.Stream && !text.Terminal }
+	}
 	l.stored.resumes = v.Config.Input == "messages" || v.Config.Session != ""
 	l.processors.others = !slices.ContainsFunc(v.Servers, func(s servers.Server) bool { return s.Local != nil })
 	l.flow.begin(l.Messages(), l.box)
@@ -282,10 +287,14 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 			reasoning.Text = delta
 			return l.emit(&reasoning)
 		},
-		Idle: l.flush,
-		Join: l.text.joins,
+		Idle:      l.flush,
+		Join:      l.text.joins,
+		TakesBack: func() bool { return l.text.final == nil || !l.text.final() },
 		Retry: func(r stream.Retry) {
-			l.emit(&event.Retry{Attempt: r.Attempt, Of: r.Of, After: r.After, Status: r.Status, Message: r.Message})
+			if r.Discards {
+				aside, l.HasText = nil, false
+			}
+			l.emit(&event.Retry{Attempt: r.Attempt, Of: r.Of, After: r.After, Status: r.Status, Message: r.Message, Discards: r.Discards})
 		},
 		Warn: func(code, message string) { l.emit(&event.Warning{Code: code, Message: message}) },
 	}, said
