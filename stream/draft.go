@@ -35,16 +35,23 @@ type draft struct {
 	text                               draftText
 	think                              thinkSplitter
 
-	seen         bool // something of a reply came
-	done         bool // the dialect's own end marker came
-	calls        []Call
-	hasAside     bool   // a part of the text is commentary
-	answers      []span // the others, which are the answer
+	seen     bool // something of a reply came
+	done     bool // the dialect's own end marker came
+	calls    []Call
+	hasAside bool   // a part of the text is commentary
+	answers  []span // the others, which are the answer
+	ending
+	usage   Usage
+	model   string
+	refusal []byte
+}
+
+// ending is how a reply ended.
+type ending struct {
 	stop         Stop
-	finishReason string // the stop in the endpoint's own word
-	usage        Usage
-	model        string
-	refusal      []byte
+	finishReason string   // the stop in the endpoint's own word
+	waits        string   // see Reply
+	unknown      []string // likewise
 }
 
 // draftText is the text of a draft, commentary included.
@@ -136,7 +143,7 @@ func (d *draft) reply(dec decoder, used map[string]bool) (*Reply, error) {
 		return nil, err
 	}
 	newIDs(d.calls, len(d.request.Messages), used)
-	r := &Reply{Stop: d.stop, Finish: d.finishReason, Usage: d.usage, Model: d.model, Refusal: string(d.refusal)}
+	r := &Reply{Stop: d.stop, Finish: d.finishReason, Usage: d.usage, Model: d.model, Refusal: string(d.refusal), Waits: d.waits, Unknown: d.unknown}
 	parts := d.text.parts()
 	if r.HasAside = d.hasAside; d.hasAside {
 		if answer := d.text.only(d.answers); len(answer) > 0 || len(d.calls) == 0 {

@@ -128,6 +128,11 @@ type Reply struct {
 	Usage   Usage
 	Model   string // as the endpoint names it
 	Refusal string // the text of a refusal that came apart from the content
+	// Waits names what the endpoint waits for, such as "shell_call": a call that only another
+	// kind of client can answer. Unknown are things in the reply of which it is not known what
+	// they are, where there is an answer beside them.
+	Waits   string
+	Unknown []string
 	// HasAside says that a part of the text was commentary. It is in the parts of
 	// the message only if there is no answer beside it.
 	HasAside bool

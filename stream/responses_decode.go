@@ -217,7 +217,36 @@ func (d *responsesDecoder) finish() error {
 		}
 	}
 	slices.SortFunc(d.answers, func(a, b span) int { return a.from - b.from })
+	d.lookForWaits()
 	return nil
+}
+
+// ownItemKinds are items that a reply may hold beside messages and calls of functions: what the
+// endpoint itself did. Others are unknown.
+var ownItemKinds = []string{"reasoning", "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call", "mcp_list_tools",
+	"tool_search_call", "shell_call", "compaction"}
+
+// lookForWaits says what of a reply waits for the client. What another client would answer has
+// an id of a call and no output beside it, asks for an approval, or says that it is not done.
+func (d *responsesDecoder) lookForWaits() {
+	if d.finishReason == "queued" || d.finishReason == "in_progress" {
+		d.waits = "a response in the background, which is " + d.finishReason
+	}
+	hasMessage := slices.ContainsFunc(d.items, func(it *responsesItem) bool { return it.kind == "message" })
+	for _, it := range d.items {
+		status := gjson.Get(it.raw, "status").Str
+		answered := slices.ContainsFunc(d.items, func(other *responsesItem) bool {
+			return other != it && other.callID == it.callID && strings.HasSuffix(other.kind, "_output")
+		})
+		known := slices.Contains(ownItemKinds, it.kind)
+		switch {
+		case it.kind == "message", argumentsOf(it.kind) != "", strings.HasSuffix(it.kind, "_output"):
+		case it.callID != "" && !answered && it.kind != "mcp_call", strings.HasSuffix(it.kind, "_request"), status == "in_progress" && !known, !known && !hasMessage:
+			d.waits = cmp.Or(d.waits, it.kind)
+		case !known && !slices.Contains(d.unknown, it.kind):
+			d.unknown = append(d.unknown, strings.Clone(it.kind))
+		}
+	}
 }
 
 // echo returns the output in the API's own form, in order, if it holds more than

@@ -17,7 +17,7 @@ var stops = [...]struct {
 	{StopLength, "length max_tokens max_token model_length max_output_tokens max_completion_tokens token_limit limit"},
 	{StopContext, "model_context_window_exceeded context_window_exceeded context_length_exceeded context_length"},
 	{StopFilter, "content_filter content-filter content_filtered sensitive safety refusal recitation blocklist prohibited_content spii image_safety guardrail_intervened"},
-	{StopPause, "pause_turn"},
+	{StopPause, "pause_turn compaction"},
 	{StopFailed, "error insufficient_system_resource network_error abort aborted cancelled canceled failed incomplete malformed_function_call function_call_filter unexpected_tool_call too_many_tool_calls"},
 }
 

@@ -178,6 +178,7 @@ type Turn struct {
 	Finish string        `event:"finish"`
 	Usage  Usage         `event:"usage"`
 	Time   time.Duration `event:"ms"`
+	Pauses bool          `event:"pauses,opt"` // the endpoint goes on with it: another one of the same turn follows
 }
 
 // Retry tells that a request is repeated.

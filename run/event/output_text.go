@@ -29,7 +29,7 @@ func (o *TextOutput) Event(e Event) error {
 			return o.newline()
 		}
 	case *Turn:
-		if o.Stream { // another turn, or the frame of a call, begins on its own line
+		if o.Stream && !e.Pauses { // another turn, or the frame of a call, begins on its own line
 			return o.newline()
 		}
 	case *End:

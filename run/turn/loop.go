@@ -28,6 +28,7 @@ type Loop struct {
 	processors processors
 	stored     stored
 	frame      int // messages before the conversation: the frame, never part of the output
+	paused     paused
 	*Tally
 	*caller // that answers the calls
 }
@@ -39,6 +40,14 @@ type textUse struct {
 	joins  bool // nobody sees where a delta of the text ends
 
 	final func() bool // reports whether the text is written where it cannot be taken back; nil: it is not
+}
+
+// paused is what of a turn came before the endpoint paused it: the parts of its answer are one
+// turn's text.
+type paused struct {
+	on    bool
+	text  event.Pieces
+	began time.Time
 }
 
 // stored is what of the conversation an earlier run, or a file, has.
@@ -229,10 +238,16 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 	if err := l.save(); err != nil {
 		return nil, err
 	}
-	began := time.Now()
-	l.Turns++
+	before := l.paused
+	if l.paused = (paused{}); !before.on {
+		before.began = time.Now()
+		l.Turns++
+	}
 	l.Text, l.HasText, l.Finish = nil, false, ""
 	sink, said := l.sink()
+	if before.text != nil {
+		sink.TakesBack = nil // what came before the pause would be taken back with it
+	}
 	reply, err := l.model.Client.Reply(ctx, l.model.Request, sink)
 	if !l.text.passes {
 		l.Text = piecesOf(sink.Said)
@@ -245,6 +260,7 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 	if reply.HasAside { // it may have turned out to be commentary only behind its text
 		l.keepAnswer(reply)
 	}
+	l.Text, l.HasText = append(before.text, l.Text...), l.HasText || before.text != nil
 	u := event.Usage(reply.Usage)
 	l.Usage = l.Usage.Plus(u)
 	l.usedTokens += u.Total()
@@ -252,7 +268,11 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 		l.uncounted = true
 		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens has no effect"})
 	}
-	return reply, l.emit(&event.Turn{Turn: l.Turns, Finish: reply.Finish, Usage: u, Time: time.Since(began)})
+	pauses := reply.Stop == stream.StopPause
+	if pauses {
+		l.paused = paused{true, l.Text, before.began}
+	}
+	return reply, l.emit(&event.Turn{Turn: l.Turns, Finish: reply.Finish, Usage: u, Time: time.Since(before.began), Pauses: pauses})
 }
 
 // sink makes events of a reply as it comes. said emits the commentary that has come since
@@ -322,6 +342,10 @@ func piecesOf(parts []stream.Part) (text event.Pieces) {
 // known the text counts, but calls never run.
 func (l *Loop) mustEnd(reply *stream.Reply, calls int) error {
 	switch stop := reply.Stop; {
+	case reply.Waits != "":
+		l.dropCalls()
+		return &failure.Error{Status: failure.StatusModel, Message: "model: the reply waits for what only another client can give: " + strconv.Quote(reply.Waits),
+			Hints: []string{"the tool that it belongs to is not asked for by toolpipe; is it in --param tools, or set at the endpoint?"}}
 	case stop == stream.StopLength, stop == stream.StopContext:
 		l.dropCalls()
 		e := failure.Limit("--max-tokens lets the model write more; its own limit may be lower", "the answer was cut at the model's length limit")
@@ -342,7 +366,13 @@ func (l *Loop) mustEnd(reply *stream.Reply, calls int) error {
 		l.dropCalls()
 		return &failure.Error{Status: failure.StatusModel, Message: "model: the answer was refused or stopped by a content filter" + detail(reply.Refusal)}
 	}
-	if (calls > 0 || reply.Stop == stream.StopPause) && l.usedRounds >= l.rounds {
+	if len(reply.Unknown) > 0 {
+		l.emit(&event.Warning{Code: "unknown_item", Message: "the reply holds what is not known here, and is not used: " + face.JoinFew(reply.Unknown)})
+	}
+	if reply.Stop == stream.StopPause && l.usedRounds >= l.rounds {
+		return failure.Limit("--max-rounds allows more", "the endpoint paused its reply more often than the limit of rounds allows: %d", l.rounds)
+	}
+	if calls > 0 && l.usedRounds >= l.rounds {
 		return failure.Limit("--max-rounds allows more", "the model asked for more calls than the limit of rounds allows: %d", l.rounds)
 	}
 	if (calls > 0 || reply.Stop == stream.StopPause) && l.outOfTokens() {
