@@ -398,7 +398,7 @@ var house = map[string]int{
 	"fields of run/session.File":                11,
 	"fields of stream.Client":                   20,
 	"fields of stream.dialect":                  14,
-	"fields of stream.draft":                    20,
+	"fields of stream.draft":                    19,
 	"fields of stream.exchange":                 15,
 	"fields of stream.messagesBlock":            13,
 	"fields of stream.responsesItem":            12,

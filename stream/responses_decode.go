@@ -200,8 +200,10 @@ func (d *responsesDecoder) whole(response gjson.Result) error {
 func (d *responsesDecoder) finish() error {
 	for _, it := range d.items {
 		if argumentsOf(it.kind) != "" {
-			if it.call.Name == "" || it.forms == formAdded && len(it.arguments)+len(it.first) == 0 {
-				return halfCall()
+			begun := it.forms == formAdded && len(it.arguments) == 0
+			guessed := slices.ContainsFunc(d.items, func(other *responsesItem) bool { return other.guessed })
+			if it.call.Name == "" || begun && (len(it.first) == 0 || guessed) {
+				return halfCall() // with guesses, another call may have its arguments
 			}
 			it.call.ID, it.call.Arguments = it.callID, it.arguments
 			if len(it.arguments) == 0 {

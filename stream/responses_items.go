@@ -92,6 +92,7 @@ type itemID struct {
 	index    int // output_index, -1 while unknown
 	id, kind string
 	callID   string
+	guessed  bool // an event that names no item was taken for this one's, and may have been another's
 }
 
 // item returns the item that an event speaks of, a new one if it is none of those
@@ -129,6 +130,7 @@ func (d *responsesDecoder) match(list []itemID, f form) []*responsesItem {
 	for i, k := range found {
 		if k >= 0 {
 			items[i] = known[k]
+			items[i].guessed = items[i].guessed || m.guesses(i)
 		} else {
 			items[i] = &responsesItem{itemID: itemID{index: -1}}
 			for n := range items[i].passed {
@@ -170,6 +172,20 @@ func (m *matching) samePlace(i, k int) bool { return m.atPlace(i, k) && m.fits(i
 func (m *matching) next(i, k int) bool {
 	named := m.placed(i, k) || m.list[i].id != "" && m.known[k].id != ""
 	return m.fits(i, k) && m.isNew(k) && (m.form == formResponse || !named) && (m.form != formDelta || m.known[k].isOpen())
+}
+
+// guesses reports whether a whole that names no item may be that of several.
+func (m *matching) guesses(i int) bool {
+	e, candidates := m.list[i], 0
+	if m.form == formDelta || e.id != "" || e.callID != "" || e.index >= 0 {
+		return false
+	}
+	for k := range m.known {
+		if m.next(i, k) {
+			candidates++
+		}
+	}
+	return candidates > 1
 }
 
 // fits reports whether nothing that both say of themselves differs.
