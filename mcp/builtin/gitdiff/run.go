@@ -1,36 +1,112 @@
 package gitdiff
 
 import (
-	"bytes"
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
+	"toolpipe/mcp/process/cage"
 )
 
-// git runs git with an input, and returns what it prints. Of more than most bytes, it
-// returns one more than most, and ends git, which may go on for long before it prints
-// again.
-func (r *repository) git(ctx context.Context, input []byte, most int, args ...string) ([]byte, error) {
-	path, err := process.LookPath("git", process.ChildEnv(r.program.Environ, nil, nil))
+// A caged is git as it runs here, in a cage that has no network.
+type caged struct {
+	Program
+	path    string
+	tree    string // where git runs
+	environ []string
+	execute []string // git and its loader, which alone are executed
+	read    []string // what git may always read
+}
+
+// findGit finds git, and what it needs to be executed: its loader lists the libraries.
+func findGit(ctx context.Context, program Program) (*caged, error) {
+	probe, _, err := cage.New(cage.Spec{Read: []string{}, Execute: []string{}})
+	if err != nil {
+		return nil, fmt.Errorf("git runs in a cage alone, because a repository may name programs and files that are none of its own, and there is no cage here: %w", err)
+	}
+	probe.Close()
+	environ := process.ChildEnv(program.Environ, nil, nil)
+	path, err := process.LookPath("git", environ)
 	if err != nil {
 		return nil, errors.New("git is not installed")
 	}
-	// Links are files in our working tree, whatever they are in the repository's: git
-	// would look for .gitattributes behind a link.
+	loader, err := loaderOf(path)
+	if err != nil {
+		return nil, fmt.Errorf("no cage can hold git, as %q is no program of this system but, perhaps, a script that starts one: %w", path, err)
+	}
+	g := &caged{Program: program, path: path, execute: []string{path}, read: []string{path, "/etc/ld.so.cache"}}
+	if loader == "" {
+		return g, nil
+	}
+	list, _, err := program.Processes.Capture(ctx, &exec.Cmd{Path: loader, Args: []string{loader, "--list", path}, Env: environ}, 64<<10)
+	if err != nil {
+		return nil, fmt.Errorf("the libraries of git are not known: %w", confine.Reason(err))
+	}
+	g.execute = append(g.execute, loader)
+	for word := range strings.FieldsSeq(string(list)) {
+		if filepath.IsAbs(word) { // gconv has the encodings of text, of which .gitattributes may name one
+			dir := filepath.Join(filepath.Dir(word), "gconv")
+			g.read = append(g.read, word, dir, filepath.Join("/usr", dir))
+		}
+	}
+	return g, nil
+}
+
+// loaderOf is the program that the kernel has load a program; "" for none.
+func loaderOf(path string) (string, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return "", confine.Reason(err)
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			name, err := io.ReadAll(io.LimitReader(p.Open(), 4<<10))
+			return strings.TrimRight(string(name), "\x00"), err
+		}
+	}
+	return "", nil
+}
+
+// use has git run in a working tree, with a git directory and the private directory that
+// stands for what is shared, and gives it the environment that every child gets, and
+// nothing of the user's or the system's configuration.
+func (g *caged) use(tree, dir, shared string) {
+	g.tree, g.read = tree, append(g.read, shared)
+	g.environ = process.ChildEnv(g.Environ, map[string]string{
+		"GIT_DIR": dir, "GIT_WORK_TREE": tree, "GIT_COMMON_DIR": shared,
+		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_ATTR_NOSYSTEM": "1", "HOME": shared, "XDG_CONFIG_HOME": shared,
+		"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_REPLACE_OBJECTS": "1",
+		"GIT_LITERAL_PATHSPECS": "1", "GIT_PAGER": "cat", "LC_ALL": "C",
+	}, nil)
+}
+
+// run runs git where it may read and write what spec says beside what it may always
+// read, and returns what it prints. Of more than most bytes, it returns one more than
+// most, and ends git, which may go on for long before it prints again.
+func (g *caged) run(ctx context.Context, spec cage.Spec, most int, args ...string) ([]byte, error) {
+	spec.Execute, spec.Read = g.execute, slices.Concat(g.read, spec.Read)
+	in, _, err := cage.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
 	args = append([]string{"git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false",
-		"-c", "core.symlinks=false", "-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, args...)
+		"-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, args...)
 	running, end := context.WithCancel(ctx)
 	defer end()
 	out, errs := process.Output{Head: most + 1, Full: end}, process.Output{Tail: process.MaxStderr}
-	cmd := &exec.Cmd{Path: path, Args: args, Env: r.environ(), Dir: filepath.Join(r.dir, "tree"), Stdin: bytes.NewReader(input), Stdout: &out, Stderr: &errs}
-	err = r.program.Processes.Run(running, cmd)
+	cmd := &exec.Cmd{Path: g.path, Args: args, Env: g.environ, Dir: g.tree, Stdout: &out, Stderr: &errs}
+	err = g.Processes.In(func() *cage.Cage { return in }).Run(running, cmd)
 	text, _, _ := out.Kept()
 	_, failed := errors.AsType[*exec.ExitError](err)
 	switch {
@@ -43,17 +119,6 @@ func (r *repository) git(ctx context.Context, input []byte, most int, args ...st
 		err = fmt.Errorf("git did not start: %w", confine.Reason(err))
 	}
 	return text, err
-}
-
-// environ is git's environment: what every child gets, and nothing of the user's
-// or the system's configuration.
-func (r *repository) environ() []string {
-	return process.ChildEnv(r.program.Environ, map[string]string{
-		"GIT_DIR": filepath.Join(r.dir, "git"), "GIT_WORK_TREE": filepath.Join(r.dir, "tree"),
-		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_ATTR_NOSYSTEM": "1", "HOME": r.dir, "XDG_CONFIG_HOME": r.dir,
-		"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_REPLACE_OBJECTS": "1",
-		"GIT_LITERAL_PATHSPECS": "1", "GIT_PAGER": "cat", "LC_ALL": "C",
-	}, nil)
 }
 
 // gitFailure says why git failed, without git's own words: git quotes lines that
