@@ -14,17 +14,6 @@ import (
 	"toolpipe/mcp/process/cage"
 )
 
-// needCage skips a test where there is no cage for git, which TestGitDiffWithoutCage is
-// about.
-func needCage(t *testing.T) {
-	t.Helper()
-	c, _, err := cage.New(cage.Spec{Read: []string{}, Execute: []string{}})
-	if err != nil {
-		t.Skip(err)
-	}
-	c.Close()
-}
-
 // privateFiles counts the files that are made to show a repository.
 func privateFiles(t *testing.T, dir string) (made int) {
 	t.Helper()
