@@ -9,7 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 
 	"toolpipe/mcp/builtin/confine"
@@ -126,9 +126,9 @@ func (r *repository) pointer(dir *os.Root, at, name, prefix string) (string, err
 	return rel, nil
 }
 
-// needed are the parts of a git directory that a diff depends on, beside the files
-// whose names end with HEAD, as those are revisions, and the parts of a split index.
-var needed = []string{"config", "index", "info", "objects", "packed-refs", "refs", "reftable"}
+// needed matches the parts of a git directory that a diff depends on. The files whose names
+// end with HEAD are revisions.
+var needed = regexp.MustCompile(`^(config|index|sharedindex\..*|info(/attributes)?|packed-refs|[^/]*HEAD|(objects|refs|reftable)(/.*)?)$`)
 
 // check looks at what is needed of the git directory at a path from the root, and lets git
 // read it. Git would wait for the other end of a FIFO, and say little of a link.
@@ -147,34 +147,29 @@ func (r *repository) check(ctx context.Context, at string, isShared bool) error 
 	}
 	r.git.read = append(r.git.read, r.hold(whole))
 	return fs.WalkDir(dir.FS(), ".", func(rel string, e fs.DirEntry, err error) error {
-		part, _, _ := strings.Cut(rel, "/")
-		isNeeded := slices.Contains(needed, part) || strings.HasSuffix(part, "HEAD") || strings.HasPrefix(part, "sharedindex.")
+		isNeeded := needed.MatchString(rel)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case errors.Is(err, fs.ErrNotExist), rel == ".":
-			return nil // git tidies up now and then
+		case rel == ".", errors.Is(err, fs.ErrNotExist): // git tidies up now and then
+			return nil
 		case err != nil && isNeeded:
 			return refused(rel, err)
 		case e.IsDir() && !isNeeded:
 			return fs.SkipDir
 		case rel == "reftable" && !isShared:
 			return errors.New("a worktree of a repository with reftables is not supported: no diff is made")
-		case !isNeeded, e.IsDir(), part == "info" && rel != "info/attributes":
-			return nil
 		case rel == "objects/info/alternates":
 			return errors.New("the repository keeps things elsewhere (objects/info/alternates): no diff is made")
-		case part == "objects" && e.Type().IsRegular():
+		case !isNeeded, e.IsDir(), e.Type().IsRegular() && strings.HasPrefix(rel, "objects"):
 			return nil
 		}
 		f, _, err := confine.OpenRegular(dir, rel)
-		if err == nil {
-			return f.Close()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return refused(rel, err)
 		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return refused(rel, err)
+		f.Close()
+		return nil
 	})
 }
 

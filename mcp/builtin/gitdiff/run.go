@@ -5,7 +5,6 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,7 +26,8 @@ type caged struct {
 	read    []string // what git may always read
 }
 
-// findGit finds git, and what it needs to be executed: its loader lists the libraries.
+// findGit finds git, and what it needs to be executed: its loader lists the libraries
+// (ld.so(8)). Beside them are the encodings that .gitattributes may name (gconv).
 func findGit(ctx context.Context, program Program) (*caged, error) {
 	probe, _, err := cage.New(cage.Spec{Read: []string{}, Execute: []string{}})
 	if err != nil {
@@ -39,42 +39,32 @@ func findGit(ctx context.Context, program Program) (*caged, error) {
 	if err != nil {
 		return nil, errors.New("git is not installed")
 	}
-	loader, err := loaderOf(path)
+	f, err := elf.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("no cage can hold git, as %q is no program of this system but, perhaps, a script that starts one: %w", path, err)
+		return nil, fmt.Errorf("no cage can hold git, as %q is no program of this system but, perhaps, a script that starts one: %w", path, confine.Reason(err))
 	}
+	defer f.Close()
 	g := &caged{Program: program, path: path, execute: []string{path}, read: []string{path, "/etc/ld.so.cache"}}
-	if loader == "" {
+	interpreter := f.Section(".interp")
+	if interpreter == nil {
 		return g, nil
 	}
-	list, _, err := program.Processes.Capture(ctx, &exec.Cmd{Path: loader, Args: []string{loader, "--list", path}, Env: environ}, 64<<10)
+	name, err := interpreter.Data()
+	loader := strings.TrimRight(string(name), "\x00")
+	var list []byte
+	if err == nil {
+		list, _, err = program.Processes.Capture(ctx, &exec.Cmd{Path: loader, Args: []string{loader, "--list", path}, Env: environ}, 64<<10)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("the libraries of git are not known: %w", confine.Reason(err))
+		return nil, fmt.Errorf("it is not known which libraries git needs: %w", confine.Reason(err))
 	}
 	g.execute = append(g.execute, loader)
 	for word := range strings.FieldsSeq(string(list)) {
-		if filepath.IsAbs(word) { // gconv has the encodings of text, of which .gitattributes may name one
-			dir := filepath.Join(filepath.Dir(word), "gconv")
+		if dir := filepath.Join(filepath.Dir(word), "gconv"); filepath.IsAbs(word) {
 			g.read = append(g.read, word, dir, filepath.Join("/usr", dir))
 		}
 	}
 	return g, nil
-}
-
-// loaderOf is the program that the kernel has load a program; "" for none.
-func loaderOf(path string) (string, error) {
-	f, err := elf.Open(path)
-	if err != nil {
-		return "", confine.Reason(err)
-	}
-	defer f.Close()
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_INTERP {
-			name, err := io.ReadAll(io.LimitReader(p.Open(), 4<<10))
-			return strings.TrimRight(string(name), "\x00"), err
-		}
-	}
-	return "", nil
 }
 
 // use has git run in a working tree, with a git directory and the private directory that
@@ -85,8 +75,7 @@ func (g *caged) use(tree, dir, shared string) {
 	g.environ = process.ChildEnv(g.Environ, map[string]string{
 		"GIT_DIR": dir, "GIT_WORK_TREE": tree, "GIT_COMMON_DIR": shared,
 		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_ATTR_NOSYSTEM": "1", "HOME": shared, "XDG_CONFIG_HOME": shared,
-		"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_REPLACE_OBJECTS": "1",
-		"GIT_LITERAL_PATHSPECS": "1", "GIT_PAGER": "cat", "LC_ALL": "C",
+		"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C",
 	}, nil)
 }
 
@@ -100,8 +89,7 @@ func (g *caged) run(ctx context.Context, spec cage.Spec, most int, args ...strin
 		return nil, err
 	}
 	defer in.Close()
-	args = append([]string{"git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false",
-		"-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, args...)
+	args = slices.Concat([]string{"git", "--no-pager", "-c", "core.quotePath=false", "-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, args)
 	running, end := context.WithCancel(ctx)
 	defer end()
 	out, errs := process.Output{Head: most + 1, Full: end}, process.Output{Tail: process.MaxStderr}
