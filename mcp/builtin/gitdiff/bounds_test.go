@@ -11,7 +11,6 @@ import (
 
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/process/cage"
 )
 
 // privateFiles counts the files that are made to show a repository.
@@ -41,10 +40,10 @@ func TestGitEndsWhenFull(t *testing.T) {
 	check(t, err)
 	dir := t.TempDir()
 	check(t, os.Symlink(self, filepath.Join(dir, "git")))
-	git, err := findGit(t.Context(), Program{[]string{"PATH=" + dir + ":" + os.Getenv("PATH")}, &process.Processes{}})
-	check(t, err)
+	r := &repository{access: &confine.Access{Area: &confine.Area{Real: dir}}, program: Program{[]string{"PATH=" + dir}, &process.Processes{}}}
+	check(t, r.findGit(t.Context()))
 	began := time.Now()
-	if text, err := git.run(t.Context(), cage.Spec{}, 3, "diff"); string(text) != "1234" || err != nil || time.Since(began) > 10*time.Second {
+	if text, err := r.run(t.Context(), nil, 3, "diff"); string(text) != "1234" || err != nil || time.Since(began) > 10*time.Second {
 		t.Errorf("%q after %v: %v", text, time.Since(began), err)
 	}
 }

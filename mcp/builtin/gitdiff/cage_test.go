@@ -51,14 +51,14 @@ func caging(t *testing.T, dir string) (git func(args ...string) (string, error))
 	t.Cleanup(r.remove)
 	tree, err := os.Open(dir)
 	check(t, err)
-	r.git.read = append(r.git.read, r.hold(tree))
-	for i, kv := range r.git.environ {
+	r.may.Read = append(r.may.Read, r.hold(tree))
+	for i, kv := range r.git.Env {
 		if strings.HasPrefix(kv, "GIT_COMMON_DIR=") || strings.HasPrefix(kv, "GIT_WORK_TREE=") {
-			r.git.environ[i] = "X="
+			r.git.Env[i] = "X="
 		}
 	}
 	return func(args ...string) (string, error) {
-		out, err := r.git.run(t.Context(), cage.Spec{}, 1<<20, args...)
+		out, err := r.run(t.Context(), nil, 1<<20, args...)
 		return string(out), err
 	}
 }
@@ -187,11 +187,11 @@ func TestGitDiffReadsOnlyShown(t *testing.T) {
 		t.Errorf("shown: %s", got)
 	}
 	for name, want := range map[string]bool{"a": true, "sub/b": true, "sub/.gitattributes": true, ".env": false, "../x": false} {
-		out, err := r.git.run(t.Context(), cage.Spec{Read: read}, 1<<20, "hash-object", "--no-filters", filepath.Join(dir, name))
+		out, err := r.run(t.Context(), read, 1<<20, "hash-object", "--no-filters", filepath.Join(dir, name))
 		if (err == nil) != want {
 			t.Errorf("%s: %s, %v", name, out, err)
 		}
-		if out, err := r.git.run(t.Context(), cage.Spec{}, 1<<20, "hash-object", "--no-filters", filepath.Join(dir, name)); err == nil {
+		if out, err := r.run(t.Context(), nil, 1<<20, "hash-object", "--no-filters", filepath.Join(dir, name)); err == nil {
 			t.Errorf("%s is read for the list: %s", name, out)
 		}
 	}
@@ -249,7 +249,8 @@ func TestGitIsScript(t *testing.T) {
 	dir := t.TempDir()
 	servertest.Put(t, filepath.Join(dir, "git"), "#!/bin/sh\nexec /usr/bin/git \"$@\"\n")
 	check(t, os.Chmod(filepath.Join(dir, "git"), 0o755))
-	_, err := findGit(t.Context(), Program{[]string{"PATH=" + dir}, &process.Processes{}})
+	r := &repository{access: &confine.Access{Area: &confine.Area{Real: dir}}, program: Program{[]string{"PATH=" + dir}, &process.Processes{}}}
+	err := r.findGit(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "perhaps, a script") {
 		t.Error(err)
 	}

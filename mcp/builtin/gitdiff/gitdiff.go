@@ -17,7 +17,6 @@ import (
 
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/process/cage"
 	"toolpipe/mcp/toolserver"
 )
 
@@ -115,7 +114,7 @@ func (r *repository) diff(ctx context.Context, revisions []string) ([]byte, erro
 		if len(shown) == 0 {
 			return r.report(nil, cut), nil
 		}
-		text, err := r.git.run(ctx, cage.Spec{Read: read}, toolserver.MaxText, slices.Concat([]string{"diff", "--src-prefix=a/", "--dst-prefix=b/"}, common, []string{"--end-of-options"}, revisions, []string{"--"}, shown)...)
+		text, err := r.run(ctx, read, toolserver.MaxText, slices.Concat([]string{"diff", "--src-prefix=a/", "--dst-prefix=b/"}, flags, []string{"--end-of-options"}, revisions, []string{"--"}, shown)...)
 		if err == nil {
 			return r.report(text[:min(len(text), toolserver.MaxText)], cut || len(text) > toolserver.MaxText), nil
 		}
@@ -126,8 +125,8 @@ func (r *repository) diff(ctx context.Context, revisions []string) ([]byte, erro
 	return nil, err
 }
 
-// common are the options of all commands.
-var common = []string{"--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=all"}
+// flags are the options of all commands.
+var flags = []string{"--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=all"}
 
 // report is the answer: the diff, and notes on what is not in it.
 func (r *repository) report(text []byte, cut bool) []byte {

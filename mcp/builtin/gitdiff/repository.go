@@ -7,12 +7,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/process"
 	"toolpipe/mcp/process/cage"
 )
 
@@ -28,11 +30,14 @@ import (
 // repository's directories are given whole. Of the working tree git sees the state of
 // all files, but reads only those that it is to show, and the attributes for these.
 type repository struct {
-	access *confine.Access
-	path   string // what is to be shown; "." for all
-	dir    string // the private directory
-	git    *caged
-	opened []*os.File // what git may read
+	access  *confine.Access
+	program Program
+	path    string // what is to be shown; "." for all
+	dir     string // the private directory
+
+	git    exec.Cmd   // what all commands begin with
+	may    cage.Spec  // what git may always do
+	opened []*os.File // what it may read by its descriptor
 
 	left    map[string]bool // names of files that could not be compared
 	notes   []string        // on these
@@ -44,12 +49,12 @@ func openRepository(ctx context.Context, access *confine.Access, program Program
 	if now, err := os.Stat(access.Real); err != nil || !os.SameFile(now, access.Info) {
 		return nil, errors.New("the allowed root was moved; there is no diff of it")
 	}
-	git, err := findGit(ctx, program)
-	if err != nil {
-		return nil, err
+	r := &repository{access: access, program: program, path: path, left: map[string]bool{}}
+	err := r.findGit(ctx)
+	if err == nil {
+		err = r.prepare(ctx)
 	}
-	r := &repository{access: access, path: path, git: git, left: map[string]bool{}}
-	if err := r.prepare(ctx); err != nil {
+	if err != nil {
 		r.remove()
 		return nil, err
 	}
@@ -102,7 +107,12 @@ func (r *repository) prepare(ctx context.Context) error {
 			return confine.Reason(err)
 		}
 	}
-	r.git.use(r.access.Real, r.access.Absolute(at), r.dir)
+	r.may.Read = append(r.may.Read, r.dir)
+	r.git.Env = process.ChildEnv(r.program.Environ, map[string]string{
+		"GIT_DIR": r.access.Absolute(at), "GIT_WORK_TREE": r.access.Real, "GIT_COMMON_DIR": r.dir,
+		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_ATTR_NOSYSTEM": "1", "HOME": r.dir, "XDG_CONFIG_HOME": r.dir,
+		"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C",
+	}, nil)
 	return r.configure(ctx, r.access.Absolute(common+"/config"))
 }
 
@@ -145,7 +155,7 @@ func (r *repository) check(ctx context.Context, at string, isShared bool) error 
 	if err != nil {
 		return refused(at, err)
 	}
-	r.git.read = append(r.git.read, r.hold(whole))
+	r.may.Read = append(r.may.Read, r.hold(whole))
 	return fs.WalkDir(dir.FS(), ".", func(rel string, e fs.DirEntry, err error) error {
 		isNeeded := needed.MatchString(rel)
 		switch {
@@ -178,7 +188,7 @@ func (r *repository) check(ctx context.Context, at string, isShared bool) error 
 func (r *repository) configure(ctx context.Context, file string) error {
 	plain := []byte("[core]\n\trepositoryformatversion = 1\n")
 	if _, err := os.Lstat(file); err == nil {
-		list, err := r.git.run(ctx, cage.Spec{}, maxList, "config", "--no-includes", "--file", file, "-z", "--list")
+		list, err := r.run(ctx, nil, maxList, "config", "--no-includes", "--file", file, "-z", "--list")
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -16,85 +15,64 @@ import (
 	"toolpipe/mcp/process/cage"
 )
 
-// A caged is git as it runs here, in a cage that has no network.
-type caged struct {
-	Program
-	path    string
-	tree    string // where git runs
-	environ []string
-	execute []string // git and its loader, which alone are executed
-	read    []string // what git may always read
-}
-
 // findGit finds git, and what it needs to be executed: its loader lists the libraries
 // (ld.so(8)). Beside them are the encodings that .gitattributes may name (gconv).
-func findGit(ctx context.Context, program Program) (*caged, error) {
+func (r *repository) findGit(ctx context.Context) error {
 	probe, _, err := cage.New(cage.Spec{Read: []string{}, Execute: []string{}})
 	if err != nil {
-		return nil, fmt.Errorf("git runs in a cage alone, because a repository may name programs and files that are none of its own, and there is no cage here: %w", err)
+		return fmt.Errorf("git runs in a cage alone, because a repository may name programs and files that are none of its own, and there is no cage here: %w", err)
 	}
 	probe.Close()
-	environ := process.ChildEnv(program.Environ, nil, nil)
+	environ := process.ChildEnv(r.program.Environ, nil, nil)
 	path, err := process.LookPath("git", environ)
 	if err != nil {
-		return nil, errors.New("git is not installed")
+		return errors.New("git is not installed")
 	}
 	f, err := elf.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("no cage can hold git, as %q is no program of this system but, perhaps, a script that starts one: %w", path, confine.Reason(err))
+		return fmt.Errorf("no cage can hold git, as %q is no program of this system but, perhaps, a script that starts one: %w", path, confine.Reason(err))
 	}
 	defer f.Close()
-	g := &caged{Program: program, path: path, execute: []string{path}, read: []string{path, "/etc/ld.so.cache"}}
+	r.git = exec.Cmd{Path: path, Args: []string{"git", "--no-pager", "-c", "core.quotePath=false", "-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, Dir: r.access.Real}
+	r.may = cage.Spec{Execute: []string{path}, Read: []string{path, "/etc/ld.so.cache"}}
 	interpreter := f.Section(".interp")
 	if interpreter == nil {
-		return g, nil
+		return nil // all is in the program
 	}
 	name, err := interpreter.Data()
 	loader := strings.TrimRight(string(name), "\x00")
 	var list []byte
 	if err == nil {
-		list, _, err = program.Processes.Capture(ctx, &exec.Cmd{Path: loader, Args: []string{loader, "--list", path}, Env: environ}, 64<<10)
+		list, _, err = r.program.Processes.Capture(ctx, &exec.Cmd{Path: loader, Args: []string{loader, "--list", path}, Env: environ}, 64<<10)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("it is not known which libraries git needs: %w", confine.Reason(err))
+		return fmt.Errorf("it is not known which libraries git needs: %w", confine.Reason(err))
 	}
-	g.execute = append(g.execute, loader)
+	r.may.Execute = append(r.may.Execute, loader)
 	for word := range strings.FieldsSeq(string(list)) {
 		if dir := filepath.Join(filepath.Dir(word), "gconv"); filepath.IsAbs(word) {
-			g.read = append(g.read, word, dir, filepath.Join("/usr", dir))
+			r.may.Read = append(r.may.Read, word, dir, filepath.Join("/usr", dir))
 		}
 	}
-	return g, nil
+	return nil
 }
 
-// use has git run in a working tree, with a git directory and the private directory that
-// stands for what is shared, and gives it the environment that every child gets, and
-// nothing of the user's or the system's configuration.
-func (g *caged) use(tree, dir, shared string) {
-	g.tree, g.read = tree, append(g.read, shared)
-	g.environ = process.ChildEnv(g.Environ, map[string]string{
-		"GIT_DIR": dir, "GIT_WORK_TREE": tree, "GIT_COMMON_DIR": shared,
-		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_ATTR_NOSYSTEM": "1", "HOME": shared, "XDG_CONFIG_HOME": shared,
-		"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C",
-	}, nil)
-}
-
-// run runs git where it may read and write what spec says beside what it may always
-// read, and returns what it prints. Of more than most bytes, it returns one more than
-// most, and ends git, which may go on for long before it prints again.
-func (g *caged) run(ctx context.Context, spec cage.Spec, most int, args ...string) ([]byte, error) {
-	spec.Execute, spec.Read = g.execute, slices.Concat(g.read, spec.Read)
-	in, _, err := cage.New(spec)
+// run runs git, which may read some files beside what it may always read, and returns what
+// it prints. Of more than most bytes, it returns one more than most, and ends git, which
+// may go on for long before it prints again.
+func (r *repository) run(ctx context.Context, read []string, most int, args ...string) ([]byte, error) {
+	may, cmd := r.may, r.git
+	may.Read = slices.Concat(may.Read, read)
+	in, _, err := cage.New(may)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	args = slices.Concat([]string{"git", "--no-pager", "-c", "core.quotePath=false", "-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, args)
 	running, end := context.WithCancel(ctx)
 	defer end()
 	out, errs := process.Output{Head: most + 1, Full: end}, process.Output{Tail: process.MaxStderr}
-	cmd := &exec.Cmd{Path: g.path, Args: args, Env: g.environ, Dir: g.tree, Stdout: &out, Stderr: &errs}
-	err = g.Processes.In(func() *cage.Cage { return in }).Run(running, cmd)
+	cmd.Args, cmd.Stdout, cmd.Stderr = slices.Concat(cmd.Args, args), &out, &errs
+	err = r.program.Processes.In(func() *cage.Cage { return in }).Run(running, &cmd)
 	text, _, _ := out.Kept()
 	_, failed := errors.AsType[*exec.ExitError](err)
 	switch {

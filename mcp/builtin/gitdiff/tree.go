@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/process/cage"
 	"toolpipe/mcp/toolserver"
 )
 
@@ -19,7 +18,7 @@ import (
 // for that, unless the list is to be exact, and so waits for no other end of a FIFO: it
 // compares the state of the files with what the index keeps of it.
 func (r *repository) list(ctx context.Context, revisions []string, isExact bool) (names []string, err error) {
-	command, reads := []string{"diff-tree", "-r"}, cage.Spec{}
+	command, read := []string{"diff-tree", "-r"}, []string(nil)
 	if len(revisions) == 1 {
 		command[0] = "diff-index"
 	}
@@ -28,9 +27,9 @@ func (r *repository) list(ctx context.Context, revisions []string, isExact bool)
 		if err != nil {
 			return nil, confine.Reason(err)
 		}
-		command, reads.Read = []string{"diff"}, []string{r.hold(tree)}
+		command, read = []string{"diff"}, []string{r.hold(tree)}
 	}
-	list, err := r.git.run(ctx, reads, maxList, slices.Concat(command, common, []string{"-z", "--name-status", "--end-of-options"}, revisions, []string{"--", r.path})...)
+	list, err := r.run(ctx, read, maxList, slices.Concat(command, flags, []string{"-z", "--name-status", "--end-of-options"}, revisions, []string{"--", r.path})...)
 	if len(list) > maxList {
 		err = errors.New("git lists more than 256 MiB of files")
 	}
