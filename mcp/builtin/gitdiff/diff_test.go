@@ -20,6 +20,7 @@ import (
 // whose one tool is get_git_diff.
 func newRepository(t *testing.T, files map[string]string) (dir string, s *mcp.Session, git func(args ...string) string) {
 	t.Helper()
+	needCage(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	check(t, err)
 	for name, content := range files {

@@ -1,8 +1,8 @@
 // Package gitdiff is the tool get_git_diff: it shows what changed in a
-// repository, byte for byte as git diff does. Git runs on a private git
-// directory with a configuration of ours and on copies of the changed files, so
-// that nothing in the repository can make it run a program, wait, or read a file
-// outside the root. The file server offers the tool.
+// repository, byte for byte as git diff does. Git runs in a cage, with a private git
+// directory and a configuration of ours, so that nothing in the repository can make it
+// run a program, write, or read a file that it is not to show. The file server offers
+// the tool.
 package gitdiff
 
 import (
@@ -34,9 +34,12 @@ type Program struct {
 }
 
 const (
-	gitTimeout = 30 * time.Second
-	maxNames   = 1000 // changed files that are shown, and as many bytes of their names as of text
-	maxLeft    = 20   // files left out that are named
+	gitTimeout  = 30 * time.Second
+	maxAttempts = 3
+	maxList     = 256 << 20 // bytes of a list that git prints
+	maxCompared = 32 << 20  // bytes of a file; a larger one is left out, or for git is binary
+	maxNames    = 1000      // changed files that are shown, and as many bytes of their names as of text
+	maxLeft     = 20        // files left out that are named
 )
 
 // Diff makes a call of the tool, and gives its answer.
@@ -59,8 +62,6 @@ func Diff(ctx context.Context, access *confine.Access, program Program, args too
 	revisions := []string{cmp.Or(base, "HEAD") + "^{commit}"}
 	if head != "" {
 		revisions = append(revisions, head+"^{commit}")
-	} else if err = r.compare(ctx); err != nil {
-		return nil, err
 	}
 	return r.diff(ctx, revisions)
 }
@@ -99,60 +100,33 @@ func diffPath(access *confine.Access, args toolserver.Arguments) (string, error)
 
 // diff shows the difference between two commits, or between one and the working
 // tree. Git lists the changed files first: only those that may be shown are
-// named when it makes the text, and they decide which .gitattributes it needs.
+// named when it makes the text, and they decide what it may read. The list is made
+// again by content where it is too long, as in a copied tree, and where it has files that
+// are not shown, so that it is not said of them that they differ when they do not.
 func (r *repository) diff(ctx context.Context, revisions []string) ([]byte, error) {
-	command := "diff-tree"
-	if len(revisions) == 1 {
-		command = "diff-index"
+	isTree := len(revisions) == 1
+	names, err := r.list(ctx, revisions, false)
+	if err == nil && isTree && (len(names) > maxNames || slices.ContainsFunc(names, r.hides)) {
+		names, err = r.list(ctx, revisions, true)
 	}
-	common := slices.Concat([]string{"--no-renames", "--ignore-submodules=all", "--end-of-options"}, revisions, []string{"--"})
-	list, err := r.git(ctx, nil, maxRepository, slices.Concat([]string{command, "-r", "-z", "--name-only"}, common, []string{r.path})...)
-	if err != nil {
-		return nil, err
+	for attempt := 1; err == nil; attempt++ {
+		shown, read, cut := r.shown(names, isTree)
+		if len(shown) == 0 {
+			return r.report(nil, cut), nil
+		}
+		text, err := r.run(ctx, read, toolserver.MaxText, slices.Concat([]string{"diff", "--src-prefix=a/", "--dst-prefix=b/"}, flags, []string{"--end-of-options"}, revisions, []string{"--"}, shown)...)
+		if err == nil {
+			return r.report(text[:min(len(text), toolserver.MaxText)], cut || len(text) > toolserver.MaxText), nil
+		}
+		if attempt == maxAttempts || ctx.Err() != nil { // a file may have been replaced before git read it
+			return nil, err
+		}
 	}
-	names, cut, err := r.shown(list)
-	if err != nil || len(names) == 0 {
-		return r.report(nil, cut), err
-	}
-	r.copyAttributes(names)
-	text, err := r.git(ctx, nil, toolserver.MaxText, slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"}, common, names)...)
-	if err != nil {
-		return nil, err
-	}
-	return r.report(text[:min(len(text), toolserver.MaxText)], cut || len(text) > toolserver.MaxText), nil
+	return nil, err
 }
 
-var errListed = errors.New("git lists more than 256 MiB of files")
-
-// shown are the files of git's list of changed files that the diff shows. cut says that
-// there are more than it can show.
-func (r *repository) shown(list []byte) (shown []string, cut bool, err error) {
-	if len(list) > maxRepository {
-		return nil, false, errListed
-	}
-	names := strings.FieldsFunc(string(list), func(r rune) bool { return r == 0 })
-	names = slices.Compact(names) // an unmerged file is listed twice
-	var hidden []string
-	for _, name := range names {
-		if !localName(name) {
-			return nil, false, fmt.Errorf("a commit has a file whose name %q leads out of the root: no diff is made", name)
-		}
-		if info, _ := r.access.Root.Lstat(name); r.left[name] || r.protected(name, info) {
-			hidden, r.unshown = append(hidden, name), true
-		}
-	}
-	size := 0
-	for _, name := range names {
-		if slices.ContainsFunc(hidden, func(h string) bool { return below(h, name) }) {
-			continue // for git the name of a file stands for what is below it too
-		}
-		if size += len(name); size > toolserver.MaxText || len(shown) == maxNames {
-			return shown, true, nil
-		}
-		shown = append(shown, name)
-	}
-	return shown, false, nil
-}
+// flags are the options of all commands.
+var flags = []string{"--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=all"}
 
 // report is the answer: the diff, and notes on what is not in it.
 func (r *repository) report(text []byte, cut bool) []byte {

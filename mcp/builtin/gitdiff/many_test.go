@@ -46,8 +46,8 @@ func manyLooseObjects(t *testing.T) (dir string, s *mcp.Session, git func(args .
 func TestGitDiffManyLooseObjects(t *testing.T) {
 	t.Parallel()
 	dir, s, git, first := manyLooseObjects(t)
-	if private, copies := privateFiles(t, dir); private > 10 || copies > 0 {
-		t.Errorf("%d files were made, and %d copies", private, copies)
+	if made := privateFiles(t, dir); made > 10 {
+		t.Errorf("%d files were made", made)
 	}
 	servertest.Put(t, filepath.Join(dir, "a"), "two\n")
 	check(t, os.Remove(filepath.Join(dir, "d4/f4")))

@@ -1,36 +1,78 @@
 package gitdiff
 
 import (
-	"bytes"
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
+	"toolpipe/mcp/process/cage"
 )
 
-// git runs git with an input, and returns what it prints. Of more than most bytes, it
-// returns one more than most, and ends git, which may go on for long before it prints
-// again.
-func (r *repository) git(ctx context.Context, input []byte, most int, args ...string) ([]byte, error) {
-	path, err := process.LookPath("git", process.ChildEnv(r.program.Environ, nil, nil))
+// findGit finds git, and what it needs to be executed: its loader lists the libraries
+// (ld.so(8)). Beside them are the encodings that .gitattributes may name (gconv).
+func (r *repository) findGit(ctx context.Context) error {
+	probe, _, err := cage.New(cage.Spec{Read: []string{}, Execute: []string{}})
 	if err != nil {
-		return nil, errors.New("git is not installed")
+		return fmt.Errorf("git runs in a cage alone, because a repository may name programs and files that are none of its own, and there is no cage here: %w", err)
 	}
-	// Links are files in our working tree, whatever they are in the repository's: git
-	// would look for .gitattributes behind a link.
-	args = append([]string{"git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false",
-		"-c", "core.symlinks=false", "-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, args...)
+	probe.Close()
+	environ := process.ChildEnv(r.program.Environ, nil, nil)
+	path, err := process.LookPath("git", environ)
+	if err != nil {
+		return errors.New("git is not installed")
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		return fmt.Errorf("no cage can hold git, as %q is no program of this system but, perhaps, a script that starts one: %w", path, confine.Reason(err))
+	}
+	defer f.Close()
+	r.git = exec.Cmd{Path: path, Args: []string{"git", "--no-pager", "-c", "core.quotePath=false", "-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, Dir: r.access.Real}
+	r.may = cage.Spec{Execute: []string{path}, Read: []string{path, "/etc/ld.so.cache"}}
+	interpreter := f.Section(".interp")
+	if interpreter == nil {
+		return nil // all is in the program
+	}
+	name, err := interpreter.Data()
+	loader := strings.TrimRight(string(name), "\x00")
+	var list []byte
+	if err == nil {
+		list, _, err = r.program.Processes.Capture(ctx, &exec.Cmd{Path: loader, Args: []string{loader, "--list", path}, Env: environ}, 64<<10)
+	}
+	if err != nil {
+		return fmt.Errorf("it is not known which libraries git needs: %w", confine.Reason(err))
+	}
+	r.may.Execute = append(r.may.Execute, loader)
+	for word := range strings.FieldsSeq(string(list)) {
+		if dir := filepath.Join(filepath.Dir(word), "gconv"); filepath.IsAbs(word) {
+			r.may.Read = append(r.may.Read, word, dir, filepath.Join("/usr", dir))
+		}
+	}
+	return nil
+}
+
+// run runs git, which may read some files beside what it may always read, and returns what
+// it prints. Of more than most bytes, it returns one more than most, and ends git, which
+// may go on for long before it prints again.
+func (r *repository) run(ctx context.Context, read []string, most int, args ...string) ([]byte, error) {
+	may, cmd := r.may, r.git
+	may.Read = slices.Concat(may.Read, read)
+	in, _, err := cage.New(may)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
 	running, end := context.WithCancel(ctx)
 	defer end()
 	out, errs := process.Output{Head: most + 1, Full: end}, process.Output{Tail: process.MaxStderr}
-	cmd := &exec.Cmd{Path: path, Args: args, Env: r.environ(), Dir: filepath.Join(r.dir, "tree"), Stdin: bytes.NewReader(input), Stdout: &out, Stderr: &errs}
-	err = r.program.Processes.Run(running, cmd)
+	cmd.Args, cmd.Stdout, cmd.Stderr = slices.Concat(cmd.Args, args), &out, &errs
+	err = r.program.Processes.In(func() *cage.Cage { return in }).Run(running, &cmd)
 	text, _, _ := out.Kept()
 	_, failed := errors.AsType[*exec.ExitError](err)
 	switch {
@@ -43,17 +85,6 @@ func (r *repository) git(ctx context.Context, input []byte, most int, args ...st
 		err = fmt.Errorf("git did not start: %w", confine.Reason(err))
 	}
 	return text, err
-}
-
-// environ is git's environment: what every child gets, and nothing of the user's
-// or the system's configuration.
-func (r *repository) environ() []string {
-	return process.ChildEnv(r.program.Environ, map[string]string{
-		"GIT_DIR": filepath.Join(r.dir, "git"), "GIT_WORK_TREE": filepath.Join(r.dir, "tree"),
-		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_ATTR_NOSYSTEM": "1", "HOME": r.dir, "XDG_CONFIG_HOME": r.dir,
-		"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_REPLACE_OBJECTS": "1",
-		"GIT_LITERAL_PATHSPECS": "1", "GIT_PAGER": "cat", "LC_ALL": "C",
-	}, nil)
 }
 
 // gitFailure says why git failed, without git's own words: git quotes lines that

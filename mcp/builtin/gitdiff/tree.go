@@ -2,139 +2,83 @@ package gitdiff
 
 import (
 	"context"
-	"crypto/sha1"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
-	"reflect"
+	"slices"
 	"strings"
-	"syscall"
 
 	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/toolserver"
 )
 
-const (
-	maxCompared = 32 << 20 // bytes of a file; a larger one is left out, or for git is binary
-	leastCopied = 32 << 10 // bytes that a copy counts for at least: copies are bounded in number too
-)
-
-var maxCopied int64 = 128 << 20 // bytes of the working tree that are copied
-
-// directory opens the directory at a path from the root. It is open until the next
-// call.
-func (r *repository) directory(at string) (dir *os.Root, err error) {
-	if r.near != nil && at == r.nearAt {
-		return r.near, nil
+// list has git list the names of files that differ. It reads no file of the working tree
+// for that, unless the list is to be exact, and so waits for no other end of a FIFO: it
+// compares the state of the files with what the index keeps of it.
+func (r *repository) list(ctx context.Context, revisions []string, isExact bool) (names []string, err error) {
+	command, read := []string{"diff-tree", "-r"}, []string(nil)
+	if len(revisions) == 1 {
+		command[0] = "diff-index"
 	}
-	if dir, err = r.openBelow(at, false); err == nil {
-		if r.near != nil {
-			r.near.Close()
-		}
-		r.near, r.nearAt = dir, at
-	}
-	return dir, err
-}
-
-// compare looks at each file in the index, and has git make a new index. The
-// files known to be the same are marked there as assumed to be unchanged, which
-// is what core.ignoreStat does, and git compares the others with their copies.
-func (r *repository) compare(ctx context.Context) error {
-	list, err := r.git(ctx, nil, maxRepository, "ls-files", "-s", "-v", "-z", "--debug")
-	if err == nil {
-		err = r.readIndex(ctx, string(list))
-	}
-	if err == nil {
-		err = confine.Reason(os.RemoveAll(filepath.Join(r.dir, "git/index")))
-	}
-	if err == nil {
-		_, err = r.git(ctx, r.same.Bytes(), 0, "-c", "core.ignoreStat=true", "update-index", "-z", "--index-info")
-	}
-	if err == nil {
-		_, err = r.git(ctx, r.open.Bytes(), 0, "update-index", "-z", "--index-info")
-	}
-	return err
-}
-
-type entry struct {
-	name, id, mode string
-	stage          string // "0", or a side of a conflict
-	stat           string // of the file when it was added, as statOf gives it
-	settled        bool   // the user told git to assume that it is unchanged
-}
-
-const (
-	modeFile       = "100644"
-	modeExecutable = "100755"
-	modeLink       = "120000"
-)
-
-// readIndex reads the output of git ls-files -s -v -z --debug, and adds its entries.
-func (r *repository) readIndex(ctx context.Context, list string) error {
-	if len(list) > maxRepository {
-		return errListed
-	}
-	for list != "" && ctx.Err() == nil {
-		line, rest, _ := strings.Cut(list, "\x00")
-		head, name, _ := strings.Cut(line, "\t")
-		words := strings.Split(head, " ")      // "H 100644 ID 0"
-		debug := strings.SplitN(rest, "\n", 6) // five lines such as "  ctime: 1700000000:5", and the next entry
-		if len(words) != 4 || len(debug) != 6 {
-			return errors.New("the output of git has an unknown form")
-		}
-		list = debug[5]
-		size, _, _ := strings.Cut(debug[4], "\t")
-		r.add(&entry{name: name, mode: words[1], id: words[2], stage: words[3], stat: debug[0] + debug[1] + size, settled: words[0] != "H" && words[0] != "M"})
-	}
-	return context.Cause(ctx)
-}
-
-// statOf is what an index keeps of a file's state, as git lists it: both times and the
-// size. A file whose state has another form in the index is compared by its content.
-// The time of the last change of any kind differs after the file was replaced or
-// written, whatever was done to its modification time.
-func statOf(info fs.FileInfo) string {
-	stat := reflect.ValueOf(info.Sys()).Elem()
-	field := stat.FieldByName("Ctim")
-	if !field.IsValid() {
-		field = stat.FieldByName("Ctimespec") // its name on other systems
-	}
-	changed, modified := field.Interface().(syscall.Timespec), info.ModTime()
-	seconds, nanoseconds := changed.Unix()
-	return fmt.Sprintf("  ctime: %d:%d  mtime: %d:%d  size: %d", uint32(seconds), nanoseconds, uint32(modified.Unix()), modified.Nanosecond(), uint32(info.Size()))
-}
-
-// add adds an entry to one of the lists of which git makes an index.
-func (r *repository) add(e *entry) {
-	if !localName(e.name) {
-		r.leave(e.name, errors.New("its name leads out of the root"))
-		return
-	}
-	asked := below(e.name, r.path)
-	if !asked && path.Base(e.name) != ".gitattributes" {
-		return // git takes very long to find out that it is not asked for
-	}
-	list := &r.same
-	if isFile := e.mode == modeFile || e.mode == modeExecutable || e.mode == modeLink; isFile && asked && !e.settled && !r.left[e.name] {
-		differs, err := r.look(e)
+	if isExact {
+		tree, err := r.access.Root.Open(".")
 		if err != nil {
-			r.leave(e.name, err)
-		} else if differs {
-			list = &r.open
+			return nil, confine.Reason(err)
+		}
+		command, read = []string{"diff"}, []string{r.hold(tree)}
+	}
+	list, err := r.run(ctx, read, maxList, slices.Concat(command, flags, []string{"-z", "--name-status", "--end-of-options"}, revisions, []string{"--", r.path})...)
+	if len(list) > maxList {
+		err = errors.New("git lists more than 256 MiB of files")
+	}
+	words := strings.Split(string(list), "\x00")
+	for i := 1; i < len(words) && err == nil; i += 2 {
+		switch status, name := words[i-1], words[i]; {
+		case localName(name):
+			names = append(names, name)
+		case status == "A" && len(revisions) == 1: // it is in the index, and in no commit
+			r.leave(name, errors.New("its name leads out of the root"))
+		default:
+			err = fmt.Errorf("a commit has a file whose name %q leads out of the root: no diff is made", name)
 		}
 	}
-	fmt.Fprintf(list, "%s %s %s\t%s\x00", e.mode, e.id, e.stage, e.name)
+	return slices.Compact(names), err // an unmerged file is listed twice
 }
 
-// below reports whether a name is that of a path or of something in it.
-func below(name, path string) bool {
-	return path == "." || name == path || len(name) > len(path) && name[len(path)] == '/' && name[:len(path)] == path
+// shown are the files of those that differ that the diff shows, and what git may read
+// for that. cut says that there are more than it can show.
+func (r *repository) shown(names []string, isTree bool) (shown, read []string, cut bool) {
+	var hidden []string
+	size := 0
+	for _, name := range names {
+		if !r.hides(name) {
+			if size += len(name); size > toolserver.MaxText || len(shown) == maxNames {
+				cut = true
+				break
+			}
+			file, err := "", error(nil)
+			if isTree {
+				file, err = r.open(name)
+			}
+			if err == nil {
+				shown, read = append(shown, name), append(read, file)
+				continue
+			}
+			r.leave(name, err)
+		}
+		hidden, r.unshown = append(hidden, name), true
+	}
+	// For git the name of a file stands for what is below it too.
+	shown = slices.DeleteFunc(shown, func(name string) bool {
+		return slices.ContainsFunc(hidden, func(h string) bool { return below(h, name) })
+	})
+	return shown, append(read, r.attributes(shown)...), cut
 }
+
+// below reports whether a name is that of something in a directory.
+func below(name, dir string) bool { return strings.HasPrefix(name, dir+"/") }
 
 // leave leaves a file out of the diff, and says why in a note.
 func (r *repository) leave(name string, why error) {
@@ -144,106 +88,54 @@ func (r *repository) leave(name string, why error) {
 	}
 }
 
-// protected reports whether the file of that name is never shown; info is nil when it
-// does not exist.
-func (r *repository) protected(name string, info fs.FileInfo) bool {
-	return confine.SecretPath(filepath.Base(r.access.Real), name) != "" || r.access.Withholds(".", name) || info != nil && r.access.Refuses(info)
+// hides reports whether the file of that name is not shown.
+func (r *repository) hides(name string) bool {
+	if r.left[name] || confine.SecretPath(filepath.Base(r.access.Real), name) != "" || r.access.Withholds(".", name) {
+		return true
+	}
+	info, err := r.access.Root.Lstat(name)
+	return err == nil && r.access.Refuses(info)
 }
 
-// look reports whether a file may differ from its entry. If it may, and exists, look makes
-// a copy of it. The error says why the file cannot be compared.
-func (r *repository) look(e *entry) (differs bool, err error) {
-	dir, err := r.directory(path.Dir(e.name))
-	name := path.Base(e.name)
-	var info fs.FileInfo
-	if err == nil {
-		info, err = dir.Lstat(name)
-	}
-	_, isBelowFile := errors.AsType[*confine.WrongKindError](err) // for git it does not exist then
-	switch unchanged := err == nil && e.stat == statOf(info); {
-	case r.protected(e.name, info):
-		r.unshown = r.unshown || !unchanged
-		return false, nil
-	case isBelowFile, errors.Is(err, fs.ErrNotExist), err == nil && info.IsDir(), r.copied == e.name:
-		return true, nil // deleted, or another side of a conflict
-	case unchanged && sameMode(e, info) && info.ModTime().Before(r.indexed):
-		// What was added just before the index was written may have changed since
-		// without a trace (git calls that racy).
-		return false, nil
-	}
-	var content []byte
-	if err == nil && isLink(info) {
-		var target string
-		target, err = dir.Readlink(name)
-		content = []byte(target)
-	} else if err == nil {
-		content, info, err = r.readPlain(dir, name, maxCompared)
-	}
+// open opens a file for git, and returns its path for the cage: "" where git reads none,
+// because there is none, or a link or a directory, or it is behind a link. The error
+// says why the file cannot be compared.
+func (r *repository) open(name string) (string, error) {
+	info, err := r.access.Root.Lstat(name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return true, nil
-	case err != nil:
-		return false, confine.Reason(err)
-	case sameMode(e, info) && blobID(len(e.id), content) == e.id:
-		return false, nil
-	case isLink(info):
-		e.mode = modeLink
-	case e.mode == modeLink && !r.noLinks:
-		e.mode = modeFile
+	case err != nil, info.Mode()&(fs.ModeSymlink|fs.ModeDir) != 0:
+		return "", nil
+	case !info.Mode().IsRegular():
+		return "", &confine.WrongKindError{Mode: info.Mode()}
+	case info.Size() > maxCompared:
+		return "", fmt.Errorf("it has %d bytes, at most %d are read", info.Size(), maxCompared)
 	}
-	r.copied = e.name
-	return true, r.copy(e.name, content, info.Mode())
+	l, err := r.access.Find(name)
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	if l.Rel != name {
+		return "", nil
+	}
+	f, _, err := l.Open()
+	if err != nil {
+		return "", err
+	}
+	return r.hold(f), nil
 }
 
-func isLink(info fs.FileInfo) bool { return info.Mode()&fs.ModeSymlink != 0 }
-
-// sameMode reports whether a file has the mode of an entry that is in no conflict.
-func sameMode(e *entry, info fs.FileInfo) bool {
-	mode := modeFile
-	switch {
-	case isLink(info):
-		mode = modeLink
-	case info.Mode()&0o100 != 0:
-		mode = modeExecutable
-	}
-	return e.stage == "0" && e.mode == mode
-}
-
-// copy makes a copy of a file, or a file with the target of a link.
-func (r *repository) copy(name string, content []byte, mode fs.FileMode) error {
-	size := max(int64(len(content)), leastCopied)
-	if size > r.treeRoom {
-		return errors.New("too much has changed; a path shows less of it")
-	}
-	r.treeRoom -= size
-	return r.write("tree/"+name, content, mode)
-}
-
-// blobID is the id, of so many digits, that git gives to a file's content.
-func blobID(digits int, content []byte) string {
-	var h hash.Hash = sha1.New()
-	if digits == 2*sha256.Size {
-		h = sha256.New()
-	}
-	fmt.Fprintf(h, "blob %d\x00", len(content))
-	h.Write(content)
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// copyAttributes copies the files .gitattributes that hold for names. One that
-// cannot be read git takes from the index.
-func (r *repository) copyAttributes(names []string) {
+// attributes are the files .gitattributes that hold for names. One that cannot be read
+// git takes from the index.
+func (r *repository) attributes(names []string) (files []string) {
 	seen := map[string]bool{}
 	for _, name := range names {
 		for at := path.Dir(name); !seen[at]; at = path.Dir(at) {
 			seen[at] = true
-			dir, err := r.directory(at)
-			if err != nil {
-				continue
-			}
-			if content, info, err := r.readPlain(dir, ".gitattributes", maxCompared); err == nil {
-				r.copy(path.Join(at, ".gitattributes"), content, info.Mode())
+			if file, err := r.open(path.Join(at, ".gitattributes")); err == nil {
+				files = append(files, file)
 			}
 		}
 	}
+	return files
 }

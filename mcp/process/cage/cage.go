@@ -12,6 +12,8 @@
 // systems, and New says so.
 package cage
 
+import "errors"
+
 // A Spec says what a child in the cage may do.
 type Spec struct {
 	// Write are directories below which it may write, make, rename and remove, and devices
@@ -26,6 +28,28 @@ type Spec struct {
 	Hide    []string
 	Network Network
 	Holder  Holder
+	// Read are, if it is not nil, the files and directories that alone may be read, beside
+	// Write and the devices that every program needs. Links are followed when the cage is
+	// made: /proc/self/fd/N is the very file that is open then, wherever its name is later.
+	// The state of other files is seen all the same, and so is where links lead. Only
+	// Landlock holds it, and nothing can be hidden below it.
+	Read []string
+	// Execute are, if it is not nil, the files that alone may be executed. A program needs
+	// its loader among them. Only Landlock holds it.
+	Execute []string
+}
+
+// checkAlone says why Read and Execute cannot be held.
+func (s *Spec) checkAlone(landlock bool) error {
+	switch {
+	case s.Read == nil && s.Execute == nil:
+		return nil
+	case !landlock:
+		return errors.New("only Landlock (Linux 5.19) holds a child to some files alone")
+	case s.Read != nil && len(s.Hide) > 0:
+		return errors.New("nothing can be hidden below the files that alone may be read")
+	}
+	return nil
 }
 
 // A Holder is what holds a cage. The zero value is what the system always has.

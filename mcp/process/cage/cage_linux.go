@@ -35,6 +35,9 @@ func New(spec Spec) (*Cage, Open, error) {
 	if err := canFilter(); err != nil {
 		return nil, open, err
 	}
+	if err := spec.checkAlone(spec.Holder.bubblewrap == nil); err != nil {
+		return nil, open, err
+	}
 	if spec.Holder.bubblewrap != nil {
 		return &Cage{spec: spec}, open, nil
 	}

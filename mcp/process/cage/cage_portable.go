@@ -27,6 +27,9 @@ func New(spec Spec) (*Cage, Open, error) {
 	if runtime.GOOS != "darwin" {
 		return nil, Open{}, errors.New("this system has no Landlock (Linux 5.19)")
 	}
+	if err := spec.checkAlone(false); err != nil {
+		return nil, Open{}, err
+	}
 	if spec.Network == OwnNetwork {
 		return nil, Open{}, errors.New("this system gives no network of its own")
 	}

@@ -74,6 +74,8 @@ type ruleset struct {
 	fd     int
 	rights uint64 // that it handles
 	hidden []string
+
+	reading uint64 // the rights over what may be read
 }
 
 func newRuleset(abi int) (*ruleset, error) {
@@ -94,7 +96,7 @@ func newRuleset(abi int) (*ruleset, error) {
 		return nil, fmt.Errorf("a ruleset of Landlock: %w", errno)
 	}
 	syscall.CloseOnExec(int(fd))
-	return &ruleset{fd: int(fd), rights: rights}, nil
+	return &ruleset{fd: int(fd), rights: rights, reading: reading}, nil
 }
 
 const oPath = 0x200000 // O_PATH
@@ -102,7 +104,12 @@ const oPath = 0x200000 // O_PATH
 // allow gives rights over a file, or over all below a directory. A path that is not there,
 // or cannot be opened, needs none.
 func (r *ruleset) allow(path string, rights uint64) error {
-	fd, err := syscall.Open(path, oPath|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	return r.allowOpened(path, syscall.O_NOFOLLOW, rights)
+}
+
+// allowOpened is allow with a flag for opening the path, 0 to follow a link.
+func (r *ruleset) allowOpened(path string, flag int, rights uint64) error {
+	fd, err := syscall.Open(path, oPath|flag|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
 	}
@@ -138,7 +145,7 @@ func (r *ruleset) allow(path string, rights uint64) error {
 func (r *ruleset) allowReading(dir string) error {
 	below := strings.TrimSuffix(dir, "/") + "/"
 	if !slices.ContainsFunc(r.hidden, func(h string) bool { return strings.HasPrefix(h, below) }) {
-		return r.allow(dir, reading)
+		return r.allow(dir, r.reading)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -152,7 +159,7 @@ func (r *ruleset) allowReading(dir string) error {
 		case entry.IsDir():
 			err = r.allowReading(path)
 		default:
-			err = r.allow(path, reading)
+			err = r.allow(path, r.reading)
 		}
 		if err != nil {
 			return err
@@ -166,11 +173,23 @@ var devices = [...]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", 
 
 // fill gives the rights of the specification.
 func (r *ruleset) fill(spec *Spec) error {
-	if err := r.allow("/", readDir); err != nil {
-		return err
+	if spec.Execute != nil {
+		r.reading &^= execute
 	}
-	if err := r.allowReading("/"); err != nil {
-		return err
+	if spec.Read == nil {
+		if err := errors.Join(r.allow("/", readDir), r.allowReading("/")); err != nil {
+			return err
+		}
+	}
+	for _, path := range spec.Read {
+		if err := r.allowOpened(path, 0, r.reading); err != nil {
+			return err
+		}
+	}
+	for _, path := range spec.Execute {
+		if err := r.allowOpened(path, 0, execute|readFile); err != nil {
+			return err
+		}
 	}
 	for _, device := range devices {
 		if err := r.allow(device, readFile|writeFile|truncate|ioctlDev); err != nil {
@@ -178,7 +197,7 @@ func (r *ruleset) fill(spec *Spec) error {
 		}
 	}
 	for _, dir := range spec.Write {
-		if err := r.allow(dir, allRights&^(makeChar|makeBlock|ioctlDev)); err != nil {
+		if err := r.allow(dir, allRights&^(makeChar|makeBlock|ioctlDev|reading)|r.reading); err != nil {
 			return err
 		}
 	}
