@@ -12,6 +12,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,9 @@ func invoke(args []string) (status int) {
 		streams.InFile, streams.InPipe = in.Mode().IsRegular(), in.Mode()&os.ModeNamedPipe != 0
 		streams.InNull = in.Mode()&os.ModeCharDevice != 0 && !streams.InTerminal && isNull(in)
 	}
-	cfg := &config.Config{Version: version, Environ: os.Environ(), Processes: new(config.Processes)}
+	environ := os.Environ() // as children get it
+	useAllProxy()
+	cfg := &config.Config{Version: version, Environ: environ, Processes: new(config.Processes)}
 	defer func() {
 		if p := recover(); p != nil {
 			status = panicked(cfg, streams, goroutine.NewPanic(p))
@@ -322,4 +325,15 @@ func nearestFlag(name string, known []string) string {
 		return known[i]
 	}
 	return config.Nearest(name, known)
+}
+
+// useAllProxy has ALL_PROXY stand for the proxies that are not named, as curl reads it: package
+// net/http knows only those for http and https.
+func useAllProxy() {
+	all := cmp.Or(os.Getenv("ALL_PROXY"), os.Getenv("all_proxy"))
+	for _, name := range [...]string{"HTTP_PROXY", "HTTPS_PROXY"} {
+		if all != "" && os.Getenv(name) == "" && os.Getenv(strings.ToLower(name)) == "" {
+			os.Setenv(name, all)
+		}
+	}
 }

@@ -25,6 +25,7 @@ type Config struct {
 	API          string   // "chat", "messages" or "responses"; "": that of the recording to Replay, or chat
 	BaseURL      string   // with /v1 as the user gave it; the dialect appends its path
 	Key          Key      // "" sends none
+	BearerKey    bool     // the key is a bearer token, in any API
 	Headers      []Header // go with each request, and only to the origin of BaseURL; they win over the dialect's own
 	InsecureHTTP []string // host names to which the key and secret headers may go over plain http; loopback always may
 	CacheKey     bool     // send prompt_cache_key, which api.openai.com gets in any case

@@ -147,7 +147,10 @@ func (x *exchange) httpRequest(ctx context.Context) *http.Request {
 	if originOf(req.URL) != e.origin {
 		key, headers = "", nil
 	}
-	x.client.dialect.headers(req.Header, key)
+	if x.client.dialect.headers(req.Header, key); x.client.cfg.BearerKey && key != "" {
+		req.Header.Del("X-Api-Key")
+		bearerHeader(req.Header, key)
+	}
 	for _, h := range headers {
 		req.Header.Set(h.Name, h.Value)
 	}
@@ -175,6 +178,9 @@ func (x *exchange) refused(res *http.Response) error {
 	x.idle.pause()
 	x.status, x.refusal = res.StatusCode, string(b)
 	x.retry = mayPass(res.StatusCode, strings.ToLower(x.refusal))
+	if says := res.Header.Get("X-Should-Retry"); says == "true" || says == "false" { // as the SDKs of OpenAI and Anthropic read it
+		x.retry = says == "true"
+	}
 	x.retryAfter = retryAfter(res.Header, b)
 	e := &Error{Kind: Refused, Status: res.StatusCode, Message: x.where()}
 	if res.StatusCode == 404 || res.StatusCode == 405 { // the path may be wrong; the query may hold a key

@@ -117,7 +117,7 @@ func (f *fields) tools(o options, begin, schema, end, lastEnd string) {
 		if i == len(tools)-1 {
 			end = lastEnd
 		}
-		w.put(`,"`+schema+`":?`+end, toolSchema(t.Schema))
+		w.put(`,"`+schema+`":??`, toolSchema(t.Schema), []byte(end))
 	}
 	w.str("]")
 }

@@ -30,7 +30,7 @@ var messagesDialect = dialect{
 		}
 	},
 	open:     openMessages,
-	encoder:  func(r *Request, o options) encoder { return &messagesEncoder{options: o, cache: caches(r, o)} },
+	encoder:  func(r *Request, o options) encoder { return &messagesEncoder{options: o, cache: cacheMark(r, o)} },
 	repair:   repairMessages,
 	own:      func(m *Message) [][]byte { return ownBlocks(m, false) },
 	ownKinds: []string{"text", "tool_use"},
@@ -75,7 +75,24 @@ const cacheControl = `{"type":"ephemeral"}`
 
 // caches reports whether a request is worth a place in the cache: others will
 // follow it, because there are tools.
-func caches(r *Request, o options) bool { return len(r.Tools) > 0 && !o.noCacheMarks }
+func caches(r *Request, o options) bool { return cacheMark(r, o) != "" }
+
+// cacheMark is the value of each mark: that of the user, if there is one; "" for no marks.
+func cacheMark(r *Request, o options) string {
+	if len(r.Tools) == 0 || o.noCacheMarks {
+		return ""
+	}
+	mark := cacheControl
+	for _, p := range r.Params { // the last one counts
+		if p.Name == "cache_control" {
+			mark = strings.TrimSpace(string(p.Value))
+		}
+	}
+	if mark == "null" {
+		return ""
+	}
+	return mark
+}
 
 func openMessages(w *segments, r *Request, o options) {
 	f := openFields(w, r)
@@ -86,37 +103,46 @@ func openMessages(w *segments, r *Request, o options) {
 	f.set("max_tokens", "?", cmp.Or(r.MaxTokens, limit))
 	f.set("temperature", "?", r.Temperature)
 	f.object("output_config", filled(`"effort":?`, r.ReasoningEffort), filled(`"format":?`, messagesFormat(r, o)))
-	if caches(r, o) && !o.noAutoCache {
-		f.set("cache_control", cacheControl)
+	mark := cacheMark(r, o)
+	if mark != "" && !o.noAutoCache {
+		f.set("cache_control", mark)
+	} else if hasParam(r.Params, "cache_control") && len(r.Tools) > 0 {
+		f.merged = append(f.merged, "cache_control") // it says that there are no marks, or is in the other marks
 	}
 	f.params("messages")
-	system := systemMessages(r.Messages)
-	f.tools(o, "{", "input_schema", "}", endOfBlock(len(system) == 0 && caches(r, o)))
+	system, toolMark := systemMessages(r.Messages), mark
+	if len(system) > 0 {
+		toolMark = ""
+	}
+	f.tools(o, "{", "input_schema", "}", endOfBlock(toolMark))
 	var blocks [][]byte // the last one ends what is the same in each round, and can be marked for the cache
 	for i, m := range system {
-		mark := caches(r, o) && i == len(system)-1
-		blocks = append(blocks, formed(`{"type":"text","text":?`+endOfBlock(mark), lines(m.Parts)))
+		own := ""
+		if i == len(system)-1 {
+			own = mark
+		}
+		blocks = append(blocks, formed(`{"type":"text","text":??`, lines(m.Parts), []byte(endOfBlock(own))))
 	}
 	f.set("system", "[?]", bytes.Join(blocks, []byte(",")))
 	f.conversation("messages")
 }
 
-// endOfBlock ends a block or a tool, and may mark it for the cache.
-func endOfBlock(mark bool) string {
-	if mark {
-		return `,"cache_control":` + cacheControl + "}"
+// endOfBlock ends a block or a tool, and marks it for the cache if mark is not "".
+func endOfBlock(mark string) string {
+	if mark == "" {
+		return "}"
 	}
-	return "}"
+	return `,"cache_control":` + mark + "}"
 }
 
 // messagesEncoder writes turns: all that stands between two messages of the
 // assistant becomes one message of the user.
 type messagesEncoder struct {
 	options
-	foreign bool // the last calls are of another API
-	cache   bool // mark the end of the first message of the user for the cache
-	marked  bool // the mark is written
-	open    bool // a message of the user is being written
+	foreign bool   // the last calls are of another API
+	cache   string // marks the end of the first message of the user for the cache; "": nothing does
+	marked  bool   // the mark is written
+	open    bool   // a message of the user is being written
 }
 
 func (e *messagesEncoder) message(w *segments, m *Message) {
@@ -149,14 +175,16 @@ func (e *messagesEncoder) user(w *segments, m *Message) {
 	parts := slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return isEmpty(&p) }) // the API refuses empty text
 	for i := range parts {
 		e.block(w)
-		mark := e.cache && !e.marked && i == len(parts)-1
-		e.marked = e.marked || mark
+		mark := ""
+		if !e.marked && i == len(parts)-1 {
+			mark, e.marked = e.cache, true
+		}
 		messagesPart(w, &parts[i], mark)
 	}
 }
 
 // messagesPart writes a text or image block.
-func messagesPart(w *segments, p *Part, mark bool) {
+func messagesPart(w *segments, p *Part, mark string) {
 	switch {
 	case p.Image == nil:
 		w.put(`{"type":"text","text":?`, []Part{*p})
@@ -181,7 +209,7 @@ func (e *messagesEncoder) result(w *segments, m *Message) {
 	switch {
 	case hasImage(m.Parts):
 		w.str(`,"content":`)
-		partList(w, m.Parts, func(w *segments, p *Part) { messagesPart(w, p, false) })
+		partList(w, m.Parts, func(w *segments, p *Part) { messagesPart(w, p, "") })
 	case hasText(m.Parts):
 		w.put(`,"content":?`, m.Parts)
 	}

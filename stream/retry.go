@@ -67,7 +67,7 @@ func (x *exchange) nextRetry(err error, made *retries) (_ Retry, again bool) {
 // images will not take them later, and a quota does not come back within a run.
 func mayPass(status int, refusal string) bool {
 	never := refusesImages(status, refusal) || strings.Contains(refusal, "insufficient_quota")
-	return !never && (status == 408 || status == 429 || status >= 500)
+	return !never && (status == 408 || status == 409 || status == 429 || status >= 500)
 }
 
 // sleep waits, or returns the cause that ended ctx.

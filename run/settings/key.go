@@ -21,6 +21,10 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
+// anthropicToken is the variable with a bearer token for Anthropic's API, or for what stands in
+// its place, as the SDKs of that API have it.
+const anthropicToken = "ANTHROPIC_AUTH_TOKEN"
+
 // resolveKey finds the key and the headers.
 func resolveKey(ctx context.Context, c *config.Config, e *Endpoint, p profile, warn config.Warner) error {
 	if e.Replay != "" {
@@ -38,7 +42,7 @@ func resolveKey(ctx context.Context, c *config.Config, e *Endpoint, p profile, w
 		return err
 	}
 	if e.Key = stream.Key(key); key != "" {
-		e.KeyFrom = from
+		e.KeyFrom, e.BearerKey = from, from == anthropicToken
 	}
 	if err := e.Key.Check(); err != nil {
 		return failure.Usage("%s: %v", from, err)
@@ -103,6 +107,7 @@ func usualKeys(c *config.Config, e *Endpoint, p profile) []usualKey {
 	for _, provider := range []struct{ name, origin, base string }{
 		{"OPENAI_API_KEY", "https://api.openai.com", c.Getenv("OPENAI_BASE_URL")},
 		{"ANTHROPIC_API_KEY", "https://api.anthropic.com", c.Getenv("ANTHROPIC_BASE_URL")},
+		{anthropicToken, "https://api.anthropic.com", c.Getenv("ANTHROPIC_BASE_URL")},
 	} {
 		origins := []string{provider.origin}
 		if other := origin(provider.base); other != "" && other != provider.origin {

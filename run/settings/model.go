@@ -86,15 +86,18 @@ func resolveURL(c *config.Config, e *Endpoint, p profile) (api string) {
 	sources := []source{
 		{c.BaseURL, flagURL, ""},
 		{c.Getenv("TOOLPIPE_BASE_URL"), "TOOLPIPE_BASE_URL", ""},
-		{c.Getenv("OPENAI_BASE_URL"), "OPENAI_BASE_URL", ""},
+	}
+	anthropic := c.Getenv("ANTHROPIC_API_KEY") != "" || c.Getenv(anthropicToken) != ""
+	toAnthropic := anthropic && cmp.Or(c.API, p.API) == "messages"
+	if !toAnthropic {
+		sources = append(sources, source{c.Getenv("OPENAI_BASE_URL"), "OPENAI_BASE_URL", ""})
 	}
 	at := len(sources)
 	if c.Model != "" {
 		at = 1
 	}
 	sources = slices.Insert(sources, at, source{p.BaseURL, p.place("base_url"), ""})
-	anthropic := c.Getenv("ANTHROPIC_API_KEY") != ""
-	if c.Getenv("OPENAI_API_KEY") != "" && !(anthropic && cmp.Or(c.API, p.API) == "messages") {
+	if c.Getenv("OPENAI_API_KEY") != "" && !toAnthropic {
 		sources = append(sources, source{"https://api.openai.com/v1", "OPENAI_API_KEY", "responses"}) // newer models have no tools in chat
 	}
 	if anthropic {

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"toolpipe/mcp/builtin/confine"
@@ -136,9 +135,20 @@ func (r *repository) pointer(dir *os.Root, at, name, prefix string) (string, err
 	return rel, nil
 }
 
-// needed matches the parts of a git directory that a diff depends on. The files whose names
+// needed reports whether a diff depends on a part of a git directory. The files whose names
 // end with HEAD are revisions.
-var needed = regexp.MustCompile(`^(config|index|sharedindex\..*|info(/attributes)?|packed-refs|[^/]*HEAD|(objects|refs|reftable)(/.*)?)$`)
+func needed(rel string) bool {
+	first, _, below := strings.Cut(rel, "/")
+	switch first {
+	case "objects", "refs", "reftable":
+		return true
+	case "info":
+		return !below || rel == "info/attributes"
+	case "config", "index", "packed-refs":
+		return !below
+	}
+	return !below && (strings.HasPrefix(first, "sharedindex.") || strings.HasSuffix(first, "HEAD"))
+}
 
 // check looks at what is needed of the git directory at a path from the root, and lets git
 // read it. Git would wait for the other end of a FIFO, and say little of a link.
@@ -157,7 +167,7 @@ func (r *repository) check(ctx context.Context, at string, isShared bool) error 
 	}
 	r.may.Read = append(r.may.Read, r.hold(whole))
 	return fs.WalkDir(dir.FS(), ".", func(rel string, e fs.DirEntry, err error) error {
-		isNeeded := needed.MatchString(rel)
+		isNeeded := needed(rel)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
