@@ -65,7 +65,7 @@ func (r *runner) endEvent(err error) *event.End {
 	e := &event.End{Status: failure.StatusOK, Time: time.Since(r.began)}
 	t := &r.tally
 	e.Text, e.Finish, e.Labels = t.Text, t.Finish, t.Labels.Words()
-	e.Counts = event.Counts{Turns: t.Turns, ToolCalls: t.ToolCalls, Denied: t.Denied, Usage: t.Usage}
+	e.Counts = event.Counts{Turns: t.Turns, ToolCalls: t.ToolCalls, Denied: t.Denied, Usage: t.Usage, Cost: t.Cost.Shown()}
 	if err != nil {
 		f, hide := *failure.Of(err), r.inv.Secrets.Message().HideString
 		f.Message, f.Hints = hide(f.Message), slices.Clone(f.Hints)

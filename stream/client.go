@@ -59,7 +59,8 @@ type Retry struct {
 	After       time.Duration
 	Status      int // 0 when no HTTP status came
 	Message     string
-	Discards    bool // what came of the reply does not count
+	Discards    bool  // what came of the reply does not count
+	Usage       Usage // of the reply that was cut, as far as it came
 }
 
 // Kind says what went wrong with an exchange.

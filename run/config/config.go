@@ -145,7 +145,7 @@ type Config struct {
 	Timeout        time.Duration
 	ToolTimeout    time.Duration
 	StartupTimeout time.Duration
-	MaxTotalTokens int
+	MaxTotal       Total
 	ConfigFile     string
 	NoConfig       bool
 }
@@ -265,3 +265,9 @@ func (c *Config) ReadsInput(terminal bool) bool {
 // A Warner warns the user. code is the warning's name for programs, server the
 // name of the server that it is about, or "".
 type Warner = func(code, server, message string)
+
+// A Total is what a run may use up, with those that are nested in it.
+type Total struct {
+	Tokens int    // 0: no limit
+	Cost   string // in the currency of the models' prices; "": no limit
+}

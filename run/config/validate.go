@@ -127,6 +127,7 @@ func (c *Config) mistakes() []mistake {
 	leave := func(flag string) []string { return []string{"leave " + flag + " out"} }
 	addShell := func(flag string) []string { return []string{"add --shell, or leave " + flag + " out"} }
 	return []mistake{
+		{c.MaxTotal.Cost != "" && !(IsNumber(c.MaxTotal.Cost) && c.MaxTotal.Cost[0] != '-'), "--max-cost: " + strconv.Quote(c.MaxTotal.Cost) + " is not a number from 0 on", nil},
 		{c.Temperature != "" && !IsNumber(c.Temperature), "--temperature: " + strconv.Quote(c.Temperature) + " is not a number", nil},
 		{c.KeyFile != "" && c.KeyEnv != nil && *c.KeyEnv != "", "--key-env and --key-file: only one of them can be given", nil},
 		{c.System != nil && c.SystemFile != "", "--system and --system-file: only one of them can be given", nil},

@@ -179,6 +179,13 @@ type Turn struct {
 	Usage  Usage         `event:"usage"`
 	Time   time.Duration `event:"ms"`
 	Pauses bool          `event:"pauses,opt"` // the endpoint goes on with it: another one of the same turn follows
+	Cost
+}
+
+// Cost is what tokens cost, as far as the profiles of their models have prices.
+type Cost struct {
+	Cost     json.RawMessage `event:"cost,opt,plain"` // a number
+	Currency string          `event:"currency,opt"`
 }
 
 // Retry tells that a request is repeated.
@@ -363,6 +370,7 @@ type Counts struct {
 	ToolCalls int   `event:"tool_calls"`
 	Denied    int   `event:"denied"`
 	Usage     Usage `event:"usage"` // the sum, with that of nested runs
+	Cost
 
 	Protected []string `event:"protected,opt"` // files that programs in a sandbox have changed, and that others run
 }

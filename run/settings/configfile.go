@@ -47,6 +47,7 @@ type profile struct {
 	params        []stream.Param
 	insecureHTTP  bool
 	servers       []string // nil: all
+	price         Price
 }
 
 // place is where the file has a key of the profile, "" if it has not.
@@ -179,6 +180,7 @@ func (p *profile) keys() []document.Key {
 		"headers", document.EachMember(p.parseHeader),
 		"key_command", &p.keyCommand,
 		"prompt_cache_key", &p.CacheKey,
+		"price", p.readPrice,
 	)
 }
 

@@ -22,6 +22,7 @@ import (
 type Endpoint struct {
 	stream.Config
 	Model   string
+	Price   Price
 	KeyFrom string // the flag, variable or key of the config that gives the key; "" for none
 	URLFrom string // the flag, variable or key of the config that gives the URL
 	Note    string // a message that only -v shows; "" for none
@@ -33,7 +34,7 @@ type Endpoint struct {
 func ResolveModel(ctx context.Context, c *config.Config, s *Settings, warn config.Warner) (*Endpoint, error) {
 	asked := askedModel(c, s)
 	p := s.profiles[asked]
-	e := &Endpoint{Config: p.Config, Model: cmp.Or(p.model, asked), profile: p}
+	e := &Endpoint{Config: p.Config, Model: cmp.Or(p.model, asked), Price: p.price, profile: p}
 	usualAPI := resolveURL(c, e, p)
 	if e.API = cmp.Or(c.API, p.API); c.Replay == "" { // a recording knows its own
 		e.API = cmp.Or(e.API, usualAPI, "chat")

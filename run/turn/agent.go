@@ -188,7 +188,7 @@ func (a *Agent) loop(ctx context.Context, n *nestedRun, flow *flow, args toolser
 	if err != nil {
 		return nil, err
 	}
-	l := &Loop{model: &invocation.Model{Request: request, Client: a.Client.Fork()}, form: answerForm{from: "the schema"}, Tally: &n.tally, caller: calls}
+	l := &Loop{model: &invocation.Model{Endpoint: a.Endpoint, Request: request, Client: a.Client.Fork()}, form: answerForm{from: "the schema"}, Tally: &n.tally, caller: calls}
 	l.model.Schema, err = invocation.AnswerSchema(l.form.from, request.Schema, func(code, server, message string) {
 		l.emit(&event.Warning{Code: code, Server: server, Message: message})
 	})

@@ -94,6 +94,7 @@ type CallTally struct {
 	Unknown   bool           // the outcome of a call is unknown
 	Ran       bool           // a call may have had an effect
 	Usage     event.Usage    // of the run's own turns, and of nested runs
+	Cost      Cost           // of these
 	Labels    approve.Labels // of the conversation
 }
 

@@ -76,6 +76,7 @@ func (t *CallTally) Add(c CallTally) {
 	t.Unknown = t.Unknown || c.Unknown
 	t.Ran = t.Ran || c.Ran
 	t.Usage = t.Usage.Plus(c.Usage)
+	t.Cost = t.Cost.plus(c.Cost)
 	t.Labels |= c.Labels
 }
 
@@ -202,8 +203,8 @@ func (l *Loop) answer(ctx context.Context, calls []stream.Call, lines []string) 
 	if l.finder != nil {
 		l.model.Request.Tools = append(l.model.Request.Tools, l.finder.Next(calls)...)
 	}
-	if err == nil && l.outOfTokens() { // by nested runs
-		err = l.tokenLimit()
+	if err == nil && l.usedUp() { // by nested runs
+		err = l.usedUpError()
 	}
 	return err
 }
@@ -262,8 +263,7 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 	}
 	l.Text, l.HasText = append(before.text, l.Text...), l.HasText || before.text != nil
 	u := event.Usage(reply.Usage)
-	l.Usage = l.Usage.Plus(u)
-	l.usedTokens += u.Total()
+	cost := l.count(reply.Usage)
 	if l.tokens > 0 && u.Total() == 0 && !l.uncounted {
 		l.uncounted = true
 		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens has no effect"})
@@ -272,7 +272,16 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 	if pauses {
 		l.paused = paused{true, l.Text, before.began}
 	}
-	return reply, l.emit(&event.Turn{Turn: l.Turns, Finish: reply.Finish, Usage: u, Time: time.Since(before.began), Pauses: pauses})
+	return reply, l.emit(&event.Turn{Turn: l.Turns, Finish: reply.Finish, Usage: u, Time: time.Since(before.began), Pauses: pauses, Cost: cost.Shown()})
+}
+
+// count counts what an exchange has used up.
+func (l *Loop) count(used stream.Usage) Cost {
+	cost := costOf(l.model.Endpoint.Price, used)
+	l.Usage, l.Cost = l.Usage.Plus(event.Usage(used)), l.Cost.plus(cost)
+	l.usedTokens += event.Usage(used).Total()
+	l.usedCost += cost.amount
+	return cost
 }
 
 // sink makes events of a reply as it comes. said emits the commentary that has come since
@@ -313,6 +322,9 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 		Retry: func(r stream.Retry) {
 			if r.Discards {
 				aside, l.HasText = nil, false
+			}
+			if r.Usage != (stream.Usage{}) {
+				l.count(r.Usage)
 			}
 			l.emit(&event.Retry{Attempt: r.Attempt, Of: r.Of, After: r.After, Status: r.Status, Message: r.Message, Discards: r.Discards})
 		},
@@ -375,8 +387,8 @@ func (l *Loop) mustEnd(reply *stream.Reply, calls int) error {
 	if calls > 0 && l.usedRounds >= l.rounds {
 		return failure.Limit("--max-rounds allows more", "the model asked for more calls than the limit of rounds allows: %d", l.rounds)
 	}
-	if (calls > 0 || reply.Stop == stream.StopPause) && l.outOfTokens() {
-		return l.tokenLimit()
+	if (calls > 0 || reply.Stop == stream.StopPause) && l.usedUp() {
+		return l.usedUpError()
 	}
 	return nil
 }

@@ -11,11 +11,15 @@ package turn
 import (
 	"cmp"
 	"context"
+	"strconv"
 
 	"toolpipe/run/config"
+	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
+	"toolpipe/run/settings"
 	"toolpipe/run/toolbox"
+	"toolpipe/stream"
 )
 
 // A Plan is what calls are made with: the invocation, its tool servers, and its agents.
@@ -56,23 +60,95 @@ func (p *Plan) Resolve(ctx context.Context) error {
 	if !c.MakesCalls() {
 		return nil
 	}
-	return p.ResolveAgents(ctx)
+	if err := p.ResolveAgents(ctx); err != nil {
+		return err
+	}
+	return p.checkCost()
 }
 
 // limits are what a run may use up, together with the runs that are nested in it.
 type limits struct {
 	rounds, usedRounds int
 	tokens, usedTokens int // tokens 0: no limit
+	cost               float64
+	costs              bool // cost is a limit
+	usedCost           float64
 }
 
 // newLimits are those of flags and config, none of which is used up.
 func (p *Plan) newLimits() *limits {
 	c := p.Inv.Config
-	return &limits{rounds: *cmp.Or(c.MaxRounds, p.Inv.Settings.MaxRounds, new(8)), tokens: c.MaxTotalTokens}
+	l := &limits{rounds: *cmp.Or(c.MaxRounds, p.Inv.Settings.MaxRounds, new(8)), tokens: c.MaxTotal.Tokens, costs: c.MaxTotal.Cost != ""}
+	l.cost, _ = strconv.ParseFloat(c.MaxTotal.Cost, 64)
+	return l
 }
 
-func (l *limits) outOfTokens() bool { return l.tokens > 0 && l.usedTokens >= l.tokens }
+func (l *limits) usedUp() bool {
+	return l.tokens > 0 && l.usedTokens >= l.tokens || l.costs && l.usedCost >= l.cost
+}
 
-func (l *limits) tokenLimit() error {
+func (l *limits) usedUpError() error {
+	if l.tokens == 0 || l.usedTokens < l.tokens {
+		return failure.Limit("--max-cost gives the run more", "the run cost %.6g, its limit is %v", l.usedCost, l.cost)
+	}
 	return failure.Limit("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", l.usedTokens, l.tokens)
+}
+
+// A Cost is what tokens have cost.
+type Cost struct {
+	amount   float64
+	currency string
+	unknown  bool // a part of it has no price, or one in another currency
+}
+
+func costOf(price settings.Price, u stream.Usage) Cost {
+	return Cost{price.Of(u), price.Currency, price.Currency == ""}
+}
+
+func (c Cost) plus(other Cost) Cost {
+	if c == (Cost{}) {
+		return other
+	}
+	if other == (Cost{}) {
+		return c
+	}
+	return Cost{c.amount + other.amount, c.currency, c.unknown || other.unknown || c.currency != other.currency}
+}
+
+// Shown is the cost for an event, to nine places; nothing if it is not known whole.
+func (c Cost) Shown() event.Cost {
+	if c.unknown || c.currency == "" {
+		return event.Cost{}
+	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(c.amount, 'f', 9, 64), 64)
+	return event.Cost{Cost: strconv.AppendFloat(nil, rounded, 'f', -1, 64), Currency: c.currency}
+}
+
+// checkCost refuses --max-cost where the cost of a run cannot be known.
+func (p *Plan) checkCost() error {
+	if p.Inv.Config.MaxTotal.Cost == "" {
+		return nil
+	}
+	currency := ""
+	check := func(e *settings.Endpoint) error {
+		switch {
+		case e.Price.Currency == "":
+			return failure.UsageError([]string{`"price": {"input": 3, "output": 15} in the profile, for a million tokens`}, "--max-cost: the model %q has no price", e.Model)
+		case currency != "" && currency != e.Price.Currency:
+			return failure.Usage("--max-cost: the prices of the models are in %s and in %s", currency, e.Price.Currency)
+		}
+		currency = e.Price.Currency
+		return nil
+	}
+	if m := p.Inv.Model; m != nil && m.Endpoint != nil {
+		if err := check(m.Endpoint); err != nil {
+			return err
+		}
+	}
+	for _, a := range p.Agents {
+		if err := check(a.Endpoint); err != nil {
+			return err
+		}
+	}
+	return nil
 }
