@@ -29,8 +29,8 @@ var chatDialect = dialect{
 
 func openChat(w *segments, r *Request, o options) {
 	f := openFields(w, r)
-	if !o.noStreamOptions {
-		f.set("stream_options", `{"include_usage":true}`)
+	if own := f.param("stream_options"); !o.noStreamOptions && (!own.Exists() || own.IsObject() && !own.Get("include_usage").Exists()) {
+		f.object("stream_options", []byte(`"include_usage":true`))
 	}
 	f.cacheKey(o)
 	f.set(chatTokenLimit(o), "?", r.MaxTokens)

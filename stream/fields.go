@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 )
@@ -68,6 +69,34 @@ func (f *fields) object(name string, members ...[]byte) {
 	f.w.put("{?}", bytes.Join(members, []byte(",")))
 }
 
+// param is the value that the user set for a member, of which the last one counts.
+func (f *fields) param(name string) (value gjson.Result) {
+	for _, p := range f.r.Params {
+		if p.Name == name {
+			value = gjson.ParseBytes(p.Value)
+		}
+	}
+	return value
+}
+
+// list writes an array with an entry, behind those that the user set in it; only what the user
+// set if that is no array.
+func (f *fields) list(name, entry string) {
+	own := f.param(name)
+	if own.Exists() && !own.IsArray() {
+		return
+	}
+	entries := []string{}
+	for _, e := range own.Array() {
+		if e.Raw != entry {
+			entries = append(entries, e.Raw)
+		}
+	}
+	f.merged = append(f.merged, name)
+	f.name(name)
+	f.w.str("[" + strings.Join(append(entries, entry), ",") + "]")
+}
+
 // innerObject returns the text between the braces of an object, nil for any
 // other value.
 func innerObject(value []byte) []byte {
@@ -87,6 +116,9 @@ func (f *fields) name(name string) {
 // conversation. Of params with the same name the last one counts.
 func (f *fields) params(conversation string) {
 	for i, p := range f.r.Params {
+		if p.Name == "tools" && len(f.r.Tools) > 0 {
+			continue // they come behind those of servers
+		}
 		if p.Name != conversation && !slices.Contains(f.merged, p.Name) && !hasParam(f.r.Params[i+1:], p.Name) {
 			f.name(p.Name)
 			f.w.raw(p.Value)
@@ -102,8 +134,8 @@ func hasParam(params []Param, name string) bool {
 // schema under the given name, and ends with end, the last one with lastEnd.
 func (f *fields) tools(o options, begin, schema, end, lastEnd string) {
 	tools, w := f.r.Tools, f.w
-	if len(tools) == 0 || hasParam(f.r.Params, "tools") {
-		return
+	if len(tools) == 0 {
+		return // a param tools was written with the others
 	}
 	f.name("tools")
 	w.str("[")
@@ -118,6 +150,10 @@ func (f *fields) tools(o options, begin, schema, end, lastEnd string) {
 			end = lastEnd
 		}
 		w.put(`,"`+schema+`":??`, toolSchema(t.Schema), []byte(end))
+	}
+	for _, own := range endpointTools(f.r) {
+		w.item()
+		w.raw([]byte(own.Raw))
 	}
 	w.str("]")
 }

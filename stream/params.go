@@ -89,6 +89,29 @@ func (n *fieldNames) setBy(r *Request, field string) (all []setField) {
 	return all
 }
 
+// EndpointTools are the tools of the endpoint itself that a param asks for, by their types.
+// The error says that the param holds something else.
+func (r *Request) EndpointTools() (types []string, err error) {
+	for _, tool := range endpointTools(r) {
+		kind := tool.Get("type").Str
+		if !tool.IsObject() || kind == "" || kind == "function" || kind == "custom" || tool.Get("input_schema").Exists() || tool.Get("function").Exists() {
+			return nil, fmt.Errorf("tools: holds what is no tool of the endpoint itself, such as {\"type\":\"web_search\"}; functions are those of servers")
+		}
+		types = append(types, kind)
+	}
+	return types, nil
+}
+
+// endpointTools are the entries of the param tools, of which the last one counts.
+func endpointTools(r *Request) (tools []gjson.Result) {
+	for _, p := range r.Params {
+		if p.Name == "tools" {
+			tools = gjson.ParseBytes(p.Value).Array()
+		}
+	}
+	return tools
+}
+
 // dialectFor returns the dialect, or an error for a param that would replace the
 // conversation.
 func dialectFor(api string, params []Param) (*dialect, error) {

@@ -30,7 +30,7 @@ func openResponses(w *segments, r *Request, o options) {
 	f.object("reasoning", filled(`"effort":?`, r.ReasoningEffort))
 	f.object("text", filled(`"format":?`, answerFormat(r, o, `{"type":"json_schema","name":"answer",`, "}")))
 	if len(r.Tools) > 0 && !o.noInclude {
-		f.set("include", `["reasoning.encrypted_content"]`)
+		f.list("include", `"reasoning.encrypted_content"`)
 	}
 	f.params("input")
 	f.tools(o, `{"type":"function",`, "parameters", `,"strict":false}`, `,"strict":false}`)

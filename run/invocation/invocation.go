@@ -11,6 +11,7 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp/oauth"
 	"toolpipe/run/config"
+	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/schema"
 	"toolpipe/run/servers"
@@ -93,8 +94,10 @@ func (v *Invocation) ResolveModel(ctx context.Context) (err error) {
 	if m.Request, err = settings.Request(ctx, c, m.Endpoint); err != nil {
 		return err
 	}
-	if len(v.Servers) > 0 && slices.ContainsFunc(m.Request.Params, func(param stream.Param) bool { return param.Name == "tools" }) {
-		return failure.Usage("param tools: it would replace the tools of the servers")
+	if len(v.Servers) > 0 {
+		if err := v.checkEndpointTools(m.Request); err != nil {
+			return err
+		}
 	}
 	if m.Schema, err = AnswerSchema("--schema", m.Request.Schema, v.Warn); err != nil {
 		return err
@@ -103,6 +106,22 @@ func (v *Invocation) ResolveModel(ctx context.Context) (err error) {
 		m.Client, err = v.NewClient(ctx, m.Endpoint)
 	}
 	return err
+}
+
+// checkEndpointTools looks at tools of the endpoint itself beside those of servers. What such a
+// tool does is decided by nobody here: a search may send what the conversation holds.
+func (v *Invocation) checkEndpointTools(r *stream.Request) error {
+	types, err := r.EndpointTools()
+	switch {
+	case err != nil:
+		return failure.Usage("param %v", err)
+	case len(types) == 0 || v.Gate.Egress == approve.EgressOff:
+	case v.Gate.Egress == approve.EgressWarn:
+		v.Warn("egress_unknown", "", "the endpoint's own tools are not bound by --egress and may send what the conversation holds: "+face.JoinFew(types))
+	default:
+		return failure.UsageError([]string{"--egress off or warn lets them be used"}, "param tools: the endpoint's own tools (%s) cannot be asked about, as --egress wants", face.JoinFew(types))
+	}
+	return nil
 }
 
 // OwnFiles are the files that this run is configured by or recorded in. The

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"toolpipe/approve"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/run/event"
 	"toolpipe/run/face"
@@ -93,6 +94,9 @@ func (p *Plan) NewLoop(tally *Tally, f *finder.Finder, known *confine.Known, fra
 	l.stored.resumes = v.Config.Input == "messages" || v.Config.Session != ""
 	l.processors.others = !slices.ContainsFunc(v.Servers, func(s servers.Server) bool { return s.Local != nil })
 	l.flow.begin(l.Messages(), l.box)
+	if types, _ := v.Model.Request.EndpointTools(); types != nil { // what they bring is an outsider's word
+		l.flow.add(approve.Untrusted, event.Source{Name: "the endpoint's own tools"})
+	}
 	return l
 }
 
