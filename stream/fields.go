@@ -151,7 +151,8 @@ func (f *fields) tools(o options, begin, schema, end, lastEnd string) {
 		}
 		w.put(`,"`+schema+`":??`, toolSchema(t.Schema), []byte(end))
 	}
-	for _, own := range endpointTools(f.r) {
+	own, _ := endpointTools(f.r)
+	for _, own := range own {
 		w.item()
 		w.raw([]byte(own.Raw))
 	}

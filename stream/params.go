@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -92,24 +93,32 @@ func (n *fieldNames) setBy(r *Request, field string) (all []setField) {
 // EndpointTools are the tools of the endpoint itself that a param asks for, by their types.
 // The error says that the param holds something else.
 func (r *Request) EndpointTools() (types []string, err error) {
-	for _, tool := range endpointTools(r) {
+	tools, given := endpointTools(r)
+	for _, tool := range tools {
 		kind := tool.Get("type").Str
-		if !tool.IsObject() || kind == "" || kind == "function" || kind == "custom" || tool.Get("input_schema").Exists() || tool.Get("function").Exists() {
-			return nil, fmt.Errorf("tools: holds what is no tool of the endpoint itself, such as {\"type\":\"web_search\"}; functions are those of servers")
+		if given = tool.IsObject() && kind != "" && kind != "function" && kind != "custom" && !tool.Get("input_schema").Exists() && !tool.Get("function").Exists(); !given {
+			break
 		}
 		types = append(types, kind)
+	}
+	if len(tools) == 0 && given || len(tools) > 0 && !given {
+		return nil, errors.New(`tools: holds what is no tool of the endpoint itself, such as {"type":"web_search"}; functions are those of servers`)
 	}
 	return types, nil
 }
 
-// endpointTools are the entries of the param tools, of which the last one counts.
-func endpointTools(r *Request) (tools []gjson.Result) {
+// endpointTools are the entries of the param tools, of which the last one counts, and whether it
+// is given.
+func endpointTools(r *Request) (tools []gjson.Result, given bool) {
 	for _, p := range r.Params {
 		if p.Name == "tools" {
-			tools = gjson.ParseBytes(p.Value).Array()
+			tools, given = nil, true
+			if list := gjson.ParseBytes(p.Value); list.IsArray() {
+				tools = list.Array()
+			}
 		}
 	}
-	return tools
+	return tools, given
 }
 
 // dialectFor returns the dialect, or an error for a param that would replace the

@@ -34,7 +34,7 @@ var everyEvent = []struct {
 	{"progress", &Progress{"id", json.RawMessage("1.50"), json.RawMessage("3"), nasty}},
 	{"tool_result", &Result{ID: "id", Status: ResultOK, Text: jsontext.Quoted(nasty), Content: json.RawMessage("[ ]"), Structured: json.RawMessage("{\r\n}"), Bytes: 3, Time: time.Second}},
 	{"tool_result", &Result{ID: "id", Status: ResultError, Text: []byte("\"\u009b\""), Truncated: true}},
-	{"turn", &Turn{2, nasty, Usage{1, 2, 3, 4, 6}, time.Second, true, Cost{json.RawMessage("0.5"), nasty}}},
+	{"turn", &Turn{2, nasty, Usage{1, 2, 3, 4, 6}, time.Second, "m", true, Cost{json.RawMessage("0.5"), nasty}}},
 	{"retry", &Retry{1, 3, time.Second, 503, nasty, true}},
 	{"warning", &Warning{Code: "code", Message: nasty, Server: "s", Scopes: []string{nasty}}},
 	{"login_url", &LoginURL{"https://x", "https://y/?a=b&c=d", "http://localhost/callback"}},

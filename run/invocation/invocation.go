@@ -40,6 +40,7 @@ type Model struct {
 	Request  *stream.Request
 	Client   *stream.Client // nil while it is being made
 	Schema   *schema.Schema // that the answer must fit; nil: none
+	Next     *Model         // is asked when this one has failed; nil: none
 }
 
 // Configure reads what is configured: the settings, the servers and where their
@@ -75,13 +76,41 @@ func (v *Invocation) Configure(ctx context.Context) (err error) {
 	return err
 }
 
-// ResolveModel finds the model that the invocation names.
-func (v *Invocation) ResolveModel(ctx context.Context) (err error) {
-	c, m := v.Config, &Model{}
+// ResolveModel finds the model that the invocation names, or several of which each is asked when
+// those before it have failed.
+func (v *Invocation) ResolveModel(ctx context.Context) error {
+	names, err := v.Settings.ModelList(v.Config)
+	if err != nil {
+		return err
+	}
+	if names == nil {
+		return v.resolveModel(ctx, v.Config, &v.Model, nil)
+	}
+	last := &v.Model
+	for _, name := range names {
+		c := *v.Config
+		c.Model = name
+		var first *stream.Client // which has the recording of all
+		if v.Model != nil {
+			first = v.Model.Client
+		}
+		if err := v.resolveModel(ctx, &c, last, first); err != nil {
+			return err
+		}
+		last = &(*last).Next
+	}
+	return nil
+}
+
+func (v *Invocation) resolveModel(ctx context.Context, c *config.Config, to **Model, first *stream.Client) (err error) {
+	m := &Model{}
 	if m.Endpoint, err = settings.ResolveModel(ctx, c, v.Settings, v.Warn); err != nil {
 		return err
 	}
-	v.Model = m
+	if m.Endpoint.Beside = first; first != nil {
+		m.Endpoint.Record = ""
+	}
+	*to = m
 	if m.Endpoint.Note != "" {
 		v.Face.VerboseLine(m.Endpoint.Note)
 	}

@@ -102,6 +102,9 @@ func (k *checkup) model(ctx context.Context) {
 		return
 	}
 	k.modelAt(ctx, "", k.inv.Model.Endpoint, k.inv.Model.Client)
+	for m := k.inv.Model.Next; m != nil; m = m.Next {
+		k.modelAt(ctx, "then "+m.Endpoint.Model+": ", m.Endpoint, m.Client)
+	}
 	if err := k.plan.ResolveAgents(ctx); err != nil {
 		k.failed("agents", err)
 		return

@@ -21,11 +21,44 @@ func (s *Settings) ParseAgent(value string) (name, profile string, err error) {
 	if _, ok := s.profiles[profile]; ok {
 		return name, profile, nil
 	}
-	hints := []string{`"models" in the config holds the profiles: {"models":{"small":{"base_url":"http://127.0.0.1:8080/v1","model":"qwen3"}}}`}
-	if names := s.ProfileNames(); len(names) > 0 {
-		hints = []string{"profiles: " + config.JoinWords(names)}
+	return "", "", failure.UsageError(s.profileHints(""), "--agent: no profile is named %q", profile)
+}
+
+// profileHints say which profiles there are, or how one is written. near is one whose name
+// is like the one that was asked for, "" for none.
+func (s *Settings) profileHints(near string) []string {
+	names := s.ProfileNames()
+	if len(names) == 0 {
+		return []string{`"models" in the config holds the profiles: {"models":{"small":{"base_url":"http://127.0.0.1:8080/v1","model":"qwen3"}}}`}
 	}
-	return "", "", failure.UsageError(hints, "--agent: no profile is named %q", profile)
+	return config.DidYouMean("", near, "profiles: "+config.JoinWords(names))
+}
+
+// ModelList are the profiles that -m or TOOLPIPE_MODEL lists, of which each is asked when those
+// before it have failed; nil if there is only one model.
+func (s *Settings) ModelList(c *config.Config) (names []string, err error) {
+	asked, from := c.Model, "-m"
+	if asked == "" {
+		asked, from = c.Getenv("TOOLPIPE_MODEL"), "TOOLPIPE_MODEL"
+	}
+	if _, whole := s.profiles[asked]; whole || !strings.Contains(asked, ",") || c.Replay != "" {
+		return nil, nil
+	}
+	for flag, given := range map[string]bool{"--base-url": c.BaseURL != "", "--api": c.API != "", "--key-env": c.KeyEnv != nil, "--key-file": c.KeyFile != ""} {
+		if given {
+			return nil, failure.Usage("%s: is for one model, and %s lists several; what each needs is in its profile", flag, from)
+		}
+	}
+	if c.Mode != config.Answer && c.Mode != config.Check {
+		return nil, failure.Usage("%s: a list of models is for an answer, and for --check", from)
+	}
+	for name := range strings.SplitSeq(asked, ",") {
+		if _, ok := s.profiles[name]; !ok {
+			return nil, failure.UsageError(s.profileHints(config.Nearest(name, s.ProfileNames())), "%s: no profile is named %q", from, name)
+		}
+		names = append(names, name)
+	}
+	return names, nil
 }
 
 // ProfileModel is the model that a profile asks for.

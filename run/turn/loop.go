@@ -3,9 +3,11 @@ package turn
 import (
 	"cmp"
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"toolpipe/approve"
@@ -254,6 +256,9 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 		sink.TakesBack = nil // what came before the pause would be taken back with it
 	}
 	reply, err := l.model.Client.Reply(ctx, l.model.Request, sink)
+	for l.fallsBack(ctx, err) {
+		reply, err = l.model.Client.Reply(ctx, l.model.Request, sink)
+	}
 	if !l.text.passes {
 		l.Text = piecesOf(sink.Said)
 	}
@@ -276,7 +281,40 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 	if pauses {
 		l.paused = paused{true, l.Text, before.began}
 	}
-	return reply, l.emit(&event.Turn{Turn: l.Turns, Finish: reply.Finish, Usage: u, Time: time.Since(before.began), Pauses: pauses, Cost: cost.Shown()})
+	return reply, l.emit(&event.Turn{Turn: l.Turns, Finish: reply.Finish, Usage: u, Time: time.Since(before.began), Model: l.modelName(), Pauses: pauses, Cost: cost.Shown()})
+}
+
+// fallsBack has the next model of the list asked, for this and all further turns, if the model
+// failed before anything of its reply was used, by what another one may not have.
+func (l *Loop) fallsBack(ctx context.Context, err error) bool {
+	next := l.model.Next
+	e, ours := errors.AsType[*stream.Error](err)
+	if next == nil || !ours || ctx.Err() != nil || l.HasText || !mayBeElsewhere(e) {
+		return false
+	}
+	was := l.model
+	if l.emit(&event.Warning{Code: "model_fallback", Message: "the model " + strconv.Quote(was.Endpoint.Model) + " failed, and " + strconv.Quote(next.Endpoint.Model) + " is asked from now on: " + e.Message}) != nil {
+		return false
+	}
+	next.Request.Messages, next.Request.Tools, next.Request.TextPassing = was.Request.Messages, was.Request.Tools, was.Request.TextPassing
+	next.Client.Adopt(next.Request, next.Request.Messages)
+	l.model = next
+	return true
+}
+
+// mayBeElsewhere reports whether another model may not have the failure.
+func mayBeElsewhere(e *stream.Error) bool {
+	text := strings.ToLower(e.Message)
+	return e.Kind == stream.Unreachable ||
+		e.Kind == stream.Refused && (e.Status == 429 || e.Status >= 500 || strings.Contains(text, "insufficient_quota") || e.Status == 404 && strings.Contains(text, "model"))
+}
+
+// modelName is the model that is asked, where several are listed.
+func (l *Loop) modelName() string {
+	if m := l.plan.Inv.Model; l.nest != nil || m == nil || m.Next == nil {
+		return ""
+	}
+	return l.model.Endpoint.Model
 }
 
 // count counts what an exchange has used up.

@@ -140,7 +140,7 @@ func (p *Plan) checkCost() error {
 		currency = e.Price.Currency
 		return nil
 	}
-	if m := p.Inv.Model; m != nil && m.Endpoint != nil {
+	for m := p.Inv.Model; m != nil && m.Endpoint != nil; m = m.Next {
 		if err := check(m.Endpoint); err != nil {
 			return err
 		}
