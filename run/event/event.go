@@ -178,8 +178,8 @@ type Turn struct {
 	Finish string        `event:"finish"`
 	Usage  Usage         `event:"usage"`
 	Time   time.Duration `event:"ms"`
-	Model  string        `event:"model,opt,plain"` // where several are listed
-	Pauses bool          `event:"pauses,opt"`      // the endpoint goes on with it: another one of the same turn follows
+	Model  string        `event:"model,opt"`  // where several are listed
+	Pauses bool          `event:"pauses,opt"` // the endpoint goes on with it: another one of the same turn follows
 	Cost
 }
 

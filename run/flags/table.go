@@ -24,7 +24,7 @@ func New(c *config.Config) *Table {
 	t.Groups = []Group{
 		{"model", []Flag{
 			{Name: "model", Everyday: true, Short: "m", Value: "NAME", Setting: &c.Model,
-				Help: "model, or the name of a profile of the config, or several profiles a,b to fall back on; also TOOLPIPE_MODEL"},
+				Help: "model, or the name of a profile of the config; a,b falls back on profile b; also TOOLPIPE_MODEL"},
 			{Name: "base-url", Everyday: true, Value: "URL", EmptyOK: true, Setting: &c.BaseURL,
 				Help: "endpoint, ending in /v1 (or TOOLPIPE_BASE_URL); also OPENAI_BASE_URL"},
 			{Name: "api", Value: "DIALECT", Setting: &c.API,
