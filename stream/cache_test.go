@@ -125,6 +125,28 @@ func TestCacheRepairs(t *testing.T) {
 	}
 }
 
+// What else a tool_choice says that forces a call stays behind the first request.
+func TestForcedCallKeeps(t *testing.T) {
+	for choice, want := range map[string]string{
+		`{"type":"allowed_tools","mode":"required","tools":[{"type":"function","name":"f"}]}`:                                `{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"f"}]}`,
+		`{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[{"type":"function","function":{"name":"f"}}]}}`: `{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"f"}}]}}`,
+		`{"type":"any","disable_parallel_tool_use":true}`:                                                                    `{"type":"auto","disable_parallel_tool_use":true}`,
+	} {
+		s := newModelServer(t, stream(hello))
+		c := newClient(t, Config{BaseURL: s.URL})
+		r := ask("hi")
+		r.Params = []Param{{Name: "tool_choice", Value: []byte(choice)}}
+		for i, sent := range []string{choice, want, want} {
+			if _, err := c.Reply(t.Context(), r, nil); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(s.last(), `"tool_choice":`+sent) {
+				t.Errorf("%s: request %d: %s", choice, i+1, s.last())
+			}
+		}
+	}
+}
+
 // A tool_choice that forces a call goes with the first request only: with each
 // of them, no answer would ever come.
 func TestForcedCall(t *testing.T) {

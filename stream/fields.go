@@ -218,14 +218,38 @@ func (f *fields) conversation(name string) {
 	f.w.str("[")
 }
 
-// withoutForcedCall returns r without a param tool_choice that demands a call:
-// a model that must call in each reply never gives an answer.
+// withoutForcedCall returns r with a param tool_choice that demands no call: a model that must
+// call in each reply never gives an answer. What else the param says stays.
 func withoutForcedCall(r *Request) *Request {
 	free := *r
-	free.Params = slices.DeleteFunc(slices.Clone(r.Params), func(p Param) bool {
+	free.Params = nil
+	for _, p := range r.Params {
 		v := gjson.ParseBytes(p.Value) // "auto", {"type":"auto"} or {"type":"allowed_tools","mode":"auto",…}
 		word := cmp.Or(v.Str, v.Get("mode").Str, v.Get("allowed_tools.mode").Str, v.Get("type").Str)
-		return p.Name == "tool_choice" && word != "auto" && word != "none" && v.Type != gjson.Null
-	})
+		if p.Name == "tool_choice" && word != "auto" && word != "none" && v.Type != gjson.Null {
+			if p.Value = freeChoice(v); p.Value == nil {
+				continue
+			}
+		}
+		free.Params = append(free.Params, p)
+	}
 	return &free
+}
+
+// freeChoice is what remains of a tool_choice that demands a call; nil for nothing: the tools that
+// are allowed, and that they are not called side by side.
+func freeChoice(v gjson.Result) []byte {
+	inner := v.Get("allowed_tools")
+	if len(inner.Get("tools").Array())+len(v.Get("tools").Array()) == 0 && strings.HasPrefix(v.Get("type").Str, "allowed") {
+		return nil
+	}
+	switch parallel := v.Get("disable_parallel_tool_use"); {
+	case inner.IsObject():
+		return formed(`{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":?}}`, json.RawMessage(inner.Get("tools").Raw))
+	case v.Get("type").Str == "allowed_tools":
+		return formed(`{"type":"allowed_tools","mode":"auto","tools":?}`, json.RawMessage(v.Get("tools").Raw))
+	case parallel.Exists():
+		return formed(`{"type":"auto","disable_parallel_tool_use":?}`, json.RawMessage(parallel.Raw))
+	}
+	return nil
 }

@@ -43,6 +43,14 @@ func (d *messagesDecoder) addInput(b *messagesBlock, piece []byte) {
 // maxBlocks caps the content blocks of one reply.
 const maxBlocks = 10000
 
+// wholeBlocks takes blocks that came whole.
+func (d *messagesDecoder) wholeBlocks(list gjson.Result) {
+	list.ForEach(func(_, block gjson.Result) bool {
+		d.blockStart(len(d.blocks), block).closed = true
+		return len(d.blocks) <= maxBlocks
+	})
+}
+
 // moreText takes a delta of the last block.
 func (d *messagesDecoder) moreText(text []byte) { d.textDelta(d.blocks[len(d.blocks)-1], text) }
 
@@ -53,15 +61,13 @@ func (d *messagesDecoder) event(ev Event) error {
 		return err
 	}
 	switch root.Get("type").Str {
-	case "message_start":
+	case "message_start": // whose content is empty, but for what some servers send there
 		d.start(root.Get("message"))
+		d.wholeBlocks(root.Get("message.content"))
 	case "message":
 		d.start(root)
 		setString(&d.finishReason, root.Get("stop_reason"))
-		root.Get("content").ForEach(func(_, block gjson.Result) bool {
-			d.blockStart(len(d.blocks), block).closed = true
-			return len(d.blocks) <= maxBlocks
-		})
+		d.wholeBlocks(root.Get("content"))
 	case "content_block_start":
 		d.blockStart(int(root.Get("index").Int()), root.Get("content_block"))
 	case "content_block_delta":
@@ -73,6 +79,9 @@ func (d *messagesDecoder) event(ev Event) error {
 	case "message_delta":
 		d.useUsage(root.Get("usage"))
 		setString(&d.finishReason, root.Get("delta.stop_reason"))
+		if why := root.Get("delta.stop_details.explanation").Str; d.finishReason == "refusal" && why != "" {
+			d.refusal = []byte(why)
+		}
 	case "message_stop":
 		d.done = true
 		return errEnd

@@ -1,5 +1,12 @@
 package stream
 
+import (
+	"bytes"
+	"slices"
+
+	"github.com/tidwall/gjson"
+)
+
 // responsesDialect is OpenAI's /v1/responses, without state on the server.
 var responsesDialect = dialect{
 	name: "responses",
@@ -46,7 +53,9 @@ func repairResponses(o *options, r *Request, refusal string) string {
 }
 
 // responsesEncoder writes input items. A message becomes one or several items.
-type responsesEncoder struct{}
+type responsesEncoder struct {
+	custom []string // the ids of calls of custom tools, whose results have a form of their own
+}
 
 func (e *responsesEncoder) message(w *segments, m *Message) {
 	switch m.Role {
@@ -54,7 +63,11 @@ func (e *responsesEncoder) message(w *segments, m *Message) {
 		e.assistant(w, m)
 	case ToolRole:
 		w.item()
-		w.put(`{"type":"function_call_output","call_id":?,"output":`, m.CallID)
+		kind := "function_call_output"
+		if slices.Contains(e.custom, m.CallID) {
+			kind = "custom_tool_call_output"
+		}
+		w.put(`{"type":?,"call_id":?,"output":`, kind, m.CallID)
 		responsesContent(w, m.Parts, m.Parts)
 		w.str("}")
 	default:
@@ -71,11 +84,24 @@ func (e *responsesEncoder) assistant(w *segments, m *Message) {
 	items := ownItems(m)
 	if m.Opaque.api == "responses" && len(m.Opaque.json) > 0 {
 		items = [][]byte{m.Opaque.json}
+		for _, item := range customItems(m.Opaque.json) {
+			if item.Get("type").Str == "custom_tool_call" {
+				e.custom = append(e.custom, stringOrNumber(item.Get("call_id")))
+			}
+		}
 	}
 	for _, item := range items {
 		w.item()
 		w.raw(item)
 	}
+}
+
+// customItems are the items among which are calls of custom tools; nil for none.
+func customItems(items []byte) []gjson.Result {
+	if !bytes.Contains(items, []byte("custom_tool_call")) {
+		return nil
+	}
+	return gjson.ParseBytes(slices.Concat([]byte("["), items, []byte("]"))).Array()
 }
 
 // ownItems are the text and the calls of a message of the assistant.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tidwall/gjson"
 )
 
 // expectation is NAME.expect.json of the recorded streams.
@@ -85,6 +87,7 @@ func testRecording(t *testing.T, file string) {
 	if slices.Contains(want.Quirks, "text-done-differs") { // deltas were taken out of the recording; the whole text has what they held
 		want.Text = wholeText(in.data)
 	}
+	want.takeMessage(in.data)
 	if want.HTTP.Encoding != "" {
 		in.header = http.Header{"Content-Encoding": {want.HTTP.Encoding}}
 	}
@@ -103,6 +106,22 @@ func testRecording(t *testing.T, file string) {
 		in.reads = []int{1}
 		if got := decode(t, in); got.text != *want.WithoutThink || got.reasoning != *want.InThink {
 			t.Errorf("think tags: text %q, reasoning %q", got.text, got.reasoning)
+		}
+	}
+}
+
+// takeMessage takes what the expectations leave out, which were made of deltas alone: the calls
+// that a message of Anthropic's API begins with, and why it was refused.
+func (want *expectation) takeMessage(data []byte) {
+	for line := range bytes.Lines(data) {
+		event := gjson.ParseBytes(bytes.TrimPrefix(line, []byte("data: ")))
+		for _, block := range event.Get("message.content").Array() {
+			if block.Get("type").Str == "tool_use" && event.Get("type").Str == "message_start" {
+				want.ToolCalls = append(want.ToolCalls, struct{ ID, Name, Arguments string }{block.Get("id").Str, block.Get("name").Str, block.Get("input").Raw})
+			}
+		}
+		if why := event.Get("delta.stop_details.explanation").Str; why != "" {
+			want.Refusal = why
 		}
 	}
 }
