@@ -63,7 +63,7 @@ func (v *conversation) run(ctx context.Context) error {
 		protected := v.inv.OwnFiles()
 		remember = func(path string, data []byte) { v.known.Attach(path, data, confine.Spec{Protected: protected}) }
 	}
-	attached, err := input.Attachments(c, ctx, v.inv.Model.Endpoint.API, remember)
+	attached, err := input.Attachments(c, ctx, remember)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (v *conversation) begin(data []byte, attached []stream.Part) (err error) {
 	c := v.inv.Config
 	var added []stream.Message
 	if !v.session.Unfinished() || c.GivesPrompt() || len(bytes.TrimSpace(data)) > 0 {
-		if added, err = input.Conversation(c, v.inv.Model.Endpoint.API, data, v.inv.Streams.InTerminal, attached); err != nil {
+		if added, err = input.Conversation(c, data, v.inv.Streams.InTerminal, attached); err != nil {
 			return err
 		}
 		v.labelInput(added, data)

@@ -130,7 +130,7 @@ func responsesContent(w *segments, parts []Part, text any) {
 		if p.Image != nil && p.Image.isDocument() {
 			w.put(`{"type":"input_file","filename":?,"file_data":?}`, p.Image.Name, p.Image)
 		} else if p.Image != nil {
-			w.put(`{"type":"input_image","image_url":?}`, p.Image)
+			w.put(`{"type":"input_image","image_url":??}`, p.Image, filled(`,"detail":?`, p.Image.Detail))
 		} else {
 			w.put(`{"type":"input_text","text":?}`, []Part{*p})
 		}

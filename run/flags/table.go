@@ -55,7 +55,7 @@ func New(c *config.Config) *Table {
 			{Name: "system-file", Value: "PATH", Setting: &c.SystemFile,
 				Help: "file that holds the system message"},
 			{Name: "file", Everyday: true, Short: "f", Value: "PATH", Setting: &c.Files,
-				Help: "attach a text file or a picture (repeatable); UTF-8, PNG, JPEG, GIF or WebP, for some APIs PDF; - is standard input"},
+				Help: "attach a text file or a picture (repeatable); UTF-8, PNG, JPEG, GIF, WebP or PDF; - is standard input"},
 			{Name: "refresh", Setting: &c.Refresh,
 				Help: "tell the model, after each round of calls, which files that it was given or has read were changed"},
 			{Name: "input", Everyday: true, Short: "i", Value: "FORM", Setting: &c.Input,

@@ -19,10 +19,9 @@ import (
 )
 
 // Attachments reads the files of --file: text becomes a text part headed by
-// its path, a picture an image part, a PDF a document if the API of that name
-// takes one. Standard input is read later: an empty part keeps its place. attached
-// is called with each file that was read.
-func Attachments(c *config.Config, ctx context.Context, api string, attached func(path string, data []byte)) ([]stream.Part, error) {
+// its path, a picture an image part, a PDF a document. Standard input is read later: an empty
+// part keeps its place. attached is called with each file that was read.
+func Attachments(c *config.Config, ctx context.Context, attached func(path string, data []byte)) ([]stream.Part, error) {
 	var parts []stream.Part
 	for _, path := range c.Files {
 		if path == "-" {
@@ -41,7 +40,7 @@ func Attachments(c *config.Config, ctx context.Context, api string, attached fun
 		if err != nil {
 			return nil, hintAtSize(err)
 		}
-		part, err := attachment("--file: "+strconv.Quote(path), path, api, data)
+		part, err := attachment("--file: "+strconv.Quote(path), path, data)
 		if err != nil {
 			return nil, err
 		}
@@ -60,29 +59,27 @@ func hintAtSize(err error) error {
 }
 
 // attachInput puts standard input into its place among the attached files.
-func attachInput(c *config.Config, api string, attached []stream.Part, data []byte) (err error) {
+func attachInput(c *config.Config, attached []stream.Part, data []byte) (err error) {
 	if data == nil {
 		return failure.UsageError([]string{"toolpipe -f - PROMPT <picture.png"}, "--file -: standard input is not read")
 	}
-	attached[slices.Index(c.Files, "-")], err = attachment("--file -: standard input", "standard input", api, data)
+	attached[slices.Index(c.Files, "-")], err = attachment("--file -: standard input", "standard input", data)
 	return err
 }
 
 // attachment is the part of a message for a file; an error begins with what, and a text
 // with name.
-func attachment(what, name, api string, data []byte) (p stream.Part, err error) {
+func attachment(what, name string, data []byte) (p stream.Part, err error) {
 	if err := refuseUTF16(what, data); err != nil {
 		return p, err
 	}
 	switch kind := http.DetectContentType(data); {
 	case IsPicture(kind):
 		p.Image = &stream.Image{MIME: kind, Data: base64.StdEncoding.EncodeToString(data)}
-	case kind == stream.PDF && api == "chat":
-		err = failure.UsageError([]string{hintOfBytes(data, ""), "--api messages and --api responses take documents"}, "%s is a PDF, which chat completions do not take", what)
 	case kind == stream.PDF:
 		p.Image = &stream.Image{MIME: kind, Data: base64.StdEncoding.EncodeToString(data), Name: filepath.Base(name)}
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
-		err = failure.UsageError([]string{hintOfBytes(data, "--file takes UTF-8 text, PNG, JPEG, GIF and WebP")}, "%s is neither text nor a picture", what)
+		err = failure.UsageError([]string{hintOfBytes(data, "--file takes UTF-8 text, PDF, PNG, JPEG, GIF and WebP")}, "%s is neither text nor a picture", what)
 	default:
 		p.Text = name + ":\n\n" + string(data)
 	}

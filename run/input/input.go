@@ -57,14 +57,13 @@ func (p *pulse) Read(b []byte) (int, error) {
 }
 
 // Conversation makes the messages that a run begins with from the arguments,
-// standard input and the attached parts. data is nil when stdin was not read; api
-// is the dialect of the endpoint.
-func Conversation(c *config.Config, api string, data []byte, terminal bool, attached []stream.Part) ([]stream.Message, error) {
+// standard input and the attached parts. data is nil when stdin was not read.
+func Conversation(c *config.Config, data []byte, terminal bool, attached []stream.Part) ([]stream.Message, error) {
 	if c.Input == "messages" {
 		return messagesInput(c, data, attached)
 	}
 	if c.AttachesInput() {
-		if err := attachInput(c, api, attached, data); err != nil {
+		if err := attachInput(c, attached, data); err != nil {
 			return nil, err
 		}
 		data = nil

@@ -39,7 +39,7 @@ func TestAutoInput(t *testing.T) {
 		{`[{"role":"user","content":null},{"role":"tool","content":"x","tool_call_id":"a"}]`, "tool"},
 		{`[{"role":"assistant","content":"x","function_call":{}}]`, "calls"},
 	} {
-		msgs, err := Conversation((&config.Config{}), "chat", []byte(c.in), false, nil)
+		msgs, err := Conversation((&config.Config{}), []byte(c.in), false, nil)
 		got := "messages"
 		switch {
 		case err != nil:
@@ -85,7 +85,7 @@ func TestMessagesInput(t *testing.T) {
 		{"[{\"role\":\"user\",\"content\":\"\xff\"}]", "byte 27"},
 		{`["x"]`, "byte 1"},
 	} {
-		_, err := Conversation((&config.Config{Input: "messages"}), "chat", []byte(c.in), false, nil)
+		_, err := Conversation((&config.Config{Input: "messages"}), []byte(c.in), false, nil)
 		switch {
 		case c.bad == "" && err != nil:
 			t.Errorf("%s: %v", c.in, err)
@@ -103,7 +103,7 @@ func TestMessagesAreReadBack(t *testing.T) {
 		`{"role":"tool","tool_call_id":"1","name":"x","content":"r"},{"role":"assistant","content":"done"}]`)
 	c := &config.Config{Input: "messages"}
 	write := func(data []byte) []byte {
-		msgs, err := Conversation(c, "chat", data, false, nil)
+		msgs, err := Conversation(c, data, false, nil)
 		if err != nil {
 			t.Fatalf("%v in %s", err, data)
 		}
