@@ -187,6 +187,9 @@ func (d *responsesDecoder) whole(response gjson.Result) error {
 		it.forms |= formResponse
 		d.wholeItem(it, output[i])
 	}
+	if len(items) == len(d.items) { // it has them all: their order is that of the whole, also of those that came nowhere else
+		d.items = items
+	}
 	d.done, d.finishReason = true, strings.Clone(response.Get("status").Str)
 	reason := response.Get("incomplete_details.reason").Str
 	d.stop = stopOf(cmp.Or(reason, d.finishReason, "completed"))
