@@ -73,11 +73,8 @@ func messagesFormat(r *Request, o options) []byte {
 // the marks at the end of the head and of the first message stay there.
 const cacheControl = `{"type":"ephemeral"}`
 
-// caches reports whether a request is worth a place in the cache: others will
-// follow it, because there are tools.
-func caches(r *Request, o options) bool { return cacheMark(r, o) != "" }
-
-// cacheMark is the value of each mark: that of the user, if there is one; "" for no marks.
+// cacheMark is the value of each mark: that of the user, if there is one. It is "" for no marks: a
+// request is worth a place in the cache if others will follow it, because there are tools.
 func cacheMark(r *Request, o options) string {
 	if len(r.Tools) == 0 || o.noCacheMarks {
 		return ""

@@ -11,6 +11,10 @@ import (
 	"slices"
 )
 
+// seatbelt is the program that starts another one in a sandbox of macOS. It is named by its
+// path, so that nobody else's is taken for it.
+const seatbelt = "/usr/bin/sandbox-exec"
+
 // A Cage holds the children that it starts.
 type Cage struct{ spec Spec }
 

@@ -8,10 +8,6 @@ import (
 	"strings"
 )
 
-// seatbelt is the program that starts another one in a sandbox of macOS. It is named by its
-// path, so that nobody else's is taken for it.
-const seatbelt = "/usr/bin/sandbox-exec"
-
 // seatbeltBase is what every program needs. Of the services that it may ask, those are named
 // that tell who the user is and what the settings are; others would start programs outside.
 const seatbeltBase = `(version 1)
