@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 
 	"toolpipe/stream/text/secrets"
@@ -234,7 +235,11 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 		if !again {
 			return nil, err
 		}
-		sink.Said = nil // what was cut is not kept while it comes again
+		if size := x.draft.text.size; size > largeText { // it is not kept while it comes again
+			sink.Said, x.draft, x.decoder = nil, nil, nil
+			debug.FreeOSMemory() // else it is in memory twice; the wait before the repetition is longer
+		}
+		sink.Said = nil
 		if sink.Retry != nil {
 			sink.Retry(next)
 		}
@@ -243,6 +248,9 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 		}
 	}
 }
+
+// largeText is how many bytes of a text that was cut are worth a collection of garbage.
+const largeText = 1 << 20
 
 // Close closes the connection and finishes the recording.
 func (c *Client) Close() error {
