@@ -21,6 +21,7 @@ type nameTable struct {
 	once     sync.Once
 	exact    map[string]*nameKind
 	patterns []pattern
+	parents  map[string]bool // the names DIR of all DIR/NAME
 }
 
 type pattern struct {
@@ -29,9 +30,12 @@ type pattern struct {
 }
 
 func (t *nameTable) fill() {
-	t.exact = map[string]*nameKind{}
+	t.exact, t.parents = map[string]*nameKind{}, map[string]bool{}
 	for i := range t.kinds {
 		for rule := range strings.FieldsSeq(t.kinds[i].names) {
+			if parent, _, under := strings.Cut(rule, "/"); under {
+				t.parents[parent] = true
+			}
 			if strings.Contains(rule, "*") {
 				t.patterns = append(t.patterns, pattern{rule, &t.kinds[i]})
 			} else {

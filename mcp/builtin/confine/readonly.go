@@ -58,6 +58,13 @@ const temporaryPrefix, temporarySuffix = ".toolpipe-", ".tmp"
 // name is parent; "" when it may be written.
 func ReadOnlyPath(parent, path string) string { return pathReason(parent, path, readOnlyName) }
 
+// HoldsReadOnly reports whether there are names that are not written in a directory of this
+// name alone, such as workflows in .github.
+func HoldsReadOnly(dir string) bool {
+	readOnlyNames.once.Do(readOnlyNames.fill)
+	return readOnlyNames.parents[foldName(dir)]
+}
+
 // readOnlyRoot says which name in the absolute path of a root has all below it
 // unwritten. Agents keep whole checkouts in a directory "worktrees" of their
 // own: as a root, such a checkout is written.

@@ -1,10 +1,11 @@
 // Package watch looks at files below a root that other programs run or obey without being
 // asked, such as git's hooks and the definitions of CI, and says which have changed.
 //
-// A place is a directory of which certain names matter. Places are the root, the
-// directories directly in it, what git obeys of its own, and all below a protected
-// directory. What is deeper is not looked at: packages that a tool installs are full of
-// such files, which nothing obeys there.
+// A place is a directory of which certain names matter. Places are the root, the directories
+// directly in it, directories such as .github in those, what git obeys of its own, and all
+// below a protected directory. What is deeper is not looked at: packages that a tool installs
+// are full of such files, which nothing obeys there. For the same reason a directory that is
+// made later is a place only if its name says so.
 package watch
 
 import (
@@ -25,10 +26,14 @@ import (
 )
 
 const (
-	maxPlaces = 1000    // directories that are looked at
+	maxPlaces = 2000    // directories that are looked at
+	maxListed = 4000    // directories that are searched
 	maxFiles  = 10000   // files that are noted
 	maxDigest = 4 << 20 // bytes of a file of which only size and times are compared beyond
 )
+
+// How far below a root a directory is a place, and is searched for secrets.
+const watchedDepth, searchedDepth = 2, 3
 
 // A Watch knows protected files, and how they were. Its methods are safe for concurrent
 // use.
@@ -40,11 +45,13 @@ type Watch struct {
 	files  map[string]note
 	top    []string // the protected files and directories that no other one holds
 	secret []string
+	full   bool // there is more than may be looked at
 }
 
 // A place is a directory, and which names in it matter.
 type place struct {
 	protects func(name string, dir bool) bool
+	depth    int // below the root; watchedDepth for places whose directories are none
 	seen     note
 }
 
@@ -60,8 +67,18 @@ type note struct {
 // what is below one of except.
 func New(roots, except []string) *Watch {
 	w := &Watch{except: except, places: map[string]place{}, files: map[string]note{}}
-	for _, root := range roots {
-		w.add(root, 0)
+	listed := 0
+	level := slices.Clone(roots) // what is nearer to a root comes first, so that no wide directory takes its place
+	for depth := 0; depth < searchedDepth; depth++ {
+		var below []string
+		for _, dir := range level {
+			if listed++; listed > maxListed {
+				w.full = true
+				break
+			}
+			below = append(below, w.add(dir, depth)...)
+		}
+		level = below
 	}
 	return w
 }
@@ -73,34 +90,59 @@ func (w *Watch) Protected() []string { return slices.Compact(slices.Sorted(slice
 // take it, in the roots and two directories below. Git's own are not among them.
 func (w *Watch) Secret() []string { return slices.Sorted(slices.Values(w.secret)) }
 
-// add adds a directory that is depth directories below a root.
-func (w *Watch) add(dir string, depth int) {
-	const watched, searched = 2, 3
-	if depth >= searched || len(w.places) >= maxPlaces {
+// Full reports whether there is more below the roots than is looked at.
+func (w *Watch) Full() bool { return w.full }
+
+// isPlace reports whether a directory so far below a root is a place.
+func isPlace(dir string, depth int) bool {
+	return depth < watchedDepth || depth == watchedDepth && confine.HoldsReadOnly(filepath.Base(dir))
+}
+
+// put makes a directory a place, if there is room.
+func (w *Watch) put(dir string, p place) {
+	if _, known := w.places[dir]; !known && len(w.places) >= maxPlaces {
+		w.full = true
 		return
 	}
-	protects := func(name string, isDir bool) bool {
+	p.seen = noteOf(dir)
+	w.places[dir] = p
+}
+
+// protecting says which names in a directory are protected. A file .git names a git directory.
+func protecting(dir string) func(name string, isDir bool) bool {
+	return func(name string, isDir bool) bool {
 		return confine.ReadOnlyPath(filepath.Base(dir), name) != "" || name == ".git" && !isDir
 	}
-	if depth < watched {
-		w.places[dir] = place{protects, noteOf(dir)}
+}
+
+// add adds a directory that is depth directories below a root, and returns those in it that are
+// to be searched next.
+func (w *Watch) add(dir string, depth int) (below []string) {
+	protects, placed := protecting(dir), isPlace(dir, depth)
+	if placed {
+		w.put(dir, place{protects: protects, depth: depth})
 	}
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
 		name, path := entry.Name(), filepath.Join(dir, entry.Name())
 		switch {
-		case depth < watched && protects(name, entry.IsDir()):
+		case placed && protects(name, entry.IsDir()):
 			w.protect(path)
-		case depth < watched && name == ".git":
-			w.addGit(path, dir)
-		case name != ".git" && confine.SecretPath(filepath.Base(dir), name) != "":
+		case name == ".git":
+			if placed {
+				w.addGit(path, dir)
+			}
+		case confine.SecretPath(filepath.Base(dir), name) != "":
 			if !w.excepts(path) {
 				w.secret = append(w.secret, path)
 			}
+		case entry.IsDir() && depth < watchedDepth && confine.HoldsReadOnly(name): // it is a place, before what is only searched
+			below = append(below, w.add(path, depth+1)...)
 		case entry.IsDir():
-			w.add(path, depth+1)
+			below = append(below, path)
 		}
 	}
+	return below
 }
 
 func (w *Watch) excepts(path string) bool {
@@ -121,10 +163,11 @@ func (w *Watch) noteAll(path string) {
 		switch {
 		case err != nil:
 			return nil
-		case len(w.files)+len(w.places) >= maxFiles+maxPlaces:
-			return filepath.SkipAll
 		case entry.IsDir():
-			w.places[path] = place{func(string, bool) bool { return true }, noteOf(path)}
+			w.put(path, place{protects: func(string, bool) bool { return true }, depth: watchedDepth})
+		case len(w.files) >= maxFiles:
+			w.full = true
+			return filepath.SkipAll
 		default:
 			w.files[path] = noteOf(path)
 		}
@@ -140,7 +183,7 @@ var gitObeys = []string{"config", "config.worktree", "hooks", "commondir", "gitd
 // its configuration names, from tree.
 func (w *Watch) addGit(dir, tree string) {
 	protects := func(name string, _ bool) bool { return slices.Contains(gitObeys, name) }
-	w.places[dir] = place{protects, noteOf(dir)}
+	w.put(dir, place{protects: protects, depth: watchedDepth})
 	for _, name := range gitObeys {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			w.protect(filepath.Join(dir, name))
@@ -149,20 +192,38 @@ func (w *Watch) addGit(dir, tree string) {
 	if hooks := hooksPath(filepath.Join(dir, "config"), tree); hooks != "" {
 		w.protect(hooks)
 	}
-	for _, pattern := range [...]string{"modules/*", "modules/*/*", "worktrees/*"} {
-		inner, _ := filepath.Glob(filepath.Join(dir, pattern))
-		for _, dir := range inner {
-			if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err == nil && len(w.places) < maxPlaces {
-				w.addGit(dir, tree)
+	for _, inner := range slices.Concat(directories(filepath.Join(dir, "modules")), directories(filepath.Join(dir, "worktrees"))) {
+		for _, inner := range append(directories(inner), inner) { // the name of a submodule may have a slash
+			if _, err := os.Lstat(filepath.Join(inner, "HEAD")); err == nil && len(w.places) < maxPlaces {
+				w.addGit(inner, tree)
 			}
 		}
 	}
 }
 
+// directories are those in a directory. A link is none: it may lead round in a circle.
+func directories(dir string) (paths []string) {
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return nil
+	}
+	entries, _ := os.ReadDir(dir)
+	for _, entry := range entries {
+		if entry.IsDir() {
+			paths = append(paths, filepath.Join(dir, entry.Name()))
+		}
+	}
+	return paths
+}
+
 // hooksPath is the directory core.hooksPath of a configuration, if that is in the tree; ""
 // for none.
 func hooksPath(config, tree string) string {
-	b, err := os.ReadFile(config)
+	f, err := os.OpenFile(config, confine.OpenFlags, 0) // it may be a FIFO
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxDigest))
 	if err != nil || !bytes.Contains(bytes.ToLower(b), []byte("hookspath")) {
 		return ""
 	}
@@ -245,23 +306,32 @@ func (w *Watch) Changed() []string {
 		if p.seen.same(dir) {
 			continue
 		}
-		w.places[dir] = place{p.protects, noteOf(dir)}
-		entries, _ := os.ReadDir(dir)
-		for _, entry := range entries {
-			path := filepath.Join(dir, entry.Name())
-			if w.known(path) || w.excepts(path) {
-				continue
-			}
-			if entry.Name() == ".git" && entry.IsDir() {
-				w.addGit(path, dir)
-				changed[path] = true
-			} else if p.protects(entry.Name(), entry.IsDir()) {
-				w.noteAll(path)
-				changed[path] = true
-			}
+		for _, path := range w.look(dir, p) {
+			changed[path] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(changed))
+}
+
+// look looks again at the names in a place, and returns those that are new and protected.
+func (w *Watch) look(dir string, p place) (found []string) {
+	w.put(dir, p)
+	entries, _ := os.ReadDir(dir)
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
+		switch {
+		case w.known(path) || w.excepts(path):
+		case entry.Name() == ".git" && entry.IsDir():
+			w.addGit(path, dir)
+			found = append(found, path)
+		case p.protects(entry.Name(), entry.IsDir()):
+			w.noteAll(path)
+			found = append(found, path)
+		case entry.IsDir() && p.depth < watchedDepth && confine.HoldsReadOnly(entry.Name()):
+			found = append(found, w.look(path, place{protects: protecting(path), depth: p.depth + 1})...)
+		}
+	}
+	return found
 }
 
 func (w *Watch) known(path string) bool {

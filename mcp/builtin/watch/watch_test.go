@@ -1,9 +1,9 @@
 package watch
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +46,7 @@ func TestProtected(t *testing.T) {
 		"AGENTS.md", "sub/.github/workflows/a.yml", "sub/.git", "other/.git/config", "src/main.go", "src/deep/AGENTS.md", ".env", "src/deep/.env", "src/deep/deeper/.env", "my/hooks/pre-push", ".vscode/tasks.json")
 	write(t, filepath.Join(root, ".git/config"), "[core]\n\thooksPath = my/hooks\n")
 	w := New([]string{root}, []string{filepath.Join(root, ".vscode")})
-	if got, want := relative(root, w.Protected()), ".git/config .git/hooks .git/modules/sub/config .git/worktrees/w/commondir AGENTS.md my/hooks other/.git/config sub/.git"; got != want {
+	if got, want := relative(root, w.Protected()), ".git/config .git/hooks .git/modules/sub/config .git/worktrees/w/commondir AGENTS.md my/hooks other/.git/config sub/.git sub/.github/workflows"; got != want {
 		t.Errorf("protected:\n%s, want\n%s", got, want)
 	}
 	if got, want := relative(root, w.Secret()), ".env src/deep/.env"; got != want {
@@ -109,6 +109,23 @@ func TestChanged(t *testing.T) {
 			}
 			return err
 		}, "src/.git"},
+		{"first of its directory", func(in func(string) string) error {
+			err := os.RemoveAll(in("src/.github"))
+			if err == nil {
+				err = os.MkdirAll(in("src/.github/workflows"), 0o777)
+			}
+			if err == nil {
+				err = os.WriteFile(in("src/.github/workflows/a.yml"), nil, 0o666)
+			}
+			return err
+		}, "src/.github/workflows"},
+		{"a program of its own", func(in func(string) string) error { // as scaffolding makes it
+			err := os.MkdirAll(in("new/.git/hooks"), 0o777)
+			if err == nil {
+				err = os.WriteFile(in("new/AGENTS.md"), nil, 0o666)
+			}
+			return err
+		}, ""},
 		{"index", func(in func(string) string) error { return os.WriteFile(in(".git/index"), []byte("new"), 0o666) }, ""},
 		{"same content", func(in func(string) string) error { return os.WriteFile(in("AGENTS.md"), []byte("old"), 0o666) }, ""},
 		{"other file", func(in func(string) string) error { return os.WriteFile(in("src/new.go"), nil, 0o666) }, ""},
@@ -133,22 +150,40 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestBounds: neither a link that leads up nor a great many directories take much.
-func TestBounds(t *testing.T) {
-	root := tree(t, ".github/workflows/a.yml")
-	if err := os.Symlink("..", filepath.Join(root, ".github/up")); err != nil {
-		t.Fatal(err)
-	}
-	for i := range maxPlaces + 50 {
-		if err := os.Mkdir(filepath.Join(root, "d"+strings.Repeat("x", i%200)+string(rune('a'+i/200))), 0o777); err != nil {
+// TestHostile: a repository can neither hold a look up nor use up the places of others.
+func TestHostile(t *testing.T) {
+	root := tree(t, ".github/workflows/a.yml", ".git/HEAD", ".git/config", ".git/modules/m/HEAD")
+	for link, target := range map[string]string{".github/up": "..", ".git/modules/loop": "..", ".git/modules/m/modules": "../..", ".git/worktrees": "."} {
+		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	w := New([]string{root, filepath.Join(root, "none")}, nil)
-	if len(w.places) > maxPlaces+1 {
+	if len(w.places) > 12 || w.Full() {
 		t.Errorf("%d directories are watched", len(w.places))
 	}
-	if !slices.Equal(w.Protected(), []string{filepath.Join(root, ".github/workflows")}) {
-		t.Errorf("%q", w.Protected())
+	if got, want := relative(root, w.Protected()), ".git/config .github/workflows"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestBounds: of a great many directories those that are nearest to the root are looked at, and
+// that there are more is known.
+func TestBounds(t *testing.T) {
+	root := tree(t, "zz/.github/workflows/a.yml", "zzz.txt")
+	for i := range 70 {
+		for k := range 70 {
+			if err := os.MkdirAll(filepath.Join(root, fmt.Sprintf("d%d/e%d", i, k)), 0o777); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	w := New([]string{root}, nil)
+	if !w.Full() || len(w.places) > maxPlaces {
+		t.Errorf("%d directories are watched; full: %v", len(w.places), w.Full())
+	}
+	write(t, filepath.Join(root, "zz/.mcp.json"), "")
+	if got := relative(root, w.Changed()); got != "zz/.mcp.json" {
+		t.Errorf("changed: %q", got)
 	}
 }
