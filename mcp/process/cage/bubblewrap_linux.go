@@ -41,16 +41,17 @@ func FindHolder(look func(name string) (path string, err error)) Holder {
 // findBubblewrap finds the programs that are needed and tries them: that bwrap exists says
 // nothing, as the system may refuse what it does.
 func findBubblewrap(look func(name string) (path string, err error)) (*bubblewrap, error) {
-	var b bubblewrap
-	for name, path := range map[string]*string{"setsid": &b.setsid, "bwrap": &b.bwrap} {
+	var paths [2]string
+	for i, name := range []string{"bwrap", "setsid"} {
 		found, err := look(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s is not on PATH", name)
 		}
-		if *path, err = filepath.EvalSymlinks(found); err != nil {
+		if paths[i], err = filepath.EvalSymlinks(found); err != nil {
 			return nil, err
 		}
 	}
+	b := &bubblewrap{bwrap: paths[0], setsid: paths[1]}
 	if err := rootOwned(b.bwrap); err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func findBubblewrap(look func(name string) (path string, err error)) (*bubblewra
 		}
 		return nil, fmt.Errorf("it does not work here: %q", first)
 	}
-	return &b, nil
+	return b, nil
 }
 
 // rootOwned refuses a program that another user than root could replace.
@@ -121,20 +122,26 @@ const (
 	hiddenDirectory
 )
 
-// mounts are the arguments about the files of a specification as they are now. Each
-// directory between one that may be written and what is protected in it is a mount of its
-// own: else it could be renamed, and another one made in its place.
+// mounts are the arguments about the files of a specification as they are now: bwrap fails at a
+// path that is not there any more, and no mount is put on a link. Each directory between one
+// that may be written and what is protected in it is a mount of its own: else it could be
+// renamed, and another one made in its place.
 func mounts(spec *Spec) []string {
 	at, root := map[string]mount{}, "--ro-bind"
+	mayWrite := func(path string) bool {
+		return slices.ContainsFunc(spec.Write, func(dir string) bool { return below(path, dir) })
+	}
 	for _, dir := range spec.Write {
 		if dir == "/" {
 			root = "--bind"
-		} else {
+		} else if _, err := os.Lstat(dir); err == nil {
 			at[dir] = writable
 		}
 	}
 	for _, path := range spec.Protect {
-		at[path] = readOnly
+		if real, err := filepath.EvalSymlinks(path); err == nil && at[real] == 0 && mayWrite(real) {
+			at[real] = readOnly
+		}
 	}
 	hide := spec.Hide
 	if spec.Network == OwnNetwork {
@@ -142,25 +149,30 @@ func mounts(spec *Spec) []string {
 	}
 	for _, path := range hide {
 		real, err := filepath.EvalSymlinks(path)
-		if err != nil {
+		if err != nil || at[real] == writable {
 			continue
 		}
-		if info, err := os.Lstat(real); err == nil && at[real] != writable {
+		if info, err := os.Lstat(real); err == nil && info.IsDir() {
+			at[real] = hiddenDirectory
+		} else if err == nil {
 			at[real] = hiddenFile
-			if info.IsDir() {
-				at[real] = hiddenDirectory
-			}
 		}
 	}
 	for path, how := range maps.Clone(at) {
-		for dir := filepath.Dir(path); how != writable && dir != "/" && slices.ContainsFunc(spec.Write, func(w string) bool { return below(dir, w) }); dir = filepath.Dir(dir) {
+		for dir := filepath.Dir(path); how != writable && dir != "/" && mayWrite(dir); dir = filepath.Dir(dir) {
 			if at[dir] == 0 {
 				at[dir] = writable
 			}
 		}
 	}
-	args, closed := basicMounts(root), []string(nil)
-	for _, path := range slices.Sorted(maps.Keys(at)) { // what is above something comes before it
+	return append(basicMounts(root), mountArguments(at)...)
+}
+
+// mountArguments mount each path as it is to be seen, what is above something before it. What
+// hides a directory is read-only when all that is in it is mounted.
+func mountArguments(at map[string]mount) (args []string) {
+	var closed []string
+	for _, path := range slices.Sorted(maps.Keys(at)) {
 		switch at[path] {
 		case writable:
 			args = append(args, "--bind", path, path)

@@ -57,6 +57,30 @@ func TestProtect(t *testing.T) {
 	}
 }
 
+// TestOddPaths: what is protected or hidden may be a link, also one that leads nowhere or out of
+// what may be written, and may be gone by now.
+func TestOddPaths(t *testing.T) {
+	s := newScene(t)
+	in := func(name string) string { return filepath.Join(s.root, name) }
+	for link, target := range map[string]string{"nowhere": "/nonexistent/x", "out": s.outside + "/file", "away": s.outside, "inside": "file"} {
+		if err := os.Symlink(target, in(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec := s.spec()
+	spec.Write = append(spec.Write, in("gone"))
+	spec.Protect = []string{in("nowhere"), in("out"), in("away"), in("inside"), in("vanished"), in("vanished/too")}
+	spec.Hide = append(spec.Hide, in("nowhere"), in("gone/secret"))
+	c := wrapped(t, spec)
+	for script, held := range map[string]bool{"true": false, "echo x >new": false, "echo x >>file": true, "echo x >>inside": true, "echo x >>out": true, "echo x >away/new": true} {
+		cmd := exec.Command("/bin/sh", "-c", script)
+		cmd.Dir = s.root
+		if out, err := run(t, c, cmd); (err != nil) != held || strings.Contains(out, "bwrap:") {
+			t.Errorf("%s: %s%v", script, out, err)
+		}
+	}
+}
+
 // TestOwnNetwork: in a network of its own a child can serve and connect, but not reach this
 // program, or a server that is reached by a file.
 func TestOwnNetwork(t *testing.T) {

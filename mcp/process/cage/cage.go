@@ -19,8 +19,9 @@ type Spec struct {
 	// Write are directories below which it may write, make, rename and remove, and devices
 	// beside those that every program needs. They are absolute, and exist.
 	Write []string
-	// Protect are files and directories below those of Write that it may not change. They
-	// are absolute, without links, and exist. Landlock does not hold them: see Holder.
+	// Protect are files and directories below those of Write that it may not change. They are
+	// absolute. Of a link, what it leads to is held, and the link may be replaced. Landlock does
+	// not hold them: see Holder.
 	Protect []string
 	// Hide are files and directories of which it may read nothing, though it may see their
 	// names. They are absolute, and need not exist. Landlock hides nothing that is below
