@@ -29,7 +29,7 @@ var chatDialect = dialect{
 
 func openChat(w *segments, r *Request, o options) {
 	f := openFields(w, r)
-	if own := f.param("stream_options"); !o.noStreamOptions && (!own.Exists() || own.IsObject() && !own.Get("include_usage").Exists()) {
+	if own := paramOf(r, "stream_options"); !o.noStreamOptions && (!own.Exists() || own.IsObject() && !own.Get("include_usage").Exists()) {
 		f.object("stream_options", []byte(`"include_usage":true`))
 	}
 	f.cacheKey(o)

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"time"
 
@@ -86,6 +87,7 @@ type Error struct {
 	Status  int // HTTP status, 0 for none
 	Message string
 	Hint    string
+	Began   bool // a part of the reply had come
 	Cause   error
 }
 
@@ -233,13 +235,15 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 		}
 		next, again := x.nextRetry(err, &retries)
 		if !again {
+			if e, ok := errors.AsType[*Error](err); ok {
+				e.Began = x.draft.began
+			}
 			return nil, err
 		}
-		if size := x.draft.text.size; size > largeText { // it is not kept while it comes again
-			sink.Said, x.draft, x.decoder = nil, nil, nil
-			debug.FreeOSMemory() // else it is in memory twice; the wait before the repetition is longer
+		large := x.draft.text.size > largeText
+		if sink.Said, x = nil, (exchange{}); large { // else the text is in memory twice while it comes again
+			debug.FreeOSMemory()
 		}
-		sink.Said = nil
 		if sink.Retry != nil {
 			sink.Retry(next)
 		}

@@ -69,20 +69,10 @@ func (f *fields) object(name string, members ...[]byte) {
 	f.w.put("{?}", bytes.Join(members, []byte(",")))
 }
 
-// param is the value that the user set for a member, of which the last one counts.
-func (f *fields) param(name string) (value gjson.Result) {
-	for _, p := range f.r.Params {
-		if p.Name == name {
-			value = gjson.ParseBytes(p.Value)
-		}
-	}
-	return value
-}
-
 // list writes an array with an entry, behind those that the user set in it; only what the user
 // set if that is no array.
 func (f *fields) list(name, entry string) {
-	own := f.param(name)
+	own := paramOf(f.r, name)
 	if own.Exists() && !own.IsArray() {
 		return
 	}
@@ -151,8 +141,7 @@ func (f *fields) tools(o options, begin, schema, end, lastEnd string) {
 		}
 		w.put(`,"`+schema+`":??`, toolSchema(t.Schema), []byte(end))
 	}
-	own, _ := endpointTools(f.r)
-	for _, own := range own {
+	for _, own := range endpointTools(f.r) {
 		w.item()
 		w.raw([]byte(own.Raw))
 	}
@@ -239,15 +228,12 @@ func withoutForcedCall(r *Request) *Request {
 // freeChoice is what remains of a tool_choice that demands a call; nil for nothing: the tools that
 // are allowed, and that they are not called side by side.
 func freeChoice(v gjson.Result) []byte {
-	inner := v.Get("allowed_tools")
-	if len(inner.Get("tools").Array())+len(v.Get("tools").Array()) == 0 && strings.HasPrefix(v.Get("type").Str, "allowed") {
-		return nil
-	}
+	nested, flat := v.Get("allowed_tools.tools"), v.Get("tools")
 	switch parallel := v.Get("disable_parallel_tool_use"); {
-	case inner.IsObject():
-		return formed(`{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":?}}`, json.RawMessage(inner.Get("tools").Raw))
-	case v.Get("type").Str == "allowed_tools":
-		return formed(`{"type":"allowed_tools","mode":"auto","tools":?}`, json.RawMessage(v.Get("tools").Raw))
+	case nested.IsArray():
+		return formed(`{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":?}}`, json.RawMessage(nested.Raw))
+	case flat.IsArray():
+		return formed(`{"type":"allowed_tools","mode":"auto","tools":?}`, json.RawMessage(flat.Raw))
 	case parallel.Exists():
 		return formed(`{"type":"auto","disable_parallel_tool_use":?}`, json.RawMessage(parallel.Raw))
 	}

@@ -79,16 +79,13 @@ func cacheMark(r *Request, o options) string {
 	if len(r.Tools) == 0 || o.noCacheMarks {
 		return ""
 	}
-	mark := cacheControl
-	for _, p := range r.Params { // the last one counts
-		if p.Name == "cache_control" {
-			mark = strings.TrimSpace(string(p.Value))
-		}
-	}
-	if mark == "null" {
+	switch own := paramOf(r, "cache_control"); {
+	case own.Raw == "null":
 		return ""
+	case own.Exists():
+		return own.Raw
 	}
-	return mark
+	return cacheControl
 }
 
 func openMessages(w *segments, r *Request, o options) {

@@ -93,32 +93,41 @@ func (n *fieldNames) setBy(r *Request, field string) (all []setField) {
 // EndpointTools are the tools of the endpoint itself that a param asks for, by their types.
 // The error says that the param holds something else.
 func (r *Request) EndpointTools() (types []string, err error) {
-	tools, given := endpointTools(r)
-	for _, tool := range tools {
-		kind := tool.Get("type").Str
-		if given = tool.IsObject() && kind != "" && kind != "function" && kind != "custom" && !tool.Get("input_schema").Exists() && !tool.Get("function").Exists(); !given {
+	for _, tool := range endpointTools(r) {
+		types = append(types, tool.Get("type").Str)
+		if !isEndpointTool(tool) {
+			types = nil
 			break
 		}
-		types = append(types, kind)
 	}
-	if len(tools) == 0 && given || len(tools) > 0 && !given {
+	if types == nil && hasParam(r.Params, "tools") {
 		return nil, errors.New(`tools: holds what is no tool of the endpoint itself, such as {"type":"web_search"}; functions are those of servers`)
 	}
 	return types, nil
 }
 
-// endpointTools are the entries of the param tools, of which the last one counts, and whether it
-// is given.
-func endpointTools(r *Request) (tools []gjson.Result, given bool) {
+// isEndpointTool reports whether an entry of the field tools is none that calls come back of.
+func isEndpointTool(tool gjson.Result) bool {
+	kind := tool.Get("type").Str
+	return kind != "" && kind != "function" && kind != "custom" && !tool.Get("input_schema").Exists() && !tool.Get("function").Exists()
+}
+
+// endpointTools are the entries of the param tools.
+func endpointTools(r *Request) []gjson.Result {
+	if list := paramOf(r, "tools"); list.IsArray() {
+		return list.Array()
+	}
+	return nil
+}
+
+// paramOf is the value of a param, of which the last one counts.
+func paramOf(r *Request, name string) (value gjson.Result) {
 	for _, p := range r.Params {
-		if p.Name == "tools" {
-			tools, given = nil, true
-			if list := gjson.ParseBytes(p.Value); list.IsArray() {
-				tools = list.Array()
-			}
+		if p.Name == name {
+			value = gjson.ParseBytes(p.Value)
 		}
 	}
-	return tools, given
+	return value
 }
 
 // dialectFor returns the dialect, or an error for a param that would replace the

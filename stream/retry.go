@@ -29,8 +29,9 @@ type retries struct {
 // reply only if the sink takes back what came.
 func (x *exchange) nextRetry(err error, made *retries) (_ Retry, again bool) {
 	e, ours := errors.AsType[*Error](err)
-	if !ours || x.client.cfg.NoRetry || !x.retry && e.Kind != Cut || x.draft.err != nil {
-		return Retry{}, false
+	p := x.client.replayer
+	if !ours || x.client.cfg.NoRetry || !x.retry && e.Kind != Cut || x.draft.err != nil || p != nil && p.next == len(p.exchanges) {
+		return Retry{}, false // a recording that ends here is of a run that did not ask again
 	}
 	if x.draft.began && (x.sink.TakesBack == nil || !x.sink.TakesBack()) {
 		return Retry{}, false

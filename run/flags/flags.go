@@ -91,12 +91,10 @@ func (f *Flag) Set(text string) (err error) {
 	case *[]string:
 		*setting = append(*setting, text)
 	case *time.Duration:
-		*setting, f.bad = f.duration(text)
+		*setting, f.bad = f.duration(text, 1)
 	case **time.Duration:
 		*setting = new(time.Duration)
-		if **setting, f.bad = f.duration(text); text == "0" || text == "0s" {
-			f.bad = nil
-		}
+		**setting, f.bad = f.duration(text, 0)
 	case *int64:
 		*setting, f.bad = f.bytes(text)
 	default:
@@ -150,12 +148,15 @@ func (f *Flag) number(text string, to *int) error {
 	return nil
 }
 
-func (f *Flag) duration(text string) (time.Duration, error) {
+// duration reads a time that is at least so long.
+func (f *Flag) duration(text string, least time.Duration) (time.Duration, error) {
 	d, err := document.ParseDuration(text)
-	if err == nil && d > 0 {
+	switch {
+	case err == nil && d >= least:
 		return d, nil
-	}
-	if err == nil {
+	case err == nil && least == 0:
+		err = fmt.Errorf("%q is shorter than 0", text)
+	case err == nil:
 		err = fmt.Errorf("%q is not longer than 0", text)
 	}
 	return 0, failure.UsageError([]string{"a duration is written 30s, 2m or as a number of seconds"}, "--%s: %v", f.Name, err)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process/cage"
@@ -28,10 +29,8 @@ func (s *Sandbox) Refusal(output string) string {
 	}
 	output = output[max(0, len(output)-maxRefusal):]
 	for line := range strings.Lines(output) {
-		if has(line, "permission denied", "read-only file system", "eacces", "erofs") {
-			if refusal := s.refusalIn(line); refusal != "" {
-				return refusal
-			}
+		if refusal := s.refusalOf(refusedPath(line)); refusal != "" {
+			return refusal
 		}
 	}
 	if s.spec.Network == cage.NoNetwork && has(output, "operation not permitted", "eperm") && has(output, "socket", "listen", "connect", "bind", "dial") {
@@ -46,57 +45,83 @@ func has(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
 }
 
-// refusalIn is what is said of the first path in a line that the sandbox closes; "" for none. The
-// word that shows a secret is not named: the line may be there to have somebody use it.
-func (s *Sandbox) refusalIn(line string) string {
-	allow := func(path string) string {
-		return "the sandbox refuses that; " + s.flag + config.ShellQuote("write="+s.short(path)) + " would allow it"
-	}
-	for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return r <= ' ' || strings.ContainsRune("'\"`‘’:,;()<>", r) }) {
-		path := word
-		if strings.HasPrefix(word, "../") {
-			path = filepath.Join(s.base(), word)
-		}
-		if !filepath.IsAbs(path) || path == "/" {
+// refusedPath is the path that a line says was refused; "" for none. Programs name it before what
+// the system said ("cp: /x/y: Permission denied") or behind it ("permission denied, mkdir '/x/y'"),
+// and their own name first.
+func refusedPath(line string) string {
+	folded := strings.ToLower(line)
+	for _, phrase := range [...]string{"permission denied", "read-only file system"} {
+		at := strings.Index(folded, phrase)
+		if at < 0 || len(folded) != len(line) {
 			continue
 		}
-		below := func(dirs []string) bool {
-			return slices.ContainsFunc(dirs, func(dir string) bool { return confine.IsBelow(path, dir) })
+		apart := func(r rune) bool { return r <= ' ' || strings.ContainsRune("'\"`‘’:,;()<>[]", r) }
+		for _, word := range strings.FieldsFunc(line[at+len(phrase):], apart) {
+			if filepath.IsAbs(word) {
+				return word
+			}
 		}
-		switch {
-		case below(s.spec.Hide):
-			return "the sandbox hides " + config.ShellQuote(s.short(path))
-		case below(s.spec.Protect):
-			return allow(path)
-		case !below(s.spec.Write):
-			return allow(s.openable(path))
+		if words := strings.FieldsFunc(line[:at], apart); len(words) > 1 {
+			return words[len(words)-1]
 		}
 	}
 	return ""
 }
 
-// base is where relative paths start, as far as is known.
-func (s *Sandbox) base() string {
-	if len(s.roots) == 0 {
-		return "/"
+// refusalOf is what is said of a path that was refused; "" if the sandbox is not what refuses it.
+// The word that shows a secret is not named: the line may be there to have somebody use it.
+func (s *Sandbox) refusalOf(path string) string {
+	relative := !filepath.IsAbs(path)
+	if path == "" || path == "/" || relative && len(s.roots) == 0 {
+		return ""
 	}
-	return s.roots[0]
+	if relative { // from the first root, as far as is known
+		path = filepath.Join(s.roots[0], path)
+	}
+	holds := func(dir string) bool { return confine.IsBelow(path, dir) }
+	switch protected := slices.IndexFunc(s.spec.Protect, holds); {
+	case slices.ContainsFunc(s.spec.Hide, holds):
+		return "the sandbox hides " + config.ShellQuote(s.short(path))
+	case protected >= 0:
+		return s.allowing(s.spec.Protect[protected])
+	case relative || slices.ContainsFunc(s.spec.Write, holds):
+		return ""
+	}
+	if dir := openable(path, s.home); dir != "" {
+		return s.allowing(dir)
+	}
+	return ""
 }
 
-// openable is the directory to open for a path to be written: the nearest that exists, but not
-// as much as a home directory or a directory of the system.
-func (s *Sandbox) openable(path string) string {
+func (s *Sandbox) allowing(path string) string {
+	return "the sandbox refuses that; " + s.flag + config.ShellQuote("write="+s.short(path)) + " would allow it"
+}
+
+// openable is the directory to open for a path to be written: the nearest that exists, or what
+// has to be made first where that is as much as a home directory or one of the system. It is ""
+// where the user could not write there either, so that no sandbox is what refuses it, and for a
+// program, which was perhaps to be executed.
+func openable(path, home string) string {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+		return ""
+	}
 	dir := path
 	for parent := filepath.Dir(path); ; parent = filepath.Dir(parent) {
-		if parent == s.home || strings.Count(parent, "/") < 2 {
-			return dir
-		}
-		if info, err := os.Stat(parent); err == nil && info.IsDir() {
+		broad := parent == home || strings.Count(parent, "/") < 2
+		info, err := os.Stat(parent)
+		switch exists := err == nil && info.IsDir(); {
+		case exists && syscall.Access(parent, mayWrite) != nil:
+			return ""
+		case exists && !broad:
 			return parent
+		case broad:
+			return dir
 		}
 		dir = parent
 	}
 }
+
+const mayWrite = 2 // W_OK of access(2)
 
 // short is a path with ~ for the home directory.
 func (s *Sandbox) short(path string) string {

@@ -172,6 +172,9 @@ func (s *Sandbox) Make(v *invocation.Invocation, root, of string) error {
 	spec.Hide = slices.DeleteFunc(hide, func(path string) bool {
 		return slices.ContainsFunc(s.said.Show, func(shown string) bool { return confine.IsBelow(path, shown) })
 	})
+	if s.watch.Full() {
+		s.partial = append(s.partial, "there are more directories and files below "+config.JoinWords(s.roots)+" than are looked at for what other programs run")
+	}
 	made, open, err := cage.New(*spec)
 	if err != nil {
 		return failure.Usage("%v", err)

@@ -63,7 +63,7 @@ func (s *Sandbox) Holds() string {
 	case s == nil:
 		return ""
 	case s.spec.Holder.Below:
-		return s.Says() + "; what other programs run, such as .git/hooks, is read-only"
+		return s.Says() + "; what other programs run, such as .git/hooks, is read-only, but for links"
 	}
 	return s.Says() + "; what other programs run, such as .git/hooks, can be changed, and is looked at after each command, as bubblewrap does not hold it: " + s.spec.Holder.Without
 }

@@ -40,13 +40,12 @@ func (b *Toolbox) holdServers() error {
 			continue
 		}
 		s, err := sandbox.New(b.inv.Config, "--mcp-sandbox "+c.Name+"=", c.Sandbox, nil, cage.WholeNetwork, b.holder())
-		if err == nil {
+		if c.sandbox = s; err == nil { // which is closed with the others, also after an error
 			err = s.Make(b.inv, cmp.Or(c.Dir, "/"), "server "+strconv.Quote(c.Name)+": ")
 		}
 		if err != nil {
 			return failure.Within("server "+strconv.Quote(c.Name)+": sandbox", err)
 		}
-		c.sandbox = s
 		env := s.Environ()
 		maps.Copy(env, c.Env)
 		c.Env = env

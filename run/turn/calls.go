@@ -87,17 +87,6 @@ type round struct {
 	stopped error      // ends the run: a defect, or a verdict that was taken again
 }
 
-// A CallTally counts calls for the end event.
-type CallTally struct {
-	ToolCalls int
-	Denied    int
-	Unknown   bool           // the outcome of a call is unknown
-	Ran       bool           // a call may have had an effect
-	Usage     event.Usage    // of the run's own turns, and of nested runs
-	Cost      Cost           // of these
-	Labels    approve.Labels // of the conversation
-}
-
 // call is one call on its way to its answer.
 type call struct {
 	stream.Call

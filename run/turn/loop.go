@@ -48,16 +48,10 @@ type textUse struct {
 // paused is what of a turn came before the endpoint paused it: the parts of its answer are one
 // turn's text.
 type paused struct {
-	on    bool
-	text  event.Pieces
-	began time.Time
-}
-
-// stored is what of the conversation an earlier run, or a file, has.
-type stored struct {
-	resumes bool             // calls that the conversation leaves open run first (--input messages, --session)
-	saved   int              // messages of the conversation that are in the session
-	later   []stream.Message // that begin the conversation behind the open calls
+	on      bool
+	text    event.Pieces
+	hasText bool
+	began   time.Time
 }
 
 // A Tally is what the end event tells.
@@ -70,17 +64,6 @@ type Tally struct {
 
 	textSize  int  // of all turns together, in bytes
 	uncounted bool // a turn came without usage
-}
-
-// Add adds what was counted of other calls.
-func (t *CallTally) Add(c CallTally) {
-	t.ToolCalls += c.ToolCalls
-	t.Denied += c.Denied
-	t.Unknown = t.Unknown || c.Unknown
-	t.Ran = t.Ran || c.Ran
-	t.Usage = t.Usage.Plus(c.Usage)
-	t.Cost = t.Cost.plus(c.Cost)
-	t.Labels |= c.Labels
 }
 
 // NewLoop makes the loop of the run itself. The request of the model has its tools and
@@ -106,16 +89,6 @@ func (p *Plan) NewLoop(tally *Tally, f *finder.Finder, known *confine.Known, fra
 func (l *Loop) PassText() {
 	l.text.passes = true
 	l.model.Request.TextPassing = true
-}
-
-// UseSession has the loop go on with a session: what the conversation has beyond it comes
-// behind the calls that it leaves open.
-func (l *Loop) UseSession(s *session.File) {
-	l.session = s
-	all := l.model.Request.Messages
-	l.stored.saved = l.frame + len(s.Messages())
-	l.stored.later = all[l.stored.saved:]
-	l.model.Request.Messages = all[:l.stored.saved:l.stored.saved] // results go between
 }
 
 // Messages are the conversation without its frame.
@@ -215,32 +188,7 @@ func (l *Loop) answer(ctx context.Context, calls []stream.Call, lines []string) 
 	return err
 }
 
-// save writes to the session what the conversation has grown by.
-func (l *Loop) save() error {
-	if l.session == nil {
-		return nil
-	}
-	more := l.model.Request.Messages[l.stored.saved:]
-	l.stored.saved = len(l.model.Request.Messages)
-	return l.session.Add(l.definitions(more), more...)
-}
-
-// warnMissing warns about open calls whose tool this run does not have: without the
-// server they are answered as failed for good, which the user may not have meant.
-func (l *Loop) warnMissing(open []stream.Call) {
-	var names []string
-	for _, call := range open {
-		if name := strconv.Quote(call.Name); l.box.Tool(call.Name) == nil && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	if len(names) > 0 {
-		l.emit(&event.Warning{Code: "tool_missing", Message: "the conversation leaves calls open whose tool this run does not have: " + face.JoinFew(names) +
-			"; they are answered as failed (was --files or --mcp of the run before left out?)"})
-	}
-}
-
-// turn is one exchange with the model.
+// turn is one exchange with the model, or the rest of one that it paused.
 func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 	if err := l.save(); err != nil {
 		return nil, err
@@ -252,48 +200,42 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 	}
 	l.Text, l.HasText, l.Finish = nil, false, ""
 	sink, said := l.sink()
-	if before.text != nil {
+	if before.on {
 		sink.TakesBack = nil // what came before the pause would be taken back with it
 	}
 	reply, err := l.model.Client.Reply(ctx, l.model.Request, sink)
-	for l.fallsBack(ctx, err) {
+	for !before.on && l.fallsBack(ctx, err) {
 		reply, err = l.model.Client.Reply(ctx, l.model.Request, sink)
 	}
 	if !l.text.passes {
 		l.Text = piecesOf(sink.Said)
 	}
+	if err == nil && reply.HasAside { // it may have turned out to be commentary only behind its text
+		l.keepAnswer(reply)
+	}
+	l.Text, l.HasText = slices.Concat(before.text, l.Text), l.HasText || before.hasText
 	if err = cmp.Or(said(), err); err != nil {
 		return nil, err
 	}
 	l.model.Request.Messages = append(l.model.Request.Messages, reply.Message)
 	l.Finish = reply.Finish
-	if reply.HasAside { // it may have turned out to be commentary only behind its text
-		l.keepAnswer(reply)
+	if reply.Stop == stream.StopPause {
+		l.paused = paused{true, l.Text, l.HasText, before.began}
 	}
-	l.Text, l.HasText = append(before.text, l.Text...), l.HasText || before.text != nil
-	u := event.Usage(reply.Usage)
-	cost := l.count(reply.Usage)
-	if l.tokens > 0 && u.Total() == 0 && !l.uncounted {
-		l.uncounted = true
-		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens has no effect"})
-	}
-	pauses := reply.Stop == stream.StopPause
-	if pauses {
-		l.paused = paused{true, l.Text, before.began}
-	}
-	return reply, l.emit(&event.Turn{Turn: l.Turns, Finish: reply.Finish, Usage: u, Time: time.Since(before.began), Model: l.modelName(), Pauses: pauses, Cost: cost.Shown()})
+	cost, u := l.count(reply.Usage), event.Usage(reply.Usage)
+	return reply, l.emit(&event.Turn{Turn: l.Turns, Finish: reply.Finish, Usage: u, Time: time.Since(before.began), Model: l.modelName(), Pauses: l.paused.on, Cost: cost.Shown()})
 }
 
 // fallsBack has the next model of the list asked, for this and all further turns, if the model
-// failed before anything of its reply was used, by what another one may not have.
+// failed before anything of its reply came, by what another one may not have.
 func (l *Loop) fallsBack(ctx context.Context, err error) bool {
-	next := l.model.Next
+	was, next := l.model, l.model.Next
 	e, ours := errors.AsType[*stream.Error](err)
-	if next == nil || !ours || ctx.Err() != nil || l.HasText || !mayBeElsewhere(e) {
+	if next == nil || !ours || ctx.Err() != nil || e.Began || !mayBeElsewhere(e) {
 		return false
 	}
-	was := l.model
-	if l.emit(&event.Warning{Code: "model_fallback", Message: "the model " + strconv.Quote(was.Endpoint.Model) + " failed, and " + strconv.Quote(next.Endpoint.Model) + " is asked from now on: " + e.Message}) != nil {
+	w := &event.Warning{Code: "model_fallback", Message: "the model " + strconv.Quote(was.Endpoint.Model) + " failed, and " + strconv.Quote(next.Endpoint.Model) + " is asked from now on: " + e.Message}
+	if l.emit(w) != nil {
 		return false
 	}
 	next.Request.Messages, next.Request.Tools, next.Request.TextPassing = was.Request.Messages, was.Request.Tools, was.Request.TextPassing
@@ -302,11 +244,12 @@ func (l *Loop) fallsBack(ctx context.Context, err error) bool {
 	return true
 }
 
-// mayBeElsewhere reports whether another model may not have the failure.
+// mayBeElsewhere reports whether another model may not have the failure: its endpoint cannot be
+// reached, is busy, has no quota left, or does not have the model.
 func mayBeElsewhere(e *stream.Error) bool {
 	text := strings.ToLower(e.Message)
-	return e.Kind == stream.Unreachable ||
-		e.Kind == stream.Refused && (e.Status == 429 || e.Status >= 500 || strings.Contains(text, "insufficient_quota") || e.Status == 404 && strings.Contains(text, "model"))
+	spent := e.Status == 429 || e.Status >= 500 || strings.Contains(text, "insufficient_quota")
+	return e.Kind == stream.Unreachable || e.Kind == stream.Refused && (spent || e.Status == 404 && strings.Contains(text, "model"))
 }
 
 // modelName is the model that is asked, where several are listed.
@@ -319,10 +262,14 @@ func (l *Loop) modelName() string {
 
 // count counts what an exchange has used up.
 func (l *Loop) count(used stream.Usage) Cost {
-	cost := costOf(l.model.Endpoint.Price, used)
-	l.Usage, l.Cost = l.Usage.Plus(event.Usage(used)), l.Cost.plus(cost)
-	l.usedTokens += event.Usage(used).Total()
+	u, cost := event.Usage(used), costOf(l.model.Endpoint.Price, used)
+	l.Usage, l.Cost = l.Usage.Plus(u), l.Cost.plus(cost)
+	l.usedTokens += u.Total()
 	l.usedCost += cost.amount
+	if (l.tokens > 0 || l.costs) && u.Total() == 0 && !l.uncounted {
+		l.uncounted = true
+		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens and --max-cost have no effect"})
+	}
 	return cost
 }
 
@@ -445,31 +392,4 @@ func (l *Loop) dropCalls() {
 	if m.Calls, m.Opaque = nil, (stream.Opaque{}); len(m.Parts) == 0 || len(l.commandLines(l.Text)) > 0 {
 		l.model.Request.Messages = l.model.Request.Messages[:n]
 	}
-}
-
-// openCalls are the calls of the last assistant message that have no answer yet;
-// only tool messages and then one user message may follow it. text is the text of
-// that message if no user message follows, since only then the command lines in it
-// have no answer yet.
-func openCalls(msgs []stream.Message) (open []stream.Call, text string) {
-	i := len(msgs) - 1
-	if i > 0 && msgs[i].Role == stream.User {
-		i--
-	}
-	answered := map[string]bool{}
-	for ; i >= 0 && msgs[i].Role == stream.ToolRole; i-- {
-		answered[msgs[i].CallID] = true
-	}
-	if i < 0 || msgs[i].Role != stream.Assistant {
-		return nil, ""
-	}
-	if msgs[len(msgs)-1].Role != stream.User {
-		text = TextOf(&msgs[i])
-	}
-	for _, c := range msgs[i].Calls {
-		if !answered[c.ID] {
-			open = append(open, c)
-		}
-	}
-	return open, text
 }

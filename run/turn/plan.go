@@ -13,6 +13,7 @@ import (
 	"context"
 	"strconv"
 
+	"toolpipe/approve"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
@@ -92,6 +93,28 @@ func (l *limits) usedUpError() error {
 		return failure.Limit("--max-cost gives the run more", "the run cost %.6g, its limit is %v", l.usedCost, l.cost)
 	}
 	return failure.Limit("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", l.usedTokens, l.tokens)
+}
+
+// A CallTally counts calls for the end event.
+type CallTally struct {
+	ToolCalls int
+	Denied    int
+	Unknown   bool           // the outcome of a call is unknown
+	Ran       bool           // a call may have had an effect
+	Usage     event.Usage    // of the run's own turns, and of nested runs
+	Cost      Cost           // of these
+	Labels    approve.Labels // of the conversation
+}
+
+// Add adds what was counted of other calls.
+func (t *CallTally) Add(c CallTally) {
+	t.ToolCalls += c.ToolCalls
+	t.Denied += c.Denied
+	t.Unknown = t.Unknown || c.Unknown
+	t.Ran = t.Ran || c.Ran
+	t.Usage = t.Usage.Plus(c.Usage)
+	t.Cost = t.Cost.plus(c.Cost)
+	t.Labels |= c.Labels
 }
 
 // A Cost is what tokens have cost.

@@ -1,0 +1,36 @@
+package event
+
+import "encoding/json"
+
+// Usage counts tokens.
+type Usage struct {
+	Input      int `event:"input_tokens"`
+	Output     int `event:"output_tokens"`
+	Reasoning  int `event:"reasoning_tokens"`
+	Cached     int `event:"cached_tokens"`
+	CacheWrite int `event:"cache_write_tokens"`
+}
+
+// Total counts each token once.
+func (u Usage) Total() int { return u.Input + u.Output }
+
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.Output + v.Output, u.Reasoning + v.Reasoning, u.Cached + v.Cached, u.CacheWrite + v.CacheWrite}
+}
+
+// Cost is what tokens cost, as far as the profiles of their models have prices.
+type Cost struct {
+	Cost     json.RawMessage `event:"cost,opt,plain"` // a number
+	Currency string          `event:"currency,opt"`
+}
+
+// Counts are of the whole run.
+type Counts struct {
+	Turns     int   `event:"turns"`
+	ToolCalls int   `event:"tool_calls"`
+	Denied    int   `event:"denied"`
+	Usage     Usage `event:"usage"` // the sum, with that of nested runs
+	Cost
+
+	Protected []string `event:"protected,opt"` // files that programs in a sandbox have changed, and that others run
+}
