@@ -164,7 +164,7 @@ func (s *Sandbox) Make(v *invocation.Invocation, root, of string) error {
 			}
 		}
 	}
-	s.watch = watch.New(spec.Write[1:], s.opened())
+	s.watch = watch.New(spec.Write[1:], s.opened(), spec.Holder.Below)
 	if spec.Holder.Below {
 		spec.Protect = append(spec.Protect, s.watch.Protected()...)
 		hide = append(hide, s.watch.Secret()...)

@@ -25,8 +25,9 @@ type nameTable struct {
 }
 
 type pattern struct {
-	text string
-	kind *nameKind
+	text          string
+	before, after string // what stands before its first * and behind its last, which is cheap to compare
+	kind          *nameKind
 }
 
 func (t *nameTable) fill() {
@@ -37,7 +38,8 @@ func (t *nameTable) fill() {
 				t.parents[parent] = true
 			}
 			if strings.Contains(rule, "*") {
-				t.patterns = append(t.patterns, pattern{rule, &t.kinds[i]})
+				before, after := rule[:strings.IndexByte(rule, '*')], rule[strings.LastIndexByte(rule, '*')+1:]
+				t.patterns = append(t.patterns, pattern{rule, before, after, &t.kinds[i]})
 			} else {
 				t.exact[rule] = &t.kinds[i]
 			}
@@ -60,7 +62,10 @@ func (t *nameTable) look(name string, root bool) string {
 		return kind.why
 	}
 	for _, p := range t.patterns {
-		if fits, _ := path.Match(p.text, name); fits && !(root && p.kind.onlyFiles) {
+		if !strings.HasPrefix(name, p.before) || !strings.HasSuffix(name, p.after) || root && p.kind.onlyFiles {
+			continue
+		}
+		if fits, _ := path.Match(p.text, name); fits {
 			return p.kind.why
 		}
 	}

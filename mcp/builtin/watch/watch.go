@@ -38,7 +38,8 @@ const watchedDepth, searchedDepth = 2, 3
 // A Watch knows protected files, and how they were. Its methods are safe for concurrent
 // use.
 type Watch struct {
-	except []string // what is below these is not protected
+	except  []string // what is below these is not protected
+	secrets bool     // they are searched for
 
 	mu     sync.Mutex
 	places map[string]place
@@ -63,13 +64,17 @@ type note struct {
 	recent bool // it had changed so shortly before that another change may show the same times
 }
 
-// New notes what is protected below roots, which are absolute and without links, but not
-// what is below one of except.
-func New(roots, except []string) *Watch {
-	w := &Watch{except: except, places: map[string]place{}, files: map[string]note{}}
+// New notes what is protected below roots, which are absolute and without links, but not what is
+// below one of except. It searches for secrets only if that is asked for: they may be deeper.
+func New(roots, except []string, secrets bool) *Watch {
+	w := &Watch{except: except, secrets: secrets, places: map[string]place{}, files: map[string]note{}}
 	listed := 0
+	levels := watchedDepth
+	if secrets {
+		levels = searchedDepth
+	}
 	level := slices.Clone(roots) // what is nearer to a root comes first, so that no wide directory takes its place
-	for depth := 0; depth < searchedDepth; depth++ {
+	for depth := range levels {
 		var below []string
 		for _, dir := range level {
 			if listed++; listed > maxListed {
@@ -132,7 +137,7 @@ func (w *Watch) add(dir string, depth int) (below []string) {
 			if placed {
 				w.addGit(path, dir)
 			}
-		case confine.SecretPath(filepath.Base(dir), name) != "":
+		case w.secrets && confine.SecretPath(filepath.Base(dir), name) != "":
 			if !w.excepts(path) {
 				w.secret = append(w.secret, path)
 			}
