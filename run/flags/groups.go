@@ -1,0 +1,231 @@
+package flags
+
+import "toolpipe/run/config"
+
+func modelFlags(c *config.Config) []Flag {
+	return []Flag{
+		{Name: "model", Everyday: true, Short: "m", Value: "NAME", Setting: &c.Model,
+			Help: "model, or the name of a profile of the config; a,b falls back on profile b; also TOOLPIPE_MODEL"},
+		{Name: "base-url", Everyday: true, Value: "URL", EmptyOK: true, Setting: &c.BaseURL,
+			Help: "endpoint, ending in /v1 (or TOOLPIPE_BASE_URL); also OPENAI_BASE_URL"},
+		{Name: "api", Value: "DIALECT", Setting: &c.API,
+			Help: "chat (default), messages or responses"},
+		{Name: "key-env", Everyday: true, Value: "NAME", Setting: &c.KeyEnv,
+			Help: "variable with the key (default TOOLPIPE_API_KEY); then OPENAI_API_KEY; '' sends no key"},
+		{Name: "key-file", Value: "PATH", Setting: &c.KeyFile,
+			Help: "file that holds the key"},
+		{Name: "insecure-http", Value: "HOST", Setting: &c.InsecureHTTP,
+			Help: "let a key go to HOST over plain http, or an approver be asked there"},
+		{Name: "max-tokens", Value: "N", Setting: &c.MaxTokens,
+			Help: "limit of the answer, in tokens"},
+		{Name: "temperature", Value: "X", Setting: &c.Temperature, Help: "sampling temperature"},
+		{Name: "reasoning-effort", Value: "WORD", Setting: &c.ReasoningEffort,
+			Help: "such as low, medium or high"},
+		{Name: "param", Value: "NAME=JSON", Setting: &c.Params,
+			Help: "any field of the request"},
+		{Name: "schema", Value: "FILE|JSON", Setting: &c.Schema,
+			Help: "JSON Schema that the answer must fit"},
+		{Name: "retry-for", Value: "D", Setting: &c.RetryFor,
+			Help: "how long a failed connection, 429 and 503 are retried (default: three times); 0 is never"},
+		{Name: "think-tags", Setting: &c.ThinkTags,
+			Help: "text between <think> and </think> is reasoning"},
+	}
+}
+
+func inputFlags(c *config.Config) []Flag {
+	return []Flag{
+		{Name: "system", Everyday: true, Short: "s", Value: "TEXT", Setting: &c.System,
+			Help: "system message; '' sends none, not even the frame about tools"},
+		{Name: "system-file", Value: "PATH", Setting: &c.SystemFile,
+			Help: "file that holds the system message"},
+		{Name: "file", Everyday: true, Short: "f", Value: "PATH", Setting: &c.Files,
+			Help: "attach a text file or a picture (repeatable); UTF-8, PNG, JPEG, GIF, WebP or PDF; - is standard input"},
+		{Name: "refresh", Setting: &c.Refresh,
+			Help: "tell the model, after each round of calls, which files that it was given or has read were changed"},
+		{Name: "input", Everyday: true, Short: "i", Value: "FORM", Setting: &c.Input,
+			Help: "what stdin is: auto (default), text or messages; messages is a JSON message array"},
+		{Name: "no-stdin", Setting: &c.NoStdin,
+			Help: "never read standard input, such as the list of a loop"},
+		{Name: "session", Value: "FILE", Setting: &c.Session,
+			Help: "keep the conversation in FILE, and go on with the one that is there"},
+		{Name: "resource", Value: "NAME:URI", Setting: &c.Resources,
+			Help: "attach the resource URI of the tool server NAME"},
+		{Name: "prompt", Value: "NAME:PROMPT[,ARG=VALUE...]", Setting: &c.Prompt,
+			Help: "begin with a prompt of the tool server NAME"},
+	}
+}
+
+func serverFlags(c *config.Config) []Flag {
+	return []Flag{
+		{Name: "mcp", Everyday: true, Short: "t", Value: "[NAME=]TARGET", Setting: &c.Servers,
+			Help: "tool server: a URL or a command line (repeatable); NAME?=TARGET may fail"},
+		{Name: "mcp-config", Everyday: true, Value: "FILE|-", Setting: &c.ServerConfigs,
+			Help: "servers from the JSON that other hosts use; such as Claude, Cursor, VS Code, opencode, Zed; - is stdin"},
+		{Name: "servers", Value: "NAMES", EmptyOK: true, Setting: &c.ChosenServers,
+			Help: "of the servers of the config and of --mcp-config only these: a comma list; '' is none"},
+		{Name: "start", Value: "WHEN", Setting: &c.Start,
+			Help: "when servers start: first (default), with --tools-lock also beside the first request, or at their first call"},
+		{Name: "mcp-auth-env", Value: "NAME=VAR", Setting: &c.ServerAuthEnv,
+			Help: "the bearer token of the server NAME is in the variable VAR"},
+		{Name: "mcp-sandbox", Value: "NAME[=LIST]", Setting: &c.ServerSandboxes,
+			Help: "a server that is a command, or '*' for all, may write only what LIST says, see --help=sandbox"},
+		{Name: "mcp-env", Value: "NAME=VAR[,VAR...]", Setting: &c.ServerEnv,
+			Help: "hand variables, by their names, to the server NAME, which is a command"},
+		{Name: "mcp-cwd", Value: "[NAME=]DIR", Setting: &c.ServerDirs,
+			Help: "where the server NAME starts, or those of -t and --mcp-config that say nothing of it"},
+		{Name: "trust", Value: "NAME", Setting: &c.Trust,
+			Help: "believe the server NAME about its tools being read-only"},
+		{Name: "elicit", Value: "HOW", Setting: &c.Elicit,
+			Help: "answer servers' questions: off (default), decline, defaults or ask (on the terminal)"},
+	}
+}
+
+func toolFlags(c *config.Config) []Flag {
+	return []Flag{
+		{Name: "files", Everyday: true, Value: "[NAME=]DIR", Setting: &c.FileRoots,
+			Help: "built-in file tools, confined to DIR; DIR may be one file"},
+		{Name: "files-anyway", Setting: &c.FilesAnyway,
+			Help: "let --files name / or a home directory"},
+		{Name: "code", Setting: &c.Code,
+			Help: "built-in tools for the definitions in source files below --files; needs universal-ctags"},
+		{Name: "shell", Everyday: true, Setting: &c.Shell,
+			Help: "built-in command tool; not confined by --files"},
+		{Name: "shell-background", Setting: &c.Background,
+			Help: "with --shell: built-in tools for programs that go on while the model works, see --help=processes"},
+		{Name: "sandbox", Value: "on|off|LIST", Setting: &c.Sandbox,
+			Help: "with --shell: the kernel holds commands to writing below --files and to no network; LIST is write=DIR,read=DIR,hide=PATH,net=loopback|all, see --help=sandbox"},
+		{Name: "cmd-lines", Setting: &c.CmdLines,
+			Help: "with --shell: lines 'CMD: ...' of an answer are commands, for models without tool calls"},
+		{Name: "fetch", Setting: &c.Fetch,
+			Help: "built-in tool that fetches URLs"},
+		{Name: "fetch-allow", Value: "PATTERN", Setting: &c.FetchAllow,
+			Help: "private network (10.1.*, 10.1.0.0/16), address or host that --fetch may reach"},
+		{Name: "notes", Value: "FILE", Setting: &c.Notes,
+			Help: "built-in tools for notes in FILE, which several runs may share, and to call your attention"},
+		{Name: "agent", Value: "[NAME=]PROFILE", Setting: &c.Agents,
+			Help: "built-in tool that gives a task to the model of a profile, with this run's tools, rules and limits"},
+		{Name: "tools", Value: "GLOB", Setting: &c.Tools,
+			Help: "offer only tools that match, by their names NAME__TOOL"},
+		{Name: "exclude-tools", Value: "GLOB", Setting: &c.ExcludeTools,
+			Help: "do not offer tools that match"},
+		{Name: "find-tools", Value: "WHEN", Setting: &c.FindTools,
+			Help: "offer one tool that finds the others: never (default), auto (when they are many) or always"},
+		{Name: "parallel", Value: "N", Setting: &c.Parallel,
+			Help: "read-only calls at once (default 8)"},
+		{Name: "max-result-bytes", Value: "N", Setting: &c.MaxResultBytes,
+			Help: "how much of a result the model gets, such as 64K or 1M (default 256K)"},
+		{Name: "tool-timeout", Value: "D", Setting: &c.ToolTimeout,
+			Help: "longest time without progress of a call (default 120s)"},
+		{Name: "startup-timeout", Value: "D", Setting: &c.StartupTimeout,
+			Help: "longest start of a server (default 30s)"},
+	}
+}
+
+func modeFlags(c *config.Config) []Flag {
+	return []Flag{
+		{Name: "list-tools", Everyday: true, Setting: config.ListTools,
+			Help: "print the tools and their verdicts; with -v also what to review in their definitions"},
+		{Name: "describe-tool", Value: "NAME", Setting: config.DescribeTool,
+			Help: "print the definition of the tool NAME and exit"},
+		{Name: "call", Everyday: true, Value: "NAME", Setting: config.CallTool,
+			Help: "call a tool with key=value, key:=JSON or JSON; once, approvals included; key=@FILE is the text of a file, - JSON from stdin"},
+		{Name: "read", Value: "NAME:URI", Setting: config.ReadResource,
+			Help: "write the bytes of the resource URI of the server NAME"},
+		{Name: "explain", Value: "NAME", Setting: config.Explain,
+			Help: "print the verdict on a call of NAME, arguments as for --call"},
+		{Name: "tools-lock-update", Setting: config.UpdateLock,
+			Help: "write the file of --tools-lock and exit"},
+		{Name: "list-servers", Setting: config.ListServers,
+			Help: "print the servers and exit"},
+		{Name: "check", Everyday: true, Setting: config.Check,
+			Help: "say what a run would use, and what is wrong with it; the exit status is that of the run"},
+		{Name: "serve", Everyday: true, Setting: config.Serve,
+			Help: "be an MCP server on stdin and stdout; it offers these tools, behind the approvals of these flags"},
+		{Name: "list-models", Setting: config.ListModels,
+			Help: "print the models of the endpoint and exit"},
+		{Name: "list-resources", Setting: config.ListResources,
+			Help: "print the servers' resources and exit"},
+		{Name: "list-prompts", Setting: config.ListPrompts,
+			Help: "print the servers' prompts and exit"},
+		{Name: "login", Everyday: true, Value: "NAME|URL", Setting: config.SignIn,
+			Help: "sign in to a tool server, in the browser; by its name or its URL"},
+		{Name: "login-scope", Value: "SCOPES", Setting: &c.LoginScopes,
+			Help: "with --login: ask for these scopes too"},
+		{Name: "logout", Value: "NAME|URL", Setting: config.SignOut,
+			Help: "forget the login at a tool server, and revoke it"},
+		{Name: "list-logins", Setting: config.ListLogins, Help: "print the logins, without tokens, and exit"},
+	}
+}
+
+func approvalFlags(c *config.Config) []Flag {
+	return []Flag{
+		{Name: "allow", Everyday: true, Short: "a", Value: "PATTERNS", Setting: &c.Allow,
+			Help: "tools that may run: fs__read_*,gh__* or @read-only; a comma list of NAME__TOOL globs; @writes, @runs and @sends are what does that and no more; @open is the open calls of -i messages or a session"},
+		{Name: "deny", Everyday: true, Value: "PATTERNS", Setting: &c.Deny,
+			Help: "tools that may not, whatever else is said; as for --allow; @writes is all that may write"},
+		{Name: "policy", Everyday: true, Value: "FILE", Setting: &c.Policies, Help: "rules over tools and their arguments"},
+		{Name: "auto-approve", Everyday: true, Short: "y", Setting: &c.AutoApprove,
+			Help: "everything that no rule denies may run"},
+		{Name: "dry-run", Everyday: true, Setting: &c.DryRun,
+			Help: "run only approved calls of trusted read-only tools"},
+		{Name: "tools-lock", Value: "FILE", Setting: &c.ToolsLock,
+			Help: "fail if a tool's definition is not that in the file"},
+		{Name: "approver", Value: "COMMAND|URL", Setting: &c.Approver,
+			Help: "ask this program or address about every call that is not denied"},
+		{Name: "egress", Value: "WHAT", Setting: &c.Egress,
+			Help: "when a call sends what may be private and asked for by an outsider: off, warn (default), ask or deny"},
+		{Name: "unapproved", Value: "WHAT", Setting: &c.Unapproved,
+			Help: "what a call does that nobody can approve: stop (default), or deny and go on"},
+		{Name: "no-input", Setting: &c.NoInput,
+			Help: "never ask on the terminal"},
+	}
+}
+
+func (t *Table) outputFlags() []Flag {
+	c := t.settings
+	return []Flag{
+		{Name: "output", Everyday: true, Short: "o", Value: "FORM", Setting: &c.Output,
+			Help: "text, ndjson, json, messages or block[:LANG]; text is the default, ndjson the events, json the end event, block the answer's first fenced block alone"},
+		{Name: "block", Everyday: true, Short: "x", Setting: &t.block,
+			Help: "the same as -o block"},
+		{Name: "stream", Setting: &c.Stream,
+			Help: "write text as it comes, also while tools are offered; --stream=false: the answer in one piece at its end"},
+		{Name: "quiet", Everyday: true, Short: "q", Setting: &c.Quiet,
+			Help: "nothing on stderr but errors"},
+		{Name: "verbose", Everyday: true, Short: "v", Setting: (*count)(&c.Verbose),
+			Help: "more on stderr, -vv wire traffic; without secrets"},
+		{Name: "color", Value: "WHEN", Setting: &c.Color,
+			Help: "auto (default), always or never"},
+		{Name: "log", Value: "FILE", Setting: &c.Log,
+			Help: "append the events to the file"},
+		{Name: "record", Value: "FILE", Setting: &c.Record,
+			Help: "store the model exchanges in the file"},
+		{Name: "replay", Value: "FILE", Setting: &c.Replay,
+			Help: "answer from the exchanges in the file, offline"},
+	}
+}
+
+func limitFlags(c *config.Config) []Flag {
+	return []Flag{
+		{Name: "max-rounds", Everyday: true, Value: "N", Setting: &c.MaxRounds,
+			Help: "rounds of calls (default 8)"},
+		{Name: "timeout", Everyday: true, Value: "D", Setting: &c.Timeout,
+			Help: "bound on the whole run, such as 90s or 5m"},
+		{Name: "max-total-tokens", Value: "N", Setting: &c.MaxTotal.Tokens, Help: "stop when the run has used N tokens"},
+		{Name: "max-cost", Value: "X", Setting: &c.MaxTotal.Cost,
+			Help: "stop when the run has cost X; the profiles of its models need a price, see --help=config"},
+		{Name: "config", Value: "FILE", Setting: &c.ConfigFile,
+			Help: "config (default TOOLPIPE_CONFIG, then toolpipe/config.json in the user's config directory)"},
+		{Name: "no-config", Setting: &c.NoConfig, Help: "read no config"},
+	}
+}
+
+func (t *Table) aboutFlags() []Flag {
+	return []Flag{
+		{Name: "help", Everyday: true, Short: "h", Value: "[=TOPIC]", Setting: &t.Help,
+			Help: "the everyday flags, =all: every one, =topics: pages; =man: all of it as roff"},
+		{Name: "completion", Value: "SHELL", Setting: &t.Completion,
+			Help: "print the completion for bash, zsh or fish"},
+		{Name: "version", Everyday: true, Setting: &t.Version, Help: "print the version"},
+	}
+}
