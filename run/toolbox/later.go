@@ -121,7 +121,7 @@ func (b *Toolbox) startLater(ctx context.Context, c *Connection) *laterStart {
 		l.started = &Connection{Server: c.Server, Err: errors.New("a defect of toolpipe")} // where the start panics
 		begun := b.starts.begin(func() {
 			defer close(l.done)
-			started := &Connection{Server: c.Server}
+			started := &Connection{Server: c.Server, sandbox: c.sandbox}
 			started.Optional = true // its failure does not end the run, so that no hint need say how to prevent that
 			started.Start(ctx, b.inv.Config.Processes, b.Hooks(&c.Server))
 			l.started = started
