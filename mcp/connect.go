@@ -60,7 +60,7 @@ func (s *Session) connect(ctx context.Context) error {
 	switch {
 	case s.spec.Local != nil:
 		s.transport = "local"
-		s.spec.Protocol = wire.ModernRevision
+		s.spec.Protocol = Protocol{Only: wire.ModernRevision}
 		s.conn = newStreamConn(s.spec.Local(), s)
 		return s.negotiateStream(ctx)
 	case s.spec.URL != "":

@@ -11,6 +11,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"toolpipe/mcp/oauth"
@@ -38,13 +39,27 @@ type Spec struct {
 	Logins       *oauth.Store // http: where the token comes from if nothing above gives one; nil: nowhere
 	InsecureHTTP bool         // http: credentials may go over plain http to a host that is not loopback
 
-	Protocol       string        // "auto" (also ""), "legacy", "2026-07-28"
+	Protocol       Protocol
 	StartupTimeout time.Duration // 0: 30 s
 	ToolTimeout    time.Duration // longest time without progress; 0: 120 s; the hard deadline is ten times that
 	Elicit         string        // "off" (also ""), "decline", "defaults", "ask"
 	Version        string        // of this program, for clientInfo
 
 	probeTimeout time.Duration // 0: defaultProbe; tests set a shorter one
+}
+
+// Protocol says which revision a server speaks.
+type Protocol struct {
+	Only  string // "legacy" or "2026-07-28": no other is tried; "auto" or "": whichever it speaks
+	Known string // the revision that it spoke last, which is tried first and may be wrong; "" where nobody knows
+}
+
+// spokeLegacy is the legacy revision that the server spoke last; "" for none.
+func (p Protocol) spokeLegacy() string {
+	if p.Only == wire.ModernRevision || !slices.Contains(wire.LegacyRevisions[:], p.Known) {
+		return ""
+	}
+	return p.Known
 }
 
 // Hooks are called for what happens beside the answers, from any goroutine, but

@@ -15,20 +15,29 @@ import (
 
 // negotiateStream finds the revision of a server over stdio or in this process.
 func (s *Session) negotiateStream(ctx context.Context) error {
-	if s.spec.Protocol == "legacy" {
+	if s.spec.Protocol.Only == "legacy" {
 		return s.initialize(ctx, "")
+	}
+	if known := s.spec.Protocol.spokeLegacy(); known != "" {
+		err := s.initialize(ctx, known)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if err := s.restart("initialize failed (" + err.Error() + ") at a server that spoke " + known + " before"); err != nil {
+			return err
+		}
 	}
 	v, err := s.probe(ctx, false)
 	switch ended := err != nil && !answered(err); {
 	case errors.Is(err, errSilent):
 		return s.restartSilent(ctx)
-	case ended && (ctx.Err() != nil || s.spec.Protocol == wire.ModernRevision):
+	case ended && (ctx.Err() != nil || s.spec.Protocol.Only == wire.ModernRevision):
 		return err
 	case ended:
 		return s.restartLegacy(ctx, "", "the server ended on server/discover")
 	case v.err != nil || v.modern:
 		return v.err
-	case s.spec.Protocol == wire.ModernRevision:
+	case s.spec.Protocol.Only == wire.ModernRevision:
 		return errNotModern
 	}
 	err = s.initialize(ctx, v.version)
@@ -48,12 +57,17 @@ var (
 // restartLegacy ends the server's process and begins with initialize in a new
 // one.
 func (s *Session) restartLegacy(ctx context.Context, version, why string) error {
-	s.tried = append(s.tried, "a fresh process")
-	s.report.log(why + ", starting it afresh; \"protocol\": \"legacy\" avoids this")
-	if err := s.spawn(); err != nil {
+	if err := s.restart(why); err != nil {
 		return err
 	}
 	return s.initialize(ctx, version)
+}
+
+// restart ends the server's process and starts a new one.
+func (s *Session) restart(why string) error {
+	s.tried = append(s.tried, "a fresh process")
+	s.report.log(why + ", starting it afresh")
+	return s.spawn()
 }
 
 // restartSilent is restartLegacy for a server that did not answer the probe. A
@@ -77,7 +91,7 @@ func (s *Session) restartSilent(ctx context.Context) error {
 // on.
 func (s *Session) probe(ctx context.Context, patient bool) (probeResult, error) {
 	s.tried = append(s.tried, "server/discover")
-	if !patient && s.child != nil && s.spec.Protocol != wire.ModernRevision {
+	if !patient && s.child != nil && s.spec.Protocol.Only != wire.ModernRevision {
 		limited, stop := s.untilSilent(ctx)
 		defer stop()
 		ctx = limited
@@ -98,10 +112,13 @@ func (s *Session) probe(ctx context.Context, patient bool) (probeResult, error) 
 }
 
 // untilSilent ends ctx with errSilent when the child has been silent for the
-// time that a probe may take.
+// time that a probe may take, which is longer for a server that answered it before.
 func (s *Session) untilSilent(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	child, sent, wait := s.child, time.Now(), cmp.Or(s.spec.probeTimeout, defaultProbe)
+	if s.spec.Protocol.Known == wire.ModernRevision {
+		wait = s.spec.StartupTimeout / 2
+	}
 	goroutine.Start(func() {
 		for child.silentFor(sent, s.spec.StartupTimeout/2) < wait {
 			if goroutine.Await(ctx.Done(), wait/8) {
@@ -120,15 +137,21 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 		return err
 	}
 	s.conn, s.http = h, h
-	if s.spec.Protocol == "legacy" {
+	if s.spec.Protocol.Only == "legacy" {
 		return s.legacyHTTP(ctx, "")
+	}
+	if known := s.spec.Protocol.spokeLegacy(); known != "" {
+		err := s.legacyHTTP(ctx, known)
+		if err == nil || Refused(err) != nil || !answered(err) && !errors.Is(err, errModern) {
+			return err
+		}
 	}
 	v, first := s.probe(ctx, true)
 	switch {
 	case Refused(first) != nil:
 		// Gateways answer an unknown method with 401 (agentscope-ai/QwenPaw#7620): with a
 		// token, initialize may be accepted.
-		if s.spec.Protocol == wire.ModernRevision || !s.http.auth.hasToken() || s.initialize(ctx, "") != nil {
+		if s.spec.Protocol.Only == wire.ModernRevision || !s.http.auth.hasToken() || s.initialize(ctx, "") != nil {
 			return first
 		}
 		return nil
@@ -136,7 +159,7 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 		return first
 	case v.err != nil || v.modern:
 		return v.err
-	case s.spec.Protocol == wire.ModernRevision:
+	case s.spec.Protocol.Only == wire.ModernRevision:
 		return wire.JoinErrors(errNotModern, first)
 	}
 	err = s.legacyHTTP(ctx, v.version)

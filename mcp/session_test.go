@@ -20,7 +20,7 @@ import (
 func TestLegacyHeaders(t *testing.T) {
 	server := &sessions{}
 	web := serveWeb(t, server.handle)
-	s, _ := connect(t, Spec{URL: web.URL, Protocol: "legacy"})
+	s, _ := connect(t, Spec{URL: web.URL, Protocol: Protocol{Only: "legacy"}})
 	called(t, s, "t", `{}`)
 	for _, r := range web.got("POST") {
 		want, version := "session-1", "2025-11-25"

@@ -32,7 +32,7 @@ func TestStdioDoubles(t *testing.T) {
 		check    func(t *testing.T, s *Session, rec *record)
 	}{
 		{double: "", protocol: "2025-11-25", call: "ok"},
-		{double: "", protocol: "2025-11-25", call: "ok", change: func(s *Spec) { s.Protocol = "legacy" }, check: func(t *testing.T, s *Session, rec *record) {
+		{double: "", protocol: "2025-11-25", call: "ok", change: func(s *Spec) { s.Protocol.Only = "legacy" }, check: func(t *testing.T, s *Session, rec *record) {
 			if len(rec.sentLines("server/discover")) > 0 {
 				t.Error("was probed")
 			}
@@ -150,7 +150,7 @@ func TestStdioRefused(t *testing.T) {
 		{"-fault word-ids", brief, []string{"start-up timeout", "hint: raise startup_timeout"}},
 		{"-fault junk", brief, []string{"start-up timeout", "only messages belong, has: Loading weights, please wait"}},
 		{"-fault future-only", nil, []string{"2031-01-01", "2026-07-28", "2025-11-25"}},
-		{"", func(s *Spec) { s.Protocol = wire.ModernRevision }, []string{"does not speak 2026-07-28"}},
+		{"", func(s *Spec) { s.Protocol.Only = wire.ModernRevision }, []string{"does not speak 2026-07-28"}},
 		{"", func(s *Spec) { s.Command = []string{"/nonexistent/server"} }, []string{"tried: start", "/nonexistent/server"}},
 		{"", func(s *Spec) { s.Command = []string{"nonexistent-server"} }, []string{"tried: start", "nonexistent-server", "absolute path"}},
 		{"", func(s *Spec) { s.Dir = "/nonexistent/dir" }, []string{`its working directory cannot be used: "/nonexistent/dir": no such file`}},

@@ -39,6 +39,14 @@ const (
 )
 
 // Config is one invocation as plain data: what the flags said, nothing
+// ServerFlags are the flags that say something of one server.
+type ServerFlags struct {
+	ServerAuthEnv   []string // NAME=VAR
+	ServerEnv       []string // NAME=VAR[,VAR…]
+	ServerDirs      []string // [NAME=]DIR
+	ServerProtocols []string // NAME=legacy or NAME=2026-07-28
+}
+
 // Commands are the flags about the commands that a model may run.
 type Commands struct {
 	Shell      bool
@@ -96,9 +104,7 @@ type Config struct {
 	// tools
 	Servers       []string // [NAME=]TARGET, NAME?=TARGET
 	ServerConfigs []string // --mcp-config
-	ServerAuthEnv []string // NAME=VAR
-	ServerEnv     []string // NAME=VAR[,VAR…]
-	ServerDirs    []string // [NAME=]DIR
+	ServerFlags
 	ChosenServers []string // comma lists of names; nil: all that the files have
 	Trust         []string
 	LoginScopes   string // further scopes that SignIn asks for, separated by blanks

@@ -20,7 +20,7 @@ toolpipe -o ndjson -y -t fs="$MCP -tools elicit -grandchild" hi`},
 	"progress of a call": {"r.emit(&event.Progress{", `model progress
 toolpipe -o ndjson -y -t fs="$MCP -tools progress -grandchild" hi`},
 	"stderr of a server": {"w.Store(time.Now().UnixNano())", `toolpipe -o ndjson -t fs="$MCP -stderr x -silent -stubborn -grandchild" hi`},
-	"server starts":      {"c.Start(ctx, procs", `toolpipe -o ndjson -t fs="$MCP" hi`},
+	"server starts":      {"start(c)", `toolpipe -o ndjson -t fs="$MCP" hi`},
 	"timer of a call": {"cancel(TimeoutError{", `model hang
 toolpipe -o ndjson -y --tool-timeout 1 -t fs="$MCP -tools hang -grandchild" hi`},
 	"timer of the model": {"cancel(errStalled)", `model silent

@@ -73,6 +73,8 @@ func serverFlags(c *config.Config) []Flag {
 			Help: "hand variables, by their names, to the server NAME, which is a command"},
 		{Name: "mcp-cwd", Value: "[NAME=]DIR", Setting: &c.ServerDirs,
 			Help: "where the server NAME starts, or those of -t and --mcp-config that say nothing of it"},
+		{Name: "mcp-protocol", Value: "NAME=REVISION", Setting: &c.ServerProtocols,
+			Help: "the server NAME speaks legacy (before 2026-07-28) or 2026-07-28; else both are tried"},
 		{Name: "trust", Value: "NAME", Setting: &c.Trust,
 			Help: "believe the server NAME about its tools being read-only"},
 		{Name: "elicit", Value: "HOW", Setting: &c.Elicit,

@@ -2,9 +2,12 @@
 // tool, and the instructions of servers that go into the system message, so that they
 // cannot change after a person has reviewed them; such a change is known as a rug pull.
 // The file is JSON, one item a line in a fixed order, so that git shows what changed.
-// servers is absent where no instructions are used:
+// servers is absent where no instructions are used. protocols pins nothing: it has the
+// revision that each server spoke, so that it is asked for that first:
 //
-//	{"version":1,"servers":[
+//	{"version":1,"protocols":{
+//	"fs":"2025-11-25"
+//	},"servers":[
 //	{"name":"fs","sha256":"…","instructions":"…"}
 //	],"tools":[
 //	{"name":"fs__read","sha256":"…","server":"fs","tool":"read","description":"…","schema":{…}},
@@ -104,8 +107,9 @@ func (l Item) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Write writes items, in the order of Compare, to the file, whole or not at all, and gives the lines of each list.
-func Write(ctx context.Context, path string, items []Item) (lines map[string][][]byte, err error) {
+// Write writes items, in the order of Compare, and the revisions that servers spoke, by
+// their names, to the file, whole or not at all, and gives the lines of each list.
+func Write(ctx context.Context, path string, items []Item, revisions map[string]string) (lines map[string][][]byte, err error) {
 	lines = map[string][][]byte{"tools": nil}
 	for _, l := range items {
 		line := event.AppendString([]byte("\n{\"name\":"), l.Name)
@@ -113,6 +117,13 @@ func Write(ctx context.Context, path string, items []Item) (lines map[string][][
 		lines[l.List] = append(lines[l.List], append(line, l.body[1:]...))
 	}
 	out := []byte(`{"version":1`)
+	for i, name := range slices.Sorted(maps.Keys(revisions)) {
+		out = append(out, map[bool]string{true: ",\"protocols\":{\n", false: ",\n"}[i == 0]...)
+		out = append(append(event.AppendString(out, name), ':'), jsontext.Quoted(revisions[name])...)
+	}
+	if len(revisions) > 0 {
+		out = append(out, "\n}"...)
+	}
 	for _, list := range slices.Sorted(maps.Keys(lines)) {
 		out = append(append(out, `,"`+list+`":[`...), bytes.Join(lines[list], []byte(","))...)
 		if len(lines[list]) > 0 {
@@ -135,40 +146,44 @@ func Write(ctx context.Context, path string, items []Item) (lines map[string][][
 	return lines, nil
 }
 
-// Read reads a lock file: its items, by their titles. A digest that does not fit its item
-// is an error.
-func Read(c *config.Config, path string, warn config.Warner) (map[string]Item, error) {
+// Read reads a lock file: its items, by their titles, and the revisions that servers spoke,
+// by their names. A digest that does not fit its item is an error.
+func Read(c *config.Config, path string, warn config.Warner) (all map[string]Item, revisions map[string]string, err error) {
 	// Half of a surrogate pair or a key that stands twice is in the lock as the server sent it.
 	doc, err := c.ReadDocument("--tools-lock", path, jsontext.Peer, warn)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, failure.UsageError([]string{"--tools-lock-update writes it"}, "--tools-lock: %q does not exist", path)
+			return nil, nil, failure.UsageError([]string{"--tools-lock-update writes it"}, "--tools-lock: %q does not exist", path)
 		}
-		return nil, err
+		return nil, nil, err
 	}
 	if v, ok := doc.Get("version"); !ok || string(v.Raw()) != "1" {
-		return nil, doc.Errorf("not a lock file of version 1")
+		return nil, nil, doc.Errorf("not a lock file of version 1")
 	}
 	if tools, ok := doc.Get("tools"); !ok || tools.Kind() != '[' {
-		return nil, doc.Errorf("a lock file without tools")
+		return nil, nil, doc.Errorf("a lock file without tools")
 	}
-	all := map[string]Item{}
+	all, revisions = map[string]Item{}, map[string]string{}
 	for _, m := range doc.Members() {
 		switch m.Key {
 		case "version":
+		case "protocols":
+			for _, server := range m.Members() {
+				revisions[server.Key] = server.Text()
+			}
 		case "servers", "tools":
 			for _, e := range m.Elements() {
 				l, err := readItem(m.Key, e)
 				if err != nil {
-					return nil, err
+					return nil, nil, err
 				}
 				all[l.Title()] = l
 			}
 		default:
-			return nil, m.Unknown([]string{"version", "servers", "tools"})
+			return nil, nil, m.Unknown([]string{"version", "protocols", "servers", "tools"})
 		}
 	}
-	return all, nil
+	return all, revisions, nil
 }
 
 func readItem(list string, e document.Value) (Item, error) {

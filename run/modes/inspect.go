@@ -57,7 +57,7 @@ func (m *mode) run(ctx context.Context) error {
 		return nil
 	case config.UpdateLock:
 		path := m.cfg.ToolsLock
-		lines, err := lock.Write(ctx, path, m.box.Locked(nil))
+		lines, err := lock.Write(ctx, path, m.box.Locked(nil), m.box.Revisions())
 		if err == nil {
 			m.inv.Face.Notef("%s: locked tools: %d, instructions of servers: %d", path, len(lines["tools"]), len(lines["servers"]))
 			m.sayFindings(m.review())

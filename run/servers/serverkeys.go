@@ -28,7 +28,7 @@ func (e *entry) ownKeys() []document.Key {
 		"tool_timeout", &e.ToolTimeout,
 		"tools", &e.Tools, // the Copilot CLI has it too
 		"exclude_tools", &e.Exclude,
-		"protocol", document.WordOf(&e.Protocol, "auto", "legacy", "2026-07-28"),
+		"protocol", document.WordOf(&e.Protocol.Only, "auto", "legacy", "2026-07-28"),
 		"parallel", &e.Parallel,
 		"instructions", &e.Instructions,
 		"labels reads writes runs sends", e.readTraits,

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"toolpipe/mcp/oauth"
+	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 )
@@ -126,7 +127,7 @@ func applyServerFlags(c *config.Config, keys []string, all []Server) error {
 		}
 		s.Trusted = true
 	}
-	for _, apply := range []func(*config.Config, []Server) error{applyAuthEnv, applyServerEnv, applyServerDirs, applySandboxes} {
+	for _, apply := range []func(*config.Config, []Server) error{applyAuthEnv, applyServerEnv, applyServerDirs, applyProtocols, applySandboxes} {
 		if err := apply(c, all); err != nil {
 			return err
 		}
@@ -173,6 +174,22 @@ func applyAuthEnv(c *config.Config, all []Server) error {
 			return failure.Usage("--mcp-auth-env: the variable %q is not set", env)
 		}
 		s.Bearer = token
+	}
+	return nil
+}
+
+// applyProtocols gives servers the revisions of --mcp-protocol.
+func applyProtocols(c *config.Config, all []Server) error {
+	for _, f := range c.ServerProtocols {
+		name, revision, _ := strings.Cut(f, "=")
+		s := Find(all, name)
+		switch {
+		case revision != "legacy" && revision != wire.ModernRevision:
+			return failure.Usage("--mcp-protocol: %q is neither NAME=legacy nor NAME=%s", f, wire.ModernRevision)
+		case s == nil:
+			return failure.UsageError(Known(all), "--mcp-protocol: no server is named %q", name)
+		}
+		s.Protocol.Only = revision
 	}
 	return nil
 }

@@ -42,9 +42,9 @@ func NewConnection(s servers.Server) *Connection {
 }
 
 // connect starts the servers side by side and lists their tools, but for those that
-// start later. required gets the failure of a server that is not optional, ready the
+// start later. start starts one, required gets the failure of a server that is not optional, ready the
 // name of each server that has started or failed.
-func (b *Toolbox) connect(ctx context.Context, procs *config.Processes, hooks func(*servers.Server) mcp.Hooks, required func(error), ready func(name string)) {
+func (b *Toolbox) connect(start func(*Connection), required func(error), ready func(name string)) {
 	conns := slices.DeleteFunc(slices.Clone(b.Conns), func(c *Connection) bool { return c.later != nil })
 	goroutine.SideBySide(len(conns), func(i int) {
 		c := conns[i]
@@ -54,7 +54,7 @@ func (b *Toolbox) connect(ctx context.Context, procs *config.Processes, hooks fu
 			}
 			ready(c.Name)
 		}()
-		c.Start(ctx, procs, hooks(&c.Server))
+		start(c)
 	})
 }
 

@@ -67,16 +67,16 @@ func (s *laterStarts) end() {
 // pin finds in the lock the tools of the servers that start later. A lock from which a
 // tool cannot be offered was not written by --tools-lock-update, and is refused.
 func (b *Toolbox) pin() error {
-	b.pinned = map[string][]lock.Item{}
-	for _, title := range slices.Sorted(maps.Keys(b.locked)) { // each run sends the same list of tools
-		l := b.locked[title]
+	b.locked.tools = map[string][]lock.Item{}
+	for _, title := range slices.Sorted(maps.Keys(b.locked.items)) { // each run sends the same list of tools
+		l := b.locked.items[title]
 		server := l.Text("server")
 		switch {
 		case l.List == "servers":
 		case server == "" || l.Name != mcp.OfferedName(server, l.Text("tool")):
 			return failure.UsageError([]string{"--tools-lock-update writes the file anew"}, "--start %s: %q has no whole definition of the tool %q", b.inv.Config.Start, b.inv.Config.ToolsLock, l.Name)
 		default:
-			b.pinned[server] = append(b.pinned[server], l)
+			b.locked.tools[server] = append(b.locked.tools[server], l)
 		}
 	}
 	return nil
@@ -86,7 +86,7 @@ func (b *Toolbox) pin() error {
 // in this process costs no time, and of one that the lock does not have nobody
 // knows the tools before it has started.
 func (b *Toolbox) startsFirst(s servers.Server) bool {
-	return s.Local != nil || len(b.pinned[s.Name]) == 0
+	return s.Local != nil || len(b.locked.tools[s.Name]) == 0
 }
 
 // putOff gives the servers that start later the tools that the lock has of them, and
@@ -100,13 +100,13 @@ func (b *Toolbox) putOff(ctx context.Context) (first []string) {
 		if b.starts.cancel == nil {
 			ctx, b.starts.cancel = context.WithCancel(ctx)
 		}
-		for _, l := range b.pinned[c.Name] {
+		for _, l := range b.locked.tools[c.Name] {
 			if t := c.add(l.Definition()); t != nil {
 				t.pinned = &l
 			}
 		}
 		c.later = b.startLater(ctx, c)
-		inLock := b.locked[lock.Instructions(c.Name, "").Title()]
+		inLock := b.locked.items[lock.Instructions(c.Name, "").Title()]
 		c.later.instructions = inLock.Text("instructions")
 		if b.inv.Config.Start == "beside" && (b.inv.Config.Mode == config.Answer || b.inv.Config.Mode == config.Serve) {
 			c.later.begin()
@@ -123,7 +123,7 @@ func (b *Toolbox) startLater(ctx context.Context, c *Connection) *laterStart {
 			defer close(l.done)
 			started := &Connection{Server: c.Server, sandbox: c.sandbox}
 			started.Optional = true // its failure does not end the run, so that no hint need say how to prevent that
-			started.Start(ctx, b.inv.Config.Processes, b.Hooks(&c.Server))
+			b.start(ctx, started)
 			l.started = started
 		})
 		if !begun {

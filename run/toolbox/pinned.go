@@ -10,13 +10,20 @@ import (
 	"toolpipe/run/servers"
 )
 
+// locked is what the lock says; the zero value is that of no lock.
+type locked struct {
+	items     map[string]lock.Item   // by their titles; nil: there is no lock
+	tools     map[string][]lock.Item // of the servers that start later, by the names of these
+	revisions map[string]string      // that servers spoke, by their names
+}
+
 // ReadLock reads the lock, if the invocation has one, and does without the servers that it
 // shows not to be needed. The error is also that of a required server that cannot be
 // started as it is configured. All servers must be known.
 func (b *Toolbox) ReadLock() (err error) {
 	c := b.inv.Config
 	if c.ToolsLock != "" && c.Mode != config.UpdateLock {
-		if b.locked, err = lock.Read(c, c.ToolsLock, b.inv.Warn); err == nil && c.StartsLater() {
+		if b.locked.items, b.locked.revisions, err = lock.Read(c, c.ToolsLock, b.inv.Warn); err == nil && c.StartsLater() {
 			err = b.pin()
 		}
 		if err != nil {
@@ -45,6 +52,18 @@ func (b *Toolbox) Locked(known map[string]lock.Item) []lock.Item {
 	return all
 }
 
+// Revisions are those that the servers speak, by their names, but for the servers of
+// toolpipe itself.
+func (b *Toolbox) Revisions() map[string]string {
+	all := map[string]string{}
+	for _, c := range b.Conns {
+		if c.Session != nil && c.Local == nil {
+			all[c.Name] = c.Session.Protocol()
+		}
+	}
+	return all
+}
+
 // leaveOut does without the servers of which --tools leaves no tool, as the lock
 // tells.
 func (b *Toolbox) leaveOut() {
@@ -52,7 +71,7 @@ func (b *Toolbox) leaveOut() {
 		return
 	}
 	known, chosen := map[string]bool{}, map[string]bool{} // the servers of which the lock has tools, and those of which it has one to offer
-	for _, l := range b.locked {
+	for _, l := range b.locked.items {
 		server := l.Text("server")
 		known[server] = true
 		chosen[server] = chosen[server] || b.chooses(l)
@@ -81,7 +100,7 @@ func (b *Toolbox) chooses(l lock.Item) bool {
 // are of; "" is any.
 func (b *Toolbox) inUse(of string) map[string]lock.Item {
 	use := map[string]lock.Item{}
-	for title, l := range b.locked {
+	for title, l := range b.locked.items {
 		server := l.Server()
 		if of != "" && of != server {
 			continue

@@ -61,10 +61,10 @@ func (b *Toolbox) UseServers() error {
 	for _, t := range b.All {
 		t.Withheld = b.Denies(t)
 	}
-	if b.locked == nil {
+	if b.locked.items == nil {
 		return nil
 	}
-	diff := lock.Diff(b.inUse(""), b.Locked(b.locked))
+	diff := lock.Diff(b.inUse(""), b.Locked(b.locked.items))
 	if diff == "" {
 		return nil
 	}

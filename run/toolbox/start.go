@@ -1,7 +1,9 @@
 package toolbox
 
 import (
+	"cmp"
 	"context"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/elicit"
 	"toolpipe/run/input"
+	"toolpipe/run/revisions"
 	"toolpipe/run/servers"
 	"toolpipe/stream/goroutine"
 )
@@ -52,7 +55,7 @@ func (b *Toolbox) ConnectAndRead(ctx context.Context) ([]byte, error) {
 		required = func(error) {}
 	}
 	connected := goroutine.Done(func() {
-		b.connect(starting, b.inv.Config.Processes, b.Hooks, required, b.inv.Face.ServerReady)
+		b.connect(func(c *Connection) { b.start(starting, c) }, required, b.inv.Face.ServerReady)
 	})
 	var data []byte
 	var err error
@@ -73,6 +76,51 @@ func (b *Toolbox) ConnectAndRead(ctx context.Context) ([]byte, error) {
 		}
 	}
 	return data, err
+}
+
+// start starts a server with what is known of the revision that it speaks: from the lock,
+// or else from the memory, which learns from the start.
+func (b *Toolbox) start(ctx context.Context, c *Connection) {
+	only := c.Spec.Protocol.Only
+	if c.Local != nil || only != "" && only != "auto" {
+		c.Start(ctx, b.inv.Config.Processes, b.Hooks(&c.Server))
+		return
+	}
+	key, inLock := revisions.Key(c.URL, c.Command, c.Dir), b.locked.revisions[c.Name]
+	remembered := b.memory().Known(key)
+	c.Spec.Protocol.Known = cmp.Or(inLock, remembered)
+	c.Start(ctx, b.inv.Config.Processes, b.Hooks(&c.Server))
+	spoken := ""
+	if c.Session != nil {
+		spoken = c.Session.Protocol()
+	}
+	switch {
+	case ctx.Err() != nil, spoken == c.Spec.Protocol.Known:
+	case inLock == "":
+		if err := b.memory().Learn(ctx, key, spoken); err != nil {
+			b.inv.Face.VerboseLine("server " + strconv.Quote(c.Name) + ": the revision that it speaks cannot be remembered: " + err.Error())
+		}
+	case spoken != "":
+		b.inv.Warn("protocol_mismatch", c.Name, "server "+strconv.Quote(c.Name)+" speaks "+spoken+", not "+inLock+" as "+strconv.Quote(b.inv.Config.ToolsLock)+" has it, which can cost it one more start; --tools-lock-update writes the file anew")
+	}
+}
+
+// Knew says where the revision that a server speaks was known from before it started; ""
+// where it was not, or was wrong.
+func (b *Toolbox) Knew(c *Connection) string {
+	switch {
+	case c.Session == nil || c.Spec.Protocol.Known != c.Session.Protocol():
+		return ""
+	case b.locked.revisions[c.Name] != "":
+		return b.inv.Config.ToolsLock
+	}
+	return b.memory().Path
+}
+
+// memoryPath is the file that remembers the revisions of servers, in the user's cache
+// directory of the XDG Base Directory specification; "" if there is none.
+func memoryPath(c *config.Config) string {
+	return c.UserPath("XDG_CACHE_HOME", func(home string) string { return filepath.Join(home, ".cache") }, "revisions")
 }
 
 // Hooks handle what a server sends beside its answers.
@@ -123,7 +171,7 @@ func (b *Toolbox) concerns(code, server, message string) bool {
 func (b *Toolbox) StartServer(ctx context.Context, s servers.Server) (*Connection, error) {
 	c := NewConnection(s)
 	b.Conns = append(b.Conns, c)
-	if c.Start(ctx, b.inv.Config.Processes, b.Hooks(&c.Server)); c.Err != nil {
+	if b.start(ctx, c); c.Err != nil {
 		return nil, c.Failure()
 	}
 	return c, nil

@@ -20,7 +20,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/invocation"
-	"toolpipe/run/lock"
+	"toolpipe/run/revisions"
 	"toolpipe/run/sandbox"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
@@ -35,8 +35,8 @@ type Toolbox struct {
 
 	inv     *invocation.Invocation
 	byName  map[string]*Tool
-	locked  map[string]lock.Item   // by their titles; nil: there is no lock
-	pinned  map[string][]lock.Item // the tools of the servers that start later, by the names of these
+	locked  locked
+	memory  func() *revisions.Memory // of the servers
 	starts  laterStarts
 	warned  *sync.Once         // of servers that nobody can judge
 	sandbox *sandbox.Sandbox   // of commands; nil: there is none
@@ -45,7 +45,8 @@ type Toolbox struct {
 
 // New makes an empty toolbox.
 func New(inv *invocation.Invocation) *Toolbox {
-	return &Toolbox{inv: inv, warned: new(sync.Once), holder: sync.OnceValue(func() cage.Holder {
+	memory := sync.OnceValue(func() *revisions.Memory { return &revisions.Memory{Path: memoryPath(inv.Config)} })
+	return &Toolbox{inv: inv, memory: memory, warned: new(sync.Once), holder: sync.OnceValue(func() cage.Holder {
 		return cage.FindHolder(func(name string) (string, error) { return process.LookPath(name, inv.Config.Environ) })
 	})}
 }

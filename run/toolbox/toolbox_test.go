@@ -127,7 +127,7 @@ func TestSettle(t *testing.T) {
 		})
 		b := &Toolbox{Conns: []*Connection{NewConnection(servers.Server{Spec: mcp.Spec{Name: "s", Local: func() wire.Transport { return &changing{Transport: server.Pipe()} }}})}}
 		hooks := mcp.Hooks{Warning: func(code, _ string) { warned <- code }}
-		b.connect(t.Context(), &config.Processes{}, func(*servers.Server) mcp.Hooks { return hooks }, func(err error) { t.Error(err) }, func(string) {})
+		b.connect(func(c *Connection) { c.Start(t.Context(), &config.Processes{}, hooks) }, func(err error) { t.Error(err) }, func(string) {})
 		defer b.Close()
 		if _, err := b.Conns[0].Session.Call(t.Context(), "one", []byte("{}"), nil); err != nil {
 			t.Fatal(err)

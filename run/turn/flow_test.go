@@ -166,7 +166,7 @@ func TestFailedCallBringsNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	locked := lock.Tool("late", "late__ok", &wire.Tool{Name: "ok", InputSchema: []byte(`{"type":"object"}`)})
 	own := lock.Tool("s", "s__next", &wire.Tool{Name: "next", InputSchema: []byte(`{"type":"object"}`), Annotations: []byte(`{"readOnlyHint":false}`)})
-	if _, err := lock.Write(t.Context(), path, []lock.Item{locked, own}); err != nil {
+	if _, err := lock.Write(t.Context(), path, []lock.Item{locked, own}, nil); err != nil {
 		t.Fatal(err)
 	}
 	late := servers.Server{Spec: mcp.Spec{Name: "late", Command: []string{"/nowhere/server"}}}
