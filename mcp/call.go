@@ -90,6 +90,7 @@ func readProgress(params []byte) wire.Progress {
 func (s *Session) callError(err error) error {
 	said := func(message string) string { return capped(s.report.hide(message), maxReported) }
 	refusal, refused := errors.AsType[*wire.RPCError](err)
+	_, large := errors.AsType[*wire.FrameTooLarge](err)
 	_, late := errors.AsType[TimeoutError](err)
 	_, needsLogin := errors.AsType[*LoginError](err) // it may hold an RPC error, which says less
 	message := err.Error()
@@ -104,6 +105,8 @@ func (s *Session) callError(err error) error {
 			message += "; the headers follow the list of tools that was read at the start: if the server has changed it since, a new run reads it"
 		}
 		return &wire.RPCError{Code: refusal.Code, Message: said(message), Data: refusal.Data}
+	case large:
+		message = fmt.Sprintf("server %q: the answer cannot be read: %v", s.spec.Name, err)
 	case late:
 		message = fmt.Sprintf("server %q: %v", s.spec.Name, err)
 	case s.conn.lost() != nil:

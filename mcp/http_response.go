@@ -115,7 +115,7 @@ func (x *responseReader) notMessages(r io.Reader, res *http.Response) error {
 func (x *responseReader) json(r io.Reader) error {
 	body, err := io.ReadAll(io.LimitReader(r, wire.MaxFrame+1))
 	if err == nil && len(body) > wire.MaxFrame {
-		err = wire.ErrFrameTooLarge
+		err = &wire.FrameTooLarge{}
 	}
 	if err != nil {
 		return err

@@ -32,8 +32,12 @@ var (
 )
 
 // Items lists all pages and passes each item to visit as it came. A server that does
-// not have the list has no items.
+// not declare the list has no items, and is not asked: some answer nothing at all to a
+// method that they do not know.
 func (s *Session) Items(ctx context.Context, l List, visit func(item []byte)) error {
+	if !s.has(l.capability) {
+		return nil
+	}
 	ctx, _, stop := s.watch(ctx)
 	defer stop()
 	if err := s.allPages(ctx, l, visit); err != nil {

@@ -113,6 +113,9 @@ func (m *streamConn) read() {
 	defer close(m.ended)
 	for {
 		frame, err := m.t.Receive()
+		if large, ok := errors.AsType[*wire.FrameTooLarge](err); ok && m.skipped(large) {
+			continue
+		}
 		if err != nil {
 			m.end(err)
 			return
@@ -145,6 +148,18 @@ func (m *streamConn) garbled(frame []byte, err error) {
 	if c := m.take(id); c != nil {
 		c.reply <- reply{err: &wire.NoReplyError{Sent: true, Cause: &statusError{body: frame, unreadable: err}}}
 	}
+}
+
+// skipped fails the call whose reply was too large, and reports whether there is one: a
+// call that is not known would wait for ever.
+func (m *streamConn) skipped(large *wire.FrameTooLarge) bool {
+	c := m.take(wire.ReplyID(large.ID))
+	if c == nil {
+		return false
+	}
+	m.owner.report.log(large.Error() + " was skipped")
+	c.reply <- reply{err: &wire.NoReplyError{Sent: true, Cause: large}}
+	return true
 }
 
 // take takes out the call with that id. For 0, which is none, it takes the call that

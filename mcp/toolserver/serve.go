@@ -79,6 +79,10 @@ func (c *connection) readAll(ctx context.Context, r io.Reader) error {
 	frames := wire.FrameReader{R: r}
 	for {
 		msg, err := frames.Next()
+		if large, ok := errors.AsType[*wire.FrameTooLarge](err); ok && large.ID != nil {
+			c.reply(large.ID, nil, &wire.RPCError{Code: codeInvalid, Message: large.Error()})
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -111,8 +115,9 @@ func (c *connection) handle(ctx context.Context, frame []byte) {
 }
 
 const (
-	codeParse = -32700 // JSON-RPC 2.0: the message is not JSON
-	codeBusy  = -32000 // JSON-RPC 2.0: the first code that is left to servers
+	codeParse   = -32700 // JSON-RPC 2.0: the message is not JSON
+	codeInvalid = -32600 // JSON-RPC 2.0: the message is no request that is taken
+	codeBusy    = -32000 // JSON-RPC 2.0: the first code that is left to servers
 )
 
 const maxMethod = 1 << 10 // bytes of the name of a method

@@ -11,14 +11,37 @@ import (
 // MaxFrame bounds one message, whatever carries it.
 const MaxFrame = 64 << 20
 
-// ErrFrameTooLarge ends a transport: where the next message begins is unknown.
-var ErrFrameTooLarge error = frameTooLarge{}
+// FrameTooLarge is the error of a message of more than MaxFrame bytes.
+type FrameTooLarge struct {
+	ID []byte // the id of the message, as it came; nil for none, and where it was not found
+}
 
-type frameTooLarge struct{}
-
-func (frameTooLarge) Error() string {
+func (*FrameTooLarge) Error() string {
 	return fmt.Sprintf("a message of more than %d MiB", MaxFrame>>20)
 }
+
+// tooLarge is the error of a message of which these are the beginning and the end. Its id
+// is found where it stands before what is large, or is the last member but jsonrpc.
+func tooLarge(begin, end []byte) error {
+	if m, _ := ParseMessage(begin); m.ID != nil {
+		return &FrameTooLarge{bytes.Clone(m.ID)}
+	}
+	end = bytes.TrimSuffix(bytes.TrimSpace(end), []byte("}"))
+	end = bytes.TrimSuffix(bytes.TrimSpace(end), []byte(`,"jsonrpc":"2.0"`))
+	_, value, found := bytes.Cut(end[bytes.LastIndexByte(end, ',')+1:], []byte(`"id":`))
+	if id := bytes.TrimSpace(value); found && ReplyID(id) > 0 {
+		return &FrameTooLarge{bytes.Clone(id)}
+	}
+	return &FrameTooLarge{}
+}
+
+// maxSkipped is how much of a message that is too large is read to reach its end.
+const maxSkipped = 16 * MaxFrame
+
+var errEndless = fmt.Errorf("a message of more than %d MiB", maxSkipped>>20)
+
+// edge is how much of each end of a message that is too large is searched for its id.
+const edge = 4 << 10
 
 // FrameReader reads messages from a byte stream. A message is one line. Where
 // Headed is set, a message may also follow a Content-Length header, as in the
@@ -34,7 +57,8 @@ type FrameReader struct {
 
 const frameBuffer = 64 << 10
 
-// Next returns the next message. The slice belongs to the caller.
+// Next returns the next message. The slice belongs to the caller. After a *FrameTooLarge
+// the message behind that one can be read.
 func (f *FrameReader) Next() ([]byte, error) {
 	if f.buf == nil {
 		f.buf = bufio.NewReaderSize(f.R, frameBuffer)
@@ -80,7 +104,7 @@ func (f *FrameReader) line() (line []byte, err error) {
 		line = append(line, part...)
 		switch {
 		case len(line) > MaxFrame:
-			return nil, ErrFrameTooLarge
+			return nil, f.skipLine(line[:edge], part, err)
 		case err == nil || err == io.EOF && len(line) > 0:
 			return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
 		case err != bufio.ErrBufferFull:
@@ -89,10 +113,48 @@ func (f *FrameReader) line() (line []byte, err error) {
 	}
 }
 
+// skipLine reads a line that is too large to its end. begin is its beginning, part what
+// was read last, and err the error of that. It returns a *FrameTooLarge, or the error of
+// reading.
+func (f *FrameReader) skipLine(begin, part []byte, err error) error {
+	var end []byte
+	for skipped := 0; skipped < maxSkipped; skipped += len(part) {
+		end = append(end, part[max(0, len(part)-edge):]...)
+		end = append(end[:0], end[max(0, len(end)-edge):]...)
+		switch err {
+		case nil, io.EOF:
+			return tooLarge(begin, end)
+		case bufio.ErrBufferFull:
+			part, err = f.buf.ReadSlice('\n')
+		default:
+			return err
+		}
+	}
+	return errEndless
+}
+
+// skipBody is skipLine for the n bytes behind a header.
+func (f *FrameReader) skipBody(n int) error {
+	if n > maxSkipped {
+		return errEndless
+	}
+	begin, end := make([]byte, edge), make([]byte, edge)
+	if _, err := io.ReadFull(f.buf, begin); err != nil {
+		return err
+	}
+	if _, err := io.CopyN(io.Discard, f.buf, int64(n-2*edge)); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(f.buf, end); err != nil {
+		return err
+	}
+	return tooLarge(begin, end)
+}
+
 // body returns the n bytes behind a header.
 func (f *FrameReader) body(n int) ([]byte, error) {
 	if n > MaxFrame {
-		return nil, ErrFrameTooLarge
+		return nil, f.skipBody(n)
 	}
 	b := make([]byte, n)
 	_, err := io.ReadFull(f.buf, b)

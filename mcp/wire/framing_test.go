@@ -136,11 +136,36 @@ func TestFramesAreTheCallers(t *testing.T) {
 }
 
 func TestFrameTooLarge(t *testing.T) {
-	for name, head := range map[string]string{"a line": "{", "a header": fmt.Sprintf("Content-Length: %d\r\n\r\n", MaxFrame+1)} {
-		_, _, err := readFrames(io.MultiReader(strings.NewReader(head), io.LimitReader(zeros{}, MaxFrame+frameBuffer)), true)
-		if !errors.Is(err, ErrFrameTooLarge) {
-			t.Errorf("%s: %v", name, err)
+	for _, tt := range []struct{ begin, end, id string }{
+		{`{"jsonrpc":"2.0","id":7,"result":{"x":"`, `"}}`, "7"},
+		{`{"id":"7","result":{"x":"`, `"},"jsonrpc":"2.0"}`, `"7"`},
+		{`{"result":{"x":"`, `"},"id":8}`, "8"},
+		{`{"jsonrpc":"2.0","result":{"x":"`, `"}, "id": 9 }`, "9"},
+		{`{"result":{"x":"`, `"},"id":10,"jsonrpc":"2.0"}`, "10"},
+		{`{"jsonrpc":"2.0","result":{"x":"`, `","id":7}}`, ""}, // of something in the result
+		{`{"jsonrpc":"2.0","result":{"x":"`, `\"id\":7}`, ""},  // the text of a string
+		{"{", "", ""},
+	} {
+		fill := MaxFrame + frameBuffer
+		length := len(tt.begin) + fill + len(tt.end)
+		for form, head := range map[string]string{"a line": "", "a header": fmt.Sprintf("Content-Length: %d\r\n\r\n", length)} {
+			f := FrameReader{Headed: true, R: io.MultiReader(strings.NewReader(head+tt.begin), io.LimitReader(zeros{}, int64(fill)), strings.NewReader(tt.end+"\n{\"b\":2}\n"))}
+			_, err := f.Next()
+			large, ok := errors.AsType[*FrameTooLarge](err)
+			if !ok || string(large.ID) != tt.id {
+				t.Errorf("%s, %s…%s: %v, %s", form, tt.begin, tt.end, err, large.ID)
+			}
+			if next, err := f.Next(); err != nil || string(next) != `{"b":2}` {
+				t.Errorf("%s, %s…%s: then %s, %v", form, tt.begin, tt.end, next, err)
+			}
 		}
+	}
+	f := FrameReader{R: io.MultiReader(strings.NewReader("{"), io.LimitReader(zeros{}, MaxFrame+1))}
+	if _, err := f.Next(); !strings.Contains(fmt.Sprint(err), "more than 64 MiB") {
+		t.Errorf("without an end: %v", err)
+	}
+	if _, err := f.Next(); err != io.EOF {
+		t.Errorf("behind that: %v", err)
 	}
 }
 

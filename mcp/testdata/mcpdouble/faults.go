@@ -84,6 +84,17 @@ var faults = map[string]fault{
 	// How a session begins.
 	"silent-discover": with("server/discover", nothing),
 	"silent-start":    with("initialize", nothing),
+	// It has tools alone, and does not answer other lists.
+	"plain": func(s *Server, m message) bool {
+		switch m.method() {
+		case "initialize":
+			m.reply(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"plain","version":"1"}}`)
+		case "prompts/list", "resources/list", "resources/templates/list":
+		default:
+			return false
+		}
+		return true
+	},
 	// It is of 2026-07-28, but takes no probe as the first request.
 	"late-discover": func(s *Server, m message) bool {
 		switch m.method() {
@@ -248,6 +259,15 @@ func (s *Server) faultInCall(m message, calls int64) {
 	case "line":
 		s.endlessLine(300 << 20)
 		return
+	case "large": // the first result alone
+		if calls == 1 {
+			s.raw(`{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"`)
+			for range 70 {
+				s.raw(strings.Repeat("x", 1<<20))
+			}
+			s.raw(`"}]}}` + "\n")
+			return
+		}
 	case "huge":
 		s.raw(`{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"`)
 		for range 200 {
