@@ -20,7 +20,7 @@ import (
 // transport and what was tried.
 type ConnectError struct {
 	Message string // one line
-	Stderr  string // its last ten lines, unescaped; may be empty
+	Stderr  string // the lines of it that may tell the cause, unescaped; may be empty
 	Hint    string // what may be wrong at the server or in its Spec; "" when Cause tells more
 	Cause   error
 }
@@ -68,7 +68,7 @@ func (s *Session) connectError(err error) *ConnectError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tried := strings.Join(s.tried, ", ")
-	e := &ConnectError{Stderr: strings.TrimSpace(process.LastLines(s.stderr(), 10)), Cause: err}
+	e := &ConnectError{Stderr: strings.TrimSpace(process.TellingLines(s.stderr(), 10)), Cause: err}
 	e.Message = fmt.Sprintf("server %q (%s): %s", s.spec.Name, s.transport, strings.Join(strings.Fields(plainError(err)), " "))
 	if tried != "" {
 		defer func() { e.Message += " (tried: " + tried + ")" }()

@@ -41,6 +41,9 @@ func (w *lastWrite) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// firstStderr is how much of the beginning of a server's stderr is kept, in bytes.
+const firstStderr = 4 << 10
+
 // startStdio starts a server. junk gets the lines of its stdout that are not
 // messages, log those of its stderr. Its stdin and stdout are no pipes of exec.Cmd,
 // which would be closed at the end of the child, with output that is not read yet.
@@ -66,7 +69,7 @@ func startStdio(spec *Spec, procs *process.Processes, junk func([]byte), log fun
 	}
 	defer stdout.Close()
 	c := &stdioTransport{in: in, out: out, writing: make(chan struct{}, 1)}
-	c.stderr = &process.Output{Tail: process.MaxStderr, Log: log}
+	c.stderr = &process.Output{Head: firstStderr, Tail: process.MaxStderr, Log: log}
 	c.frames = wire.FrameReader{R: io.TeeReader(out, &c.heard), Headed: spec.Framing == "content-length", Junk: junk}
 	cmd := &exec.Cmd{Path: path, Args: spec.Command, Env: env, Dir: dir}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, io.MultiWriter(c.stderr, &c.heard)

@@ -6,9 +6,40 @@ import (
 )
 
 // LastLines are the last n lines of text that say something, without the final
-// line end: the lines of a stack trace and of a search path are left out, which
-// would push out the error that they belong to.
+// line end.
 func LastLines(text string, n int) string {
+	said := saying(text)
+	return strings.Join(said[max(0, len(said)-n):], "\n")
+}
+
+// TellingLines are LastLines, and before them the first lines and those that tell of an
+// error, up to five each, in their order: a program may print all its flags behind the
+// error. A line […] stands for what is left out.
+func TellingLines(text string, n int) string {
+	const most = 5
+	said := saying(text)
+	var told []string
+	errors, left := 0, false
+	for i, line := range said {
+		isError := strings.Contains(strings.ToLower(line), "error")
+		if i >= most && i < len(said)-n && (!isError || errors == most) {
+			left = true
+			continue
+		}
+		if isError && i >= most {
+			errors++
+		}
+		if left {
+			told = append(told, "[…]")
+		}
+		told, left = append(told, line), false
+	}
+	return strings.Join(told, "\n")
+}
+
+// saying are the lines of text that say something: those of a stack trace and of a search
+// path are left out, which would push out the error that they belong to.
+func saying(text string) []string {
 	// Places in a source file: of Python, of Node.
 	isPlace := regexp.MustCompile(`^(File ".*", line |node:internal/)`).MatchString
 	isFrame := regexp.MustCompile(frame).MatchString
@@ -34,7 +65,7 @@ func LastLines(text string, n int) string {
 	if len(said) == 0 {
 		said = strings.Split(strings.TrimRight(text, "\r\n "), "\n")
 	}
-	return strings.Join(said[max(0, len(said)-n):], "\n")
+	return said
 }
 
 // frame is the beginning of a line of a stack trace or a search path: of Node, Java and

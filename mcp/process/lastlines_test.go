@@ -1,6 +1,24 @@
 package process
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
+
+func TestTellingLines(t *testing.T) {
+	usage := strings.Repeat("  --flag  what it is for\n", 40)
+	for _, c := range []struct{ text, want string }{
+		{"", ""},
+		{"a\nb\nc\nd\n", "a\nb\nc\nd"},
+		{"v1\nERROR: no kubeconfig\n" + usage, "v1\nERROR: no kubeconfig" + strings.Repeat("\n  --flag  what it is for", 3) + "\n[…]\n  --flag  what it is for\n  --flag  what it is for"},
+		{"1\n2\n3\n4\n5\n6\nan Error\n7\n8\n9\n10\n", "1\n2\n3\n4\n5\n[…]\nan Error\n[…]\n9\n10"},
+		{strings.Repeat("error\n", 100), strings.Repeat("error\n", 10) + "[…]\nerror\nerror"},
+	} {
+		if got := TellingLines(c.text, 2); got != c.want {
+			t.Errorf("%q: %q, want %q", c.text, got, c.want)
+		}
+	}
+}
 
 func TestLastLines(t *testing.T) {
 	for _, c := range []struct {

@@ -104,12 +104,12 @@ func (o *Output) From(offset int64, limit int) (b []byte, at int64) {
 	return slices.Clone(tail[:min(len(tail), limit)]), at
 }
 
-// String is the end of the output, from the first whole line if something was
+// String is both ends of the output, whole lines of them if something between was
 // dropped.
 func (o *Output) String() string {
 	head, tail, dropped := o.Kept()
 	if _, rest, found := bytes.Cut(tail, []byte("\n")); found && dropped > 0 {
-		return string(rest)
+		return string(append(head[:bytes.LastIndexByte(head, '\n')+1], rest...))
 	}
 	return string(append(head, tail...))
 }

@@ -28,7 +28,7 @@ func (c *Connection) Failure() *failure.Error {
 	}
 	if f, ok := errors.AsType[*mcp.ConnectError](c.Err); ok {
 		if f.Stderr != "" {
-			e.Message += "; its last lines on stderr: " + f.Stderr
+			e.Message += "; on its stderr: " + f.Stderr
 		}
 		if hint := cmp.Or(f.Hint, settingHint(&c.Server, c.Err)); hint != "" {
 			e.Hints = strings.Split(hint, "\n")
