@@ -101,6 +101,8 @@ func (s *Session) callError(err error) error {
 		switch refusal.Code {
 		case wire.CodeURLElicitation:
 			message += urlElicitation(refusal)
+		case wire.CodeMissingCapability:
+			message += missingCapabilities(refusal)
 		case wire.CodeHeaderMismatch:
 			message += "; the headers follow the list of tools that was read at the start: if the server has changed it since, a new run reads it"
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"toolpipe/mcp/wire"
@@ -136,6 +137,26 @@ func defaults(schema []byte) []byte {
 
 // urlElicitation lists the URLs that a legacy server wants the user to open
 // before it goes on (error -32042). They are shown, never opened.
+func missingCapabilities(e *wire.RPCError) string {
+	var names []string
+	for name, value := range jsontext.Members(jsontext.Member(e.Data, "requiredCapabilities")) {
+		if jsontext.Is(name, "extensions") {
+			for extension := range jsontext.Members(value) {
+				names = append(names, jsontext.Unquote(extension))
+			}
+			continue
+		}
+		names = append(names, jsontext.Unquote(name))
+	}
+	switch {
+	case len(names) == 0:
+		return ""
+	case slices.Contains(names, "elicitation"):
+		return "; the server wants a client with: " + strings.Join(names, ", ") + "; --elicit lets it ask"
+	}
+	return "; the server wants a client with: " + strings.Join(names, ", ")
+}
+
 func urlElicitation(e *wire.RPCError) string {
 	var list string
 	for v := range jsontext.Elements(jsontext.Member(e.Data, "elicitations")) {

@@ -40,6 +40,8 @@ func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, err
 type PromptMessage struct {
 	Role string // "user" or "assistant"
 	Text string // the text blocks, and a line for each other block, joined with a newline
+	// Images are the image blocks, in order. Each has its line in the text.
+	Images []wire.Image
 }
 
 // GetPrompt fills in a prompt. args are not nil. The request is repeated after a
@@ -56,11 +58,12 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 	}
 	var messages []PromptMessage
 	for m := range jsontext.Elements(jsontext.Member(raw, "messages")) {
+		content := wire.Result{Content: wire.ReadBlocks(jsontext.Member(m, "content"))}
 		var parts []string
-		for _, b := range wire.ReadBlocks(jsontext.Member(m, "content")) {
+		for _, b := range content.Content {
 			parts = append(parts, jsontext.Unquote(wire.BlockLiteral(b)))
 		}
-		messages = append(messages, PromptMessage{jsontext.Text(jsontext.Member(m, "role")), strings.Join(parts, "\n")})
+		messages = append(messages, PromptMessage{jsontext.Text(jsontext.Member(m, "role")), strings.Join(parts, "\n"), content.Render(0).Images})
 	}
 	return messages, nil
 }

@@ -88,8 +88,11 @@ func (v *conversation) prompt(ctx context.Context, value string) ([]stream.Messa
 	var msgs []stream.Message
 	for _, m := range got {
 		msg := stream.Message{Role: stream.User, Parts: []stream.Part{{Text: m.Text}}}
-		if m.Role == "assistant" {
-			msg.Role = stream.Assistant
+		if m.Role == "assistant" { // whose messages have no images in any dialect
+			msg.Role, m.Images = stream.Assistant, nil
+		}
+		for _, image := range m.Images {
+			msg.Parts = append(msg.Parts, stream.Part{Image: &stream.Image{MIME: image.MIME, Data: string(image.Data)}})
 		}
 		msg.Labels = c.Exposes.Words()
 		msgs = append(msgs, msg)

@@ -1,6 +1,11 @@
 package wire
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+
+	"toolpipe/stream/text/jsontext"
+)
 
 // Tool is one tool of a server, as listed.
 type Tool struct {
@@ -12,6 +17,13 @@ type Tool struct {
 	Annotations  json.RawMessage // nil when none
 	Meta         json.RawMessage // _meta, nil when none
 	ReadOnly     bool            // readOnlyHint, which the server claims
+}
+
+// ForPages reports whether only the pages that the host shows may call the tool, and no
+// model: hiding it is the host's duty (SEP-1865 of the Model Context Protocol).
+func (t *Tool) ForPages() bool {
+	visibility := jsontext.Member(t.Meta, "ui", "visibility")
+	return jsontext.Kind(visibility) == '[' && !slices.Contains(jsontext.Strings(visibility), "model")
 }
 
 // Progress of a running call.

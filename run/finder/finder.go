@@ -33,6 +33,7 @@ const (
 // before, so that an endpoint can use what it has stored of the earlier requests.
 type Finder struct {
 	box     *toolbox.Toolbox
+	conn    *toolbox.Connection
 	tools   []*toolbox.Tool // the tools that can be found
 	ranking *ranking
 
@@ -42,45 +43,77 @@ type Finder struct {
 }
 
 // Start has the model find its tools, if that is asked for, and returns the tools of the
-// first request: those that the conversation has calls of, since an earlier run found
-// them. The finder is nil where all tools are offered.
+// first request: the finder's and those of agents, and those that the conversation has
+// calls of, since an earlier run found them. The finder is nil where all tools are offered.
 func Start(ctx context.Context, v *invocation.Invocation, box *toolbox.Toolbox, msgs []stream.Message) (*Finder, []stream.Tool, error) {
-	all, how := box.Offered(), v.Config.FindTools
-	size := 0
-	for i := range all {
-		size += toolbox.DefinitionSize(all[i])
-	}
-	if !v.Config.FindsTools() || len(all) == 0 || how == "auto" && len(all) <= manyTools && size <= manyDefinitions {
+	f, all := newFinder(v, box)
+	if f == nil {
 		return nil, all, nil
 	}
-	f := newFinder(box)
-	c, err := box.StartServer(ctx, toolbox.Builtin(toolbox.FinderServer, f.server(v.Config.Version), ""))
-	if err != nil {
-		return nil, nil, err
-	}
-	own := c.Listed[0]
-	rules, err := approve.Patterns(own.ModelName, approve.Allow, "flag", "--find-tools") // a search tells only what the request would hold without it
+	rules, err := approve.Patterns(toolbox.FinderServer+"__"+toolbox.FinderTool, approve.Allow, "flag", "--find-tools") // a search tells only what the request would hold without it
 	if err != nil {
 		return nil, nil, err
 	}
 	v.Gate.Rules = append(v.Gate.Rules, rules...)
-	if box.Denies(own) {
-		return nil, nil, failure.Usage("--find-tools %s: a rule denies %s, by which the model finds its tools", how, own.ModelName)
+	return f.start(ctx, v, msgs)
+}
+
+// StartNested is Start for a nested run, whose tools are some of the run's that it is
+// nested in. The rules are those of that run.
+func StartNested(ctx context.Context, v *invocation.Invocation, box *toolbox.Toolbox) (*Finder, []stream.Tool, error) {
+	f, all := newFinder(v, box)
+	if f == nil {
+		return nil, all, nil
 	}
-	box.Offer(own)
-	offered := []stream.Tool{own.ForModel()}
+	return f.start(ctx, v, nil)
+}
+
+func (f *Finder) start(ctx context.Context, v *invocation.Invocation, msgs []stream.Message) (_ *Finder, offered []stream.Tool, err error) {
+	f.conn, err = f.box.StartServer(ctx, toolbox.Builtin(toolbox.FinderServer, f.server(v.Config.Version), ""))
+	if err != nil {
+		return nil, nil, err
+	}
+	own := f.conn.Listed[0]
+	if f.box.Denies(own) {
+		return nil, nil, failure.Usage("--find-tools %s: a rule denies %s, by which the model finds its tools", v.Config.FindTools, own.ModelName)
+	}
+	f.box.Offer(own)
+	offered = []stream.Tool{own.ForModel()}
+	for _, t := range f.box.All {
+		if t.Conn.Agent && !t.Withheld {
+			offered = append(offered, t.ForModel())
+		}
+	}
 	for i := range msgs {
 		offered = append(offered, f.Next(msgs[i].Calls)...)
 	}
 	return f, offered, nil
 }
 
-func newFinder(box *toolbox.Toolbox) *Finder {
+// Close ends the finder's server. A finder that is nil has none.
+func (f *Finder) Close() {
+	if f != nil {
+		f.conn.Session.Close()
+	}
+}
+
+// newFinder is nil where all tools are offered.
+func newFinder(v *invocation.Invocation, box *toolbox.Toolbox) (*Finder, []stream.Tool) {
+	all, size := box.Offered(), 0
+	for i := range all {
+		size += toolbox.DefinitionSize(all[i])
+	}
+	if !v.Config.FindsTools() || v.Config.FindTools == "auto" && len(all) <= manyTools && size <= manyDefinitions {
+		return nil, all
+	}
 	f := &Finder{box: box, wanted: map[*toolbox.Tool]bool{}, offered: map[*toolbox.Tool]bool{}}
 	for _, t := range box.All {
-		if !t.Withheld {
+		if !t.Withheld && !t.Conn.Agent { // an agent is for every task, and no search finds it
 			f.tools = append(f.tools, t)
 		}
+	}
+	if len(f.tools) == 0 {
+		return nil, all
 	}
 	f.ranking = newRanking(len(f.tools), func(i int, add func(string, float64)) {
 		t := f.tools[i]
@@ -91,7 +124,7 @@ func newFinder(box *toolbox.Toolbox) *Finder {
 			add(jsontext.Unquote(name), 1)
 		}
 	})
-	return f
+	return f, all
 }
 
 func (f *Finder) server(version string) *toolserver.Server {

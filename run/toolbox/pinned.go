@@ -105,7 +105,7 @@ func (b *Toolbox) inUse(of string) map[string]lock.Item {
 		if of != "" && of != server {
 			continue
 		}
-		if servers.Find(b.inv.Unused, server) == nil && (l.List == "servers" || b.chooses(l)) {
+		if servers.Find(b.inv.Unused, server) == nil && (l.List == "servers" || b.chooses(l) && !b.hides(new(l.Definition()))) {
 			use[title] = l
 		}
 	}

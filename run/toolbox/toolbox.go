@@ -17,6 +17,7 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/process/cage"
+	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/invocation"
@@ -71,7 +72,7 @@ func (b *Toolbox) index(include, exclude []string, warn config.Warner) {
 	b.byName = map[string]*Tool{}
 	for _, c := range b.Conns {
 		for _, t := range c.Listed {
-			if !t.passes(include, exclude) {
+			if !t.passes(include, exclude) || b.hides(&t.Tool) {
 				continue
 			}
 			if other := b.byName[t.ModelName]; other != nil {
@@ -91,6 +92,12 @@ func (b *Toolbox) index(include, exclude []string, warn config.Warner) {
 			}
 		}
 	}
+}
+
+// hides reports whether a tool is not offered because it is for the pages of a host
+// alone. The host of --serve hides it itself, so that the lock has it.
+func (b *Toolbox) hides(t *wire.Tool) bool {
+	return t.ForPages() && b.inv.Config.Mode != config.Serve && b.inv.Config.Mode != config.UpdateLock
 }
 
 // Offer adds a tool to those that can be called.

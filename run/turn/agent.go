@@ -15,6 +15,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
+	"toolpipe/run/finder"
 	"toolpipe/run/invocation"
 	"toolpipe/run/servers"
 	"toolpipe/run/settings"
@@ -154,6 +155,7 @@ func (a *Agent) run(ctx context.Context, n *nestedRun, args toolserver.Arguments
 	if err != nil {
 		return nil, err
 	}
+	defer l.finder.Close()
 	if err = l.Run(ctx); err == nil {
 		return toolserver.TextResult(l.Text.String()), nil
 	}
@@ -195,7 +197,10 @@ func (a *Agent) loop(ctx context.Context, n *nestedRun, flow *flow, args toolser
 	if err != nil {
 		return nil, err
 	}
-	request.Tools = calls.box.Offered()
+	l.finder, request.Tools, err = finder.StartNested(ctx, n.round.plan.Inv, calls.box)
+	if err != nil {
+		return nil, err
+	}
 	request.Messages, l.frame = WithSystem([]stream.Message{{Role: stream.User, Parts: []stream.Part{{Text: prompt}}}},
 		System{args.Text("system"), args.Has("system")}, calls.box, calls.lines.enabled)
 	return l, nil

@@ -202,6 +202,10 @@ func (s *Server) Handle(came gjson.Result, send func(string)) {
 		if a := m.Get("params.arguments.answer"); a.Exists() {
 			messages += `,{"role":"assistant","content":{"type":"text","text":` + quote(a.String()) + `}}`
 		}
+		if a := m.Get("params.arguments.picture"); a.Exists() {
+			messages += `,{"role":"user","content":[{"type":"text","text":"this:"},{"type":"image","mimeType":"image/png","data":` + quote(a.String()) + `}]}`
+			messages += `,{"role":"assistant","content":{"type":"image","mimeType":"image/png","data":` + quote(a.String()) + `}}`
+		}
 		m.reply(`{` + kind + `"messages":[` + messages + `]}`)
 	case "tools/call":
 		if s.fault != "" && s.wrong == nil {
