@@ -80,6 +80,9 @@ func (s *Session) Transport() string { return s.transport }
 // Instructions are the server's; "" when it gave none.
 func (s *Session) Instructions() string { return s.agreed.Load().instructions }
 
+// Lost is why the server cannot be reached any more; nil while it can.
+func (s *Session) Lost() error { return s.conn.lost() }
+
 // Close ends the session and its process, within a bounded time. No hook is
 // called after it returned; a question to the user that does not end is left behind.
 func (s *Session) Close() error {

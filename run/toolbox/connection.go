@@ -20,9 +20,8 @@ import (
 // A Connection is a server and its session.
 type Connection struct {
 	servers.Server
-	Session *mcp.Session // nil: it did not start, or starts later
-	Err     error        // why it did not start; nil also of one that starts later
-	Took    time.Duration
+	firstStart
+	again   *revival       // nil: it is not started again after it was lost
 	Listed  []*Tool        // its tools, but for those that its globs leave out
 	Exposes approve.Labels // of its resources and prompts
 
@@ -30,6 +29,13 @@ type Connection struct {
 	later       *laterStart      // nil: it starts with the run
 	slots       chan struct{}    // holds the calls that run at once; nil: no limit
 	loginWarned sync.Map         // of which warnings about its login were given
+}
+
+// A firstStart is what came of the start of a server with the run.
+type firstStart struct {
+	Session *mcp.Session // nil: it did not start, or starts later
+	Err     error        // why it did not start; nil also of one that starts later
+	Took    time.Duration
 }
 
 // NewConnection has a server, which it does not start.
@@ -86,13 +92,30 @@ func (c *Connection) add(definition wire.Tool) *Tool {
 	return t
 }
 
-// Use is the session of the server, which starts now if it was to start later; nil if
-// it did not start.
-func (c *Connection) Use(ctx context.Context) (*mcp.Session, error) {
-	if c.later == nil {
-		return c.Session, nil
+// Use is the session of the server, which starts now if it was to start later, or if it
+// was lost and is to be started again; nil if it did not start.
+func (c *Connection) Use(ctx context.Context) (session *mcp.Session, err error) {
+	session = c.Session
+	if c.later != nil {
+		session, err = c.later.await(ctx)
 	}
-	return c.later.await(ctx)
+	if c.again != nil {
+		return c.again.use(ctx, session, err)
+	}
+	return session, err
+}
+
+// current is the session that there is by now; nil for none.
+func (c *Connection) current() *mcp.Session {
+	if c.again != nil {
+		if l := c.again.last(); l != nil {
+			return l.session()
+		}
+	}
+	if c.later != nil {
+		return c.later.session()
+	}
+	return c.Session
 }
 
 // Begin begins the start of a server that starts at its first call. It does not wait.

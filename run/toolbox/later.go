@@ -42,6 +42,12 @@ type laterStarts struct {
 	going sync.WaitGroup
 }
 
+// within is the context of these starts, which ends with ctx and with them.
+func (s *laterStarts) within(ctx context.Context) context.Context {
+	ctx, s.cancel = context.WithCancel(ctx)
+	return ctx
+}
+
 // begin calls f in a goroutine of its own, unless the run is over.
 func (s *laterStarts) begin(f func()) bool {
 	s.mu.Lock()
@@ -90,15 +96,12 @@ func (b *Toolbox) startsFirst(s servers.Server) bool {
 }
 
 // putOff gives the servers that start later the tools that the lock has of them, and
-// returns the names of all other servers. ctx is the context of the whole run.
+// returns the names of all other servers. ctx is the context of their starts.
 func (b *Toolbox) putOff(ctx context.Context) (first []string) {
 	for _, c := range b.Conns {
 		if b.startsFirst(c.Server) {
 			first = append(first, c.Name)
 			continue
-		}
-		if b.starts.cancel == nil {
-			ctx, b.starts.cancel = context.WithCancel(ctx)
 		}
 		for _, l := range b.locked.tools[c.Name] {
 			if t := c.add(l.Definition()); t != nil {
@@ -118,7 +121,7 @@ func (b *Toolbox) putOff(ctx context.Context) (first []string) {
 func (b *Toolbox) startLater(ctx context.Context, c *Connection) *laterStart {
 	l := &laterStart{done: make(chan struct{}), check: func(started *Connection) *failure.Error { return b.checkStarted(c, started) }}
 	l.begin = sync.OnceFunc(func() {
-		l.started = &Connection{Server: c.Server, Err: errors.New("a defect of toolpipe")} // where the start panics
+		l.started = &Connection{Server: c.Server, firstStart: firstStart{Err: errors.New("a defect of toolpipe")}} // where the start panics
 		begun := b.starts.begin(func() {
 			defer close(l.done)
 			started := &Connection{Server: c.Server, sandbox: c.sandbox}
@@ -151,6 +154,10 @@ func (l *laterStart) await(ctx context.Context) (*mcp.Session, error) {
 	return l.started.Session, nil
 }
 
+// refused reports whether the server has started and must not be used. It is called
+// after await.
+func (l *laterStart) refused() bool { return l.failed != nil && l.started.Err == nil }
+
 // session is the session if there is one by now; nil else.
 func (l *laterStart) session() *mcp.Session {
 	select {
@@ -172,13 +179,18 @@ func (b *Toolbox) checkStarted(c, started *Connection) *failure.Error {
 		}
 		return f
 	}
-	diff := lock.Diff(b.inUse(c.Name), b.comparable(started))
+	was, is, of := b.inUse(c.Name), b.comparable(started), "those of "+strconv.Quote(b.inv.Config.ToolsLock)
+	if b.locked.items == nil {
+		was, of = b.offeredOf(c), "those that were offered"
+		is = slices.DeleteFunc(is, func(item lock.Item) bool { _, known := was[item.Title()]; return !known })
+	}
+	diff := lock.Diff(was, is)
 	if diff == "" {
 		return nil
 	}
 	b.starts.begin(func() { started.Session.Close() })
 	f := &failure.Error{Status: failure.StatusServer, Hints: []string{lock.ReviewHint},
-		Message: "server " + strconv.Quote(c.Name) + ": its tools are not those of " + strconv.Quote(b.inv.Config.ToolsLock) + ", so it is not used:" + diff}
+		Message: "server " + strconv.Quote(c.Name) + ": its tools are not " + of + ", so it is not used:" + diff}
 	b.inv.Warn("lock_mismatch", c.Name, f.Message)
 	return f
 }

@@ -118,7 +118,7 @@ func (b *Toolbox) inUse(of string) map[string]lock.Item {
 func (b *Toolbox) checkUsable() error {
 	for i := range b.inv.Servers {
 		if s := &b.inv.Servers[i]; s.Unusable != nil && !s.Optional && !b.inv.Config.ShowsServers() && b.startsFirst(*s) {
-			return (&Connection{Server: *s, Err: s.Unusable}).Failure()
+			return (&Connection{Server: *s, firstStart: firstStart{Err: s.Unusable}}).Failure()
 		}
 	}
 	return nil

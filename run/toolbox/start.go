@@ -31,7 +31,9 @@ func (b *Toolbox) ConnectAndRead(ctx context.Context) ([]byte, error) {
 	if err := b.holdServers(); err != nil {
 		return nil, err
 	}
-	names := b.putOff(ctx)
+	later := b.starts.within(ctx)
+	names := b.putOff(later)
+	b.reviveLost(later)
 	if len(names) == 0 && (b.inv.Streams.InFile || !reads) {
 		if !reads {
 			return nil, nil

@@ -6,10 +6,12 @@
 package toolbox
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,9 +22,11 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
+	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
 	"toolpipe/run/revisions"
 	"toolpipe/run/sandbox"
+	"toolpipe/run/servers"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 )
@@ -202,6 +206,43 @@ func (b *Toolbox) Narrowed(globs []string, given bool) (*Toolbox, error) {
 	return n, nil
 }
 
+// ServerOf finds the server that the value of a flag names. The value has the form
+// NAME:REST; of says what the rest is.
+func (b *Toolbox) ServerOf(ctx context.Context, flag, of, value string) (c *Connection, session *mcp.Session, rest string, err error) {
+	name, rest, ok := strings.Cut(value, ":")
+	if !ok || name == "" || rest == "" {
+		return nil, nil, "", failure.Usage("%s: %q is not of the form NAME:%s", flag, value, of)
+	}
+	for _, c := range b.Conns {
+		if c.Name != name && c.Spelling != name {
+			continue
+		}
+		session, err := c.Use(ctx)
+		if err != nil {
+			return nil, nil, "", err
+		}
+		if session == nil {
+			return nil, nil, "", &failure.Error{Status: failure.StatusServer, Message: flag + ": server " + strconv.Quote(name) + " did not start"}
+		}
+		return c, session, rest, nil
+	}
+	return nil, nil, "", failure.UsageError(servers.Known(b.inv.Servers), "%s: no server is named %q", flag, name)
+}
+
+// Items visits the items of a list of a server. That the server cannot answer is a
+// warning, and the others are asked all the same.
+func (b *Toolbox) Items(ctx context.Context, c *Connection, l mcp.List, visit func(item []byte)) bool {
+	session, _ := c.Use(ctx)
+	if session == nil {
+		return false // it failed, which the user was told
+	}
+	err := session.Items(ctx, l, visit)
+	if err != nil && !failure.IsCancelled(err) {
+		b.inv.Warn("server_failed", c.Name, WithHint(err.Error(), &c.Server, err))
+	}
+	return err == nil
+}
+
 // Settle has the sessions warn of a list of tools that is another one by now.
 func (b *Toolbox) Settle() {
 	b.EachSession(func(s *mcp.Session) { s.Settle(time.Second) })
@@ -221,11 +262,7 @@ func (b *Toolbox) Close() {
 func (b *Toolbox) EachSession(do func(*mcp.Session)) {
 	var sessions []*mcp.Session
 	for _, c := range b.Conns {
-		session := c.Session
-		if c.later != nil {
-			session = c.later.session()
-		}
-		if session != nil {
+		if session := c.current(); session != nil {
 			sessions = append(sessions, session)
 		}
 	}

@@ -85,9 +85,9 @@ func TestToolboxClose(t *testing.T) {
 		}
 		first, firstClosed := session()
 		second, secondClosed := session()
-		begun := &laterStart{done: make(chan struct{}), started: &Connection{Session: second}, check: func(*Connection) *failure.Error { return nil }}
+		begun := &laterStart{done: make(chan struct{}), started: &Connection{firstStart: firstStart{Session: second}}, check: func(*Connection) *failure.Error { return nil }}
 		close(begun.done)
-		b := &Toolbox{Conns: []*Connection{{Session: first}, {later: begun}, {later: &laterStart{done: make(chan struct{})}}, {}}}
+		b := &Toolbox{Conns: []*Connection{{firstStart: firstStart{Session: first}}, {later: begun}, {later: &laterStart{done: make(chan struct{})}}, {}}}
 		ctx, cancel := context.WithCancel(t.Context())
 		b.starts.cancel = cancel
 		ended := false
@@ -149,7 +149,7 @@ func TestSettle(t *testing.T) {
 		if infos := b.infos(); len(infos) != 1 || infos[0].Tools != 1 {
 			t.Errorf("%+v", infos)
 		}
-		failed := &Toolbox{Conns: []*Connection{{Err: errors.New("no list")}}}
+		failed := &Toolbox{Conns: []*Connection{{firstStart: firstStart{Err: errors.New("no list")}}}}
 		if infos := failed.infos(); len(infos) != 0 {
 			t.Errorf("%+v", infos)
 		}

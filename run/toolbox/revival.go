@@ -1,0 +1,84 @@
+package toolbox
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	"toolpipe/mcp"
+	"toolpipe/run/config"
+	"toolpipe/run/lock"
+)
+
+// A revival starts a server that is a command again, at the next use after it was lost,
+// as often as that happens. So it is behind --serve, where a host would have to start
+// everything anew. A server whose tools are others than before is used no more.
+type revival struct {
+	start func(lost *mcp.Session) *laterStart
+
+	mu   sync.Mutex
+	next *laterStart // the last start; nil before the first loss
+}
+
+// reviveLost has the servers started again that are lost behind --serve. ctx is the
+// context of their starts.
+func (b *Toolbox) reviveLost(ctx context.Context) {
+	if b.inv.Config.Mode != config.Serve {
+		return
+	}
+	for _, c := range b.Conns {
+		if len(c.Command) == 0 {
+			continue
+		}
+		c.again = &revival{start: func(lost *mcp.Session) *laterStart {
+			if lost != nil {
+				b.starts.begin(func() { lost.Close() })
+			}
+			b.inv.Warn("server_restarted", c.Name, "server "+strconv.Quote(c.Name)+" was lost and is started again")
+			return b.startLater(ctx, c)
+		}}
+	}
+}
+
+// last is the last start; nil before the first loss.
+func (r *revival) last() *laterStart {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.next
+}
+
+// use gives the session to use, which is first, with the error of its start, before the
+// first loss. A start that failed is tried once more.
+func (r *revival) use(ctx context.Context, first *mcp.Session, err error) (*mcp.Session, error) {
+	session, last := first, r.last()
+	if last != nil {
+		session, err = last.await(ctx)
+	}
+	switch {
+	case session != nil && session.Lost() == nil, ctx.Err() != nil:
+		return session, err
+	case last == nil && session == nil, last != nil && last.refused():
+		return session, err
+	}
+	r.mu.Lock()
+	if r.next == last { // else another call has started it
+		r.next = r.start(session)
+	}
+	last = r.next
+	r.mu.Unlock()
+	return last.await(ctx)
+}
+
+// offeredOf are the items that a lock would have of a server, by their titles.
+func (b *Toolbox) offeredOf(c *Connection) map[string]lock.Item {
+	was := map[string]lock.Item{}
+	if l := c.locked(); !l.IsEmpty() {
+		was[l.Title()] = l
+	}
+	for _, t := range b.All {
+		if l := t.Locked(); t.Conn == c && !t.Withheld {
+			was[l.Title()] = l
+		}
+	}
+	return was
+}
