@@ -21,7 +21,7 @@ import (
 var imports = map[string]string{
 	".":              "run run/flags run/config run/face run/failure run/stdio stream/goroutine github.com/spf13/pflag github.com/mattn/go-isatty",
 	"run":            "run/config run/event run/face run/failure run/finder run/input run/invocation run/modes run/session run/stdio run/toolbox run/turn approve mcp/builtin/confine stream stream/goroutine stream/text/jsontext",
-	"run/config":     "run/document run/failure run/stdio approve mcp/process stream stream/ownership stream/text/jsontext stream/text/nearest",
+	"run/config":     "run/document run/failure run/stdio run/trace approve mcp/process stream stream/ownership stream/text/jsontext stream/text/nearest",
 	"run/document":   "run/failure stream/text/jsontext stream/text/nearest",
 	"run/elicit":     "run/config run/event run/schema approve stream/text/jsontext",
 	"run/endtoend":   "",
@@ -44,12 +44,13 @@ var imports = map[string]string{
 	"run/settings":   "run/config run/document run/event run/failure run/servers run/stdio approve mcp/oauth mcp/process stream stream/loopback stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/stdio":      "mcp/process stream/goroutine",
 	"run/toolbox":    "run/config run/elicit run/event run/failure run/input run/invocation run/lock run/revisions run/sandbox run/schema run/servers run/settings approve mcp mcp/builtin/code mcp/builtin/command mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/oauth mcp/process mcp/process/cage mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
-	"run/turn":       "run/config run/event run/face run/failure run/finder run/invocation run/schema run/servers run/session run/settings run/stdio run/toolbox approve mcp mcp/builtin/confine mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
+	"run/trace":      "",
+	"run/turn":       "run/config run/event run/face run/failure run/finder run/invocation run/revisions run/schema run/servers run/session run/settings run/stdio run/toolbox run/trace approve mcp mcp/builtin/confine mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
 
 	"approve":     "approve/tty stream/text/escape stream/text/jsontext stream/text/nearest",
 	"approve/tty": "",
 
-	"mcp":                     "mcp/htmltext mcp/netguard mcp/oauth mcp/process mcp/wire stream stream/goroutine stream/text/jsontext stream/loopback stream/text/secrets",
+	"mcp":                     "mcp/htmltext mcp/netguard mcp/oauth mcp/process mcp/task mcp/wire stream stream/goroutine stream/text/jsontext stream/loopback stream/text/secrets",
 	"mcp/builtin/code":        "mcp/builtin/code/lexis mcp/builtin/confine mcp/process mcp/toolserver mcp/wire stream/goroutine stream/text/jsontext stream/text/nearest go/ast go/parser",
 	"mcp/builtin/code/lexis":  "",
 	"mcp/builtin/command":     "mcp/builtin/confine mcp/process mcp/toolserver mcp/wire",
@@ -71,6 +72,7 @@ var imports = map[string]string{
 	"mcp/process/cage":        "stream/goroutine",
 	"mcp/process/processtest": "testing",
 	"mcp/servertest":          "mcp mcp/process mcp/toolserver stream/text/jsontext testing",
+	"mcp/task":                "mcp/wire stream/goroutine stream/text/jsontext",
 	"mcp/toolserver":          "mcp/wire stream/goroutine stream/text/jsontext stream/text/nearest",
 	"mcp/wire":                "stream/text/jsontext",
 

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"toolpipe/mcp/task"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
 )
@@ -18,31 +20,65 @@ const (
 	hardFactor  = 10 // the hard deadline of a call, in idle times
 )
 
-// Call calls a tool. args is one JSON object and is sent byte for byte. The
-// request is sent at most once. The error is a *wire.RPCError or a *wire.NoReplyError.
+// A ToolCall is one call of a tool.
+type ToolCall struct {
+	Tool     string
+	Args     json.RawMessage     // one JSON object, which is sent byte for byte
+	Meta     []byte              // further members of _meta, without braces; nil for none
+	Progress func(wire.Progress) // may be nil
+	// Task is told of the task with which the server answers the call, before the task
+	// is asked for. Its error gives the task up. It may be nil.
+	Task func(id string) error
+}
+
+// Call is CallTool for a call that has nothing else.
 func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
-	if jsontext.Kind(args) != '{' {
+	return s.CallTool(ctx, &ToolCall{Tool: tool, Args: args, Progress: progress})
+}
+
+// CallTool calls a tool. The request is sent at most once. The error is a *wire.RPCError
+// or a *wire.NoReplyError. A call that becomes a task has no deadline but ctx.
+func (s *Session) CallTool(ctx context.Context, c *ToolCall) (*wire.Result, error) {
+	if jsontext.Kind(c.Args) != '{' {
 		return nil, &wire.NoReplyError{Message: "not one JSON object"}
 	}
-	ctx, alive, stop := s.watch(ctx)
-	defer stop()
-	params := append(jsontext.AppendQuoted([]byte(`{"name":`), tool), `,"arguments":`...)
-	params = append(append(params, args...), '}')
-	r := s.request("tools/call", params)
-	r.AtMostOnce = true
-	r.Name = tool
-	r.Progress = func(params []byte) {
-		alive()
-		if progress != nil {
-			progress(readProgress(params))
+	raw, err := s.exchangeCall(ctx, c)
+	if err == nil {
+		if handle := s.taskHandle(c.Tool, raw); handle != nil {
+			raw, err = s.newTask(ctx, c, handle)
 		}
 	}
-	headers, err := headerFields(s.headers[tool], args)
+	return s.callResult(c.Tool, raw, err)
+}
+
+func (s *Session) exchangeCall(ctx context.Context, c *ToolCall) ([]byte, error) {
+	ctx, alive, stop := s.watch(ctx)
+	defer stop()
+	params := append(jsontext.AppendQuoted([]byte(`{"name":`), c.Tool), `,"arguments":`...)
+	params = append(params, c.Args...)
+	if s.wantsTask(c.Tool) {
+		params = append(params, `,"task":{}`...)
+	}
+	r := s.request("tools/call", append(params, '}'))
+	r.AtMostOnce = true
+	r.Name = c.Tool
+	r.Meta = joinMembers(r.Meta, c.Meta)
+	r.Progress = func(params []byte) {
+		alive()
+		if c.Progress != nil {
+			c.Progress(readProgress(params))
+		}
+	}
+	headers, err := headerFields(s.headers[c.Tool], c.Args)
 	if err != nil {
 		return nil, &wire.NoReplyError{Cause: err}
 	}
 	r.Headers = headers
-	raw, err := s.exchangeWithInput(ctx, r)
+	return s.exchangeWithInput(ctx, r)
+}
+
+// callResult reads the result of a call.
+func (s *Session) callResult(tool string, raw []byte, err error) (*wire.Result, error) {
 	if err != nil {
 		return nil, s.callError(err)
 	}
@@ -52,6 +88,57 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 	}
 	result.TextComplete = s.spec.Local != nil // as with every built-in tool
 	return result, nil
+}
+
+// wantsTask reports whether a call of a tool must ask for a task, as in 2025-11-25 alone.
+func (s *Session) wantsTask(tool string) bool {
+	return s.isLegacy() && s.has("tasks") && slices.ContainsFunc(s.tools, func(t wire.Tool) bool { return t.Name == tool && t.TaskOnly })
+}
+
+// taskHandle is the handle of a task with which a call was answered; nil for a result.
+func (s *Session) taskHandle(tool string, result []byte) []byte {
+	switch {
+	case resultType(result) == "task":
+		return result
+	case s.wantsTask(tool):
+		return jsontext.Member(result, "task")
+	}
+	return nil
+}
+
+// newTask waits for the task whose handle is the result of a call.
+func (s *Session) newTask(ctx context.Context, c *ToolCall, handle []byte) ([]byte, error) {
+	id, err := task.ID(handle)
+	if err == nil && c.Task != nil {
+		err = c.Task(id)
+	}
+	if err != nil {
+		return nil, &wire.NoReplyError{Sent: true, Cause: err}
+	}
+	return task.Await(ctx, id, handle, s.taskPeer(id, c.Progress))
+}
+
+// ResumeTask waits for a task with which the server answered a call of an earlier run.
+// The error is that of CallTool.
+func (s *Session) ResumeTask(ctx context.Context, tool, id string, progress func(wire.Progress)) (*wire.Result, error) {
+	raw, err := task.Await(ctx, id, nil, s.taskPeer(id, progress))
+	return s.callResult(tool, raw, err)
+}
+
+func (s *Session) taskPeer(id string, progress func(wire.Progress)) task.Peer {
+	return task.Peer{
+		Legacy: s.isLegacy(),
+		Request: func(ctx context.Context, method string, params []byte) ([]byte, error) {
+			return s.Request(ctx, method, id, params)
+		},
+		Answers: s.inputResponses,
+		Gone:    func() bool { return s.conn.lost() != nil },
+		Note: func(message string) {
+			if progress != nil {
+				progress(wire.Progress{Message: message})
+			}
+		},
+	}
 }
 
 // watch sets the two deadlines of a call: one for the time without progress, which

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/process"
+	"toolpipe/mcp/task"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
 )
@@ -111,20 +112,24 @@ func (s *Session) modernMeta() []byte {
 }
 
 func (s *Session) clientInfo() []byte {
-	return fmt.Appendf(nil, `{"name":"toolpipe","version":%s}`, jsontext.Quoted(cmp.Or(s.spec.Version, "0")))
+	return fmt.Appendf(nil, `{"name":"toolpipe","version":%s}`, jsontext.Quoted(cmp.Or(s.spec.Client.Version, "0")))
 }
 
-// clientCapabilities declares elicitation where the Spec has it. A server does
-// not ask for a capability that is not declared.
+// clientCapabilities declares tasks where the revision has them, and elicitation where
+// the Spec has it. A server does not ask for a capability that is not declared.
 func (s *Session) clientCapabilities(modern bool) string {
 	switch {
-	case !s.elicits():
-		return "{}"
+	case modern && s.elicits():
+		return `{"elicitation":{"form":{}},` + tasks + `}`
 	case modern:
-		return `{"elicitation":{"form":{}}}`
+		return `{` + tasks + `}`
+	case s.elicits():
+		return `{"elicitation":{}}`
 	}
-	return `{"elicitation":{}}`
+	return "{}"
 }
+
+const tasks = `"extensions":{"` + task.Extension + `":{}}`
 
 // begin records the revision that was agreed on, and what the server said about itself.
 func (s *Session) begin(revision string, result []byte) {

@@ -135,8 +135,8 @@ func defaults(schema []byte) []byte {
 	return fmt.Appendf(nil, `{"action":"accept","content":{%s}}`, bytes.TrimPrefix(fields, []byte(",")))
 }
 
-// urlElicitation lists the URLs that a legacy server wants the user to open
-// before it goes on (error -32042). They are shown, never opened.
+// missingCapabilities names what the client of a server must be capable of, which this
+// one does not declare (error -32021).
 func missingCapabilities(e *wire.RPCError) string {
 	var names []string
 	for name, value := range jsontext.Members(jsontext.Member(e.Data, "requiredCapabilities")) {
@@ -157,6 +157,8 @@ func missingCapabilities(e *wire.RPCError) string {
 	return "; the server wants a client with: " + strings.Join(names, ", ")
 }
 
+// urlElicitation lists the URLs that a legacy server wants the user to open
+// before it goes on (error -32042). They are shown, never opened.
 func urlElicitation(e *wire.RPCError) string {
 	var list string
 	for v := range jsontext.Elements(jsontext.Member(e.Data, "elicitations")) {

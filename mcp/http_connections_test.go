@@ -101,7 +101,7 @@ func connectTrusting(t *testing.T, url string, roots *x509.CertPool) (*Session, 
 		return connect(t, Spec{URL: url})
 	}
 	rec := &record{}
-	s := newSession(Spec{Name: "peer", URL: url, Version: "test", StartupTimeout: hang}, rec.hooks(), nil)
+	s := newSession(Spec{Name: "peer", URL: url, Client: Client{Version: "test"}, StartupTimeout: hang}, rec.hooks(), nil)
 	h, err := newHTTP(s)
 	if err != nil {
 		t.Fatal(err)

@@ -30,8 +30,8 @@ func (s *Session) exchangeWithInput(ctx context.Context, r *wire.Request) ([]byt
 			return nil, err
 		}
 		switch kind := resultType(raw); {
-		case kind == "complete":
-			return raw, nil
+		case kind == "complete", kind == "task" && !s.isLegacy() && (r.Method == "tools/call" || r.Method == "tasks/get"):
+			return raw, nil // an example of the specification has the type task on tasks/get too
 		case kind != "input_required" || s.isLegacy():
 			return nil, &wire.NoReplyError{Sent: true, Cause: checkComplete(raw)}
 		case round == maxRounds:

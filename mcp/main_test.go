@@ -103,7 +103,7 @@ func tryConnect(t *testing.T, spec Spec) (*Session, *record, error) {
 	if spec.Name == "" {
 		spec.Name = "peer"
 	}
-	spec.Version = "test"
+	spec.Client.Version = "test"
 	if spec.StartupTimeout == 0 {
 		spec.StartupTimeout = hang
 	}

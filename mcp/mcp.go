@@ -43,9 +43,15 @@ type Spec struct {
 	StartupTimeout time.Duration // 0: 30 s
 	ToolTimeout    time.Duration // longest time without progress; 0: 120 s; the hard deadline is ten times that
 	Elicit         string        // "off" (also ""), "decline", "defaults", "ask"
-	Version        string        // of this program, for clientInfo
+	Client         Client
 
 	probeTimeout time.Duration // 0: defaultProbe; tests set a shorter one
+}
+
+// Client is what a server is told of this program.
+type Client struct {
+	Version string
+	Meta    []byte // further members of _meta of all requests but calls of tools, without braces; nil for none
 }
 
 // Protocol says which revision a server speaks.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -111,7 +112,19 @@ func (s *Session) start(f func()) {
 
 // request makes a request of this session, with its _meta.
 func (s *Session) request(method string, params []byte) *wire.Request {
-	return &wire.Request{Method: method, Params: params, Meta: s.meta}
+	r := &wire.Request{Method: method, Params: params, Meta: s.meta}
+	if method != "tools/call" {
+		r.Meta = joinMembers(r.Meta, s.spec.Client.Meta)
+	}
+	return r
+}
+
+// joinMembers joins members of two objects, without braces.
+func joinMembers(a, b []byte) []byte {
+	if len(a) == 0 || len(b) == 0 {
+		return append(a[:len(a):len(a)], b...)
+	}
+	return slices.Concat(a, []byte{','}, b)
 }
 
 // received passes on a request or a notification of the server, from any

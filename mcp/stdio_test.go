@@ -224,14 +224,17 @@ func TestServerDiesInCall(t *testing.T) {
 
 func TestReplyThatIsNoMessage(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"deep", "line"} {
+	for _, name := range []string{"deep", "large"} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := connect(t, stdio("-fault", name))
 			if e := callFails(t, s, "t", `{}`); !e.Sent || e.RPC {
 				t.Errorf("%+v", e)
 			}
-			if lost := name == "line"; (s.conn.lost() != nil) != lost {
+			if s.conn.lost() != nil {
 				t.Errorf("lost is %v", s.conn.lost())
+			}
+			if got := called(t, s, "t", `{}`); name == "large" && got != "done 2" {
+				t.Errorf("the next call gave %q", got)
 			}
 		})
 	}

@@ -102,6 +102,7 @@ func readTool(item []byte) wire.Tool {
 	}
 	t.Title, t.Description = capped(t.Title, maxTitle), capped(t.Description, maxDescription)
 	t.ReadOnly = jsontext.IsTrue(jsontext.Member(t.Annotations, "readOnlyHint"))
+	t.TaskOnly = jsontext.Text(jsontext.Member(item, "execution", "taskSupport")) == "required"
 	return t
 }
 
@@ -123,8 +124,6 @@ func (s *Session) examine(t *wire.Tool, item []byte) ([]paramHeader, string) {
 		return nil, fmt.Sprintf("its name has %d bytes, the limit is %d", len(t.Name), maxToolName)
 	case len(t.Annotations) > maxAnnotations:
 		return nil, fmt.Sprintf("its annotations have %d bytes, the limit is %d", len(t.Annotations), maxAnnotations)
-	case jsontext.Text(jsontext.Member(item, "execution", "taskSupport")) == "required":
-		return nil, "it can only be called as a task"
 	}
 	w, err := walkSchema(t.InputSchema)
 	if err != nil {

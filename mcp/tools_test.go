@@ -113,7 +113,6 @@ func TestBrokenTools(t *testing.T) {
 	many := `{"properties":{` + strings.Repeat(`"a":{},`, maxSchemaNodes) + `"b":{}}}`
 	broken := map[string]string{
 		"":        `{"name":"","inputSchema":{}}`,
-		"task":    `{"name":"task","inputSchema":{},"execution":{"taskSupport":"required"}}`,
 		"remote":  `{"name":"remote","inputSchema":{"properties":{"a":{"$ref":"http://127.0.0.1:1/x.json"}}}}`,
 		"file":    `{"name":"file","inputSchema":{"allOf":[{"$ref":"file:///etc/passwd"}]}}`,
 		"output":  `{"name":"output","inputSchema":{},"outputSchema":{"items":{"$ref":"other.json"}}}`,
@@ -129,6 +128,7 @@ func TestBrokenTools(t *testing.T) {
 		"newline": `{"name":"newline","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"A\r\nB"}}}}`,
 	}
 	sound := []string{
+		`{"name":"task","inputSchema":{},"execution":{"taskSupport":"required"}}`,
 		`{"name":"local","inputSchema":{"$defs":{"a":{}},"properties":{"a":{"$ref":"#/$defs/a"}}}}`,
 		`{"name":"own-id","inputSchema":{"$id":"https://x.test/s","properties":{"a":{"$ref":"https://x.test/s#/a"}}}}`,
 		`{"name":"data","inputSchema":{"properties":{"$ref":{"type":"string"},"a":{"default":{"$ref":"http://x"},"enum":[{"$ref":"http://x"}]}}}}`,
@@ -139,10 +139,10 @@ func TestBrokenTools(t *testing.T) {
 	for _, tool := range broken {
 		list = append(list, tool)
 	}
-	list = append(list, sound[0])
+	list = append(list, sound[1])
 	web := serveWeb(t, listing(modernWeb, func(string) string { return `{"tools":[` + strings.Join(list, ",") + `]}` }))
 	s, rec := connect(t, Spec{URL: web.URL})
-	if got := toolNames(s); got != "local own-id data header no-schema" {
+	if got := toolNames(s); got != "task local own-id data header no-schema" {
 		t.Errorf("tools %q", got)
 	}
 	if n := rec.warned("tool_dropped"); n != len(broken)+1 {

@@ -39,8 +39,11 @@ func (v *conversation) openSession(ctx context.Context) (done bool, err error) {
 	}
 	var lost []string
 	for _, call := range s.Unknown {
+		if call.Task != nil {
+			continue // its server is asked for the result
+		}
 		lost = append(lost, call.Name+" ("+call.ID+")")
-		if err := s.Answer(turn.LostAnswer(&call)); err != nil {
+		if err := s.Answer(turn.LostAnswer(&call.Call)); err != nil {
 			return false, err
 		}
 	}

@@ -33,6 +33,7 @@ type Config struct {
 	CacheKey     bool     // send prompt_cache_key, which api.openai.com gets in any case
 	NoToolRole   bool     // write tool calls and their results as text, for chat templates that know no tools
 	UserAgent    string
+	Traceparent  string                            // W3C Trace Context; "" sends none
 	IdleTimeout  time.Duration                     // longest silence of the endpoint; 0: 120 s
 	RetryFor     time.Duration                     // how long failed connections and the statuses 429 and 503 are retried; 0: three times, as all other failures
 	NoRetry      bool                              // nothing is retried

@@ -143,6 +143,9 @@ func (x *exchange) httpRequest(ctx context.Context) *http.Request {
 	req.Header.Set("Accept", "text/event-stream, application/json")
 	req.Header.Set("Accept-Encoding", "identity")
 	req.Header.Set("User-Agent", x.client.cfg.UserAgent)
+	if x.client.cfg.Traceparent != "" {
+		req.Header.Set("Traceparent", x.client.cfg.Traceparent)
+	}
 	key, headers := e.key, x.client.cfg.Headers
 	if originOf(req.URL) != e.origin {
 		key, headers = "", nil

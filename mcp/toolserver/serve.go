@@ -238,7 +238,7 @@ func (c *connection) call(sent context.Context, m wire.Message, modern bool) {
 		progress := c.progress(ctx, jsontext.Member(m.Params, "_meta", "progressToken"))
 		call := func() (*wire.Result, error) { return c.server.run(ctx, name, args, progress) }
 		if c.server.Front != nil {
-			call = c.server.Front.Call(ctx, name, args, progress)
+			call = c.server.Front.Call(ctx, &HostCall{name, args, jsontext.Member(m.Params, "_meta"), progress})
 		}
 		return func() ([]byte, error) {
 			result, err := call()

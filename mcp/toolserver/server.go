@@ -39,10 +39,18 @@ type Front struct {
 	// request is read. The function that it returns is called in a goroutine of its
 	// own and gives the answer. The cause of ctx says why an answer is no longer
 	// waited for.
-	Call func(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) (answer func() (*wire.Result, error))
+	Call func(ctx context.Context, c *HostCall) (answer func() (*wire.Result, error))
 	// Request answers any other request. The result is an object; an error that
 	// wraps a *wire.RPCError is passed on as it is.
 	Request func(ctx context.Context, method string, params []byte) (result []byte, err error)
+}
+
+// A HostCall is a call that the client of a Front makes.
+type HostCall struct {
+	Name     string
+	Args     json.RawMessage
+	Meta     []byte // the _meta of the request; nil for none
+	Progress func(wire.Progress)
 }
 
 // offered is a tool with its function.

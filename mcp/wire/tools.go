@@ -17,6 +17,7 @@ type Tool struct {
 	Annotations  json.RawMessage // nil when none
 	Meta         json.RawMessage // _meta, nil when none
 	ReadOnly     bool            // readOnlyHint, which the server claims
+	TaskOnly     bool            // 2025-11-25: execution.taskSupport is required, a call must ask for a task
 }
 
 // ForPages reports whether only the pages that the host shows may call the tool, and no

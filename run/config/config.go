@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/process"
+	"toolpipe/run/trace"
 )
 
 // Processes is the registry of every process that a run starts, so that main
@@ -171,6 +172,11 @@ func (c *Config) LookupEnv(name string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// Trace is the trace that the run is part of.
+func (c *Config) Trace() trace.Context {
+	return trace.Parse(c.Getenv("TRACEPARENT"), c.Getenv("TRACESTATE"))
 }
 
 // InCI reports whether a continuous-integration system runs this process: then

@@ -37,6 +37,7 @@ type Start struct {
 	Servers     []ServerInfo `event:"servers"`
 	Policy      string       `event:"policy,opt,plain"` // SHA-256 of the policy files
 	ConfigRules int          `event:"config_rules,opt"` // how many auto_approve rules of the config count
+	Trace       string       `event:"trace,opt"`  // the id of the trace that the run is part of
 	Sandbox     string       `event:"sandbox,opt"`      // what holds commands, in words
 
 	SandboxPartial []string `event:"sandbox_partial,opt"` // what the sandbox does not hold
@@ -71,10 +72,19 @@ type Call struct {
 	Name      string          `event:"name"`
 	Arguments json.RawMessage `event:"arguments"` // canonical; nil when they are not one strict JSON object
 	Raw       []byte          `event:"raw,else"`  // the text that came
+	Span      string          `event:"span,opt"`
+}
+
+// Task tells that a server answers a call with a task, for which the run waits.
+type Task struct {
+	ID     string `event:"id"`
+	Server string `event:"server"`
+	Task   string `event:"task"` // the id of the task
 }
 
 // Approval is the verdict on a call: decision is allow, deny or unapproved; by is
-// flag, policy, config, terminal, approver or default.
+// flag, policy, config, terminal, approver, default, or session where the run before
+// has sent the call, and this one waits for its task.
 type Approval struct {
 	ID       string `event:"id,opt"` // "" in an Explanation
 	Decision string `event:"decision,plain"`
@@ -357,6 +367,7 @@ func (*Reasoning) kind() string   { return "reasoning" }
 func (*Call) kind() string        { return "tool_call" }
 func (*Approval) kind() string    { return "approval" }
 func (*Progress) kind() string    { return "progress" }
+func (*Task) kind() string        { return "task" }
 func (*Result) kind() string      { return "tool_result" }
 func (*Turn) kind() string        { return "turn" }
 func (*Retry) kind() string       { return "retry" }

@@ -13,6 +13,7 @@ import (
 // NewClient makes the model's client, which checks where the key may go.
 func (v *Invocation) NewClient(ctx context.Context, e *settings.Endpoint) (client *stream.Client, err error) {
 	e.Wire, e.Secrets = v.Face.Wire("model"), v.Secrets
+	e.Traceparent = v.Config.Trace().Parent()
 	if e.Record == "" && e.Replay == "" {
 		client, err = stream.New(e.Config)
 	} else { // opening a named pipe waits

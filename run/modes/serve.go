@@ -2,7 +2,6 @@ package modes
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -58,13 +57,13 @@ func (m *mode) serve(ctx context.Context) error {
 }
 
 // call takes a call of the host. The answer is a function that waits for it.
-func (h *host) call(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) func() (*wire.Result, error) {
-	wait := h.feed.Call(ctx, name, args, progress)
+func (h *host) call(ctx context.Context, c *toolserver.HostCall) func() (*wire.Result, error) {
+	wait := h.feed.Call(ctx, c)
 	return func() (*wire.Result, error) {
 		o := wait()
 		switch {
 		case o.Tool == nil && o.Status == event.ResultInvalid:
-			return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no tool is named " + strconv.Quote(name)}
+			return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no tool is named " + strconv.Quote(c.Name)}
 		case o.Refusal != nil:
 			return nil, h.passedOn(o.Refusal)
 		case o.Result != nil:

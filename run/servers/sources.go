@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"toolpipe/mcp"
 	"toolpipe/mcp/oauth"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
@@ -135,7 +136,8 @@ func applyServerFlags(c *config.Config, keys []string, all []Server) error {
 	for i := range all {
 		s := &all[i] // it inherits no model's key, also not one that this run does not use
 		s.InheritEnv = slices.DeleteFunc(slices.Clone(s.InheritEnv), func(name string) bool { return slices.Contains(keys, name) })
-		s.Environ, s.Version, s.Elicit = c.Environ, c.Version, c.Elicit
+		s.Environ, s.Elicit = c.Environ, c.Elicit
+		s.Client = mcp.Client{Version: c.Version, Meta: c.Trace().Meta()}
 		s.ToolTimeout = cmp.Or(c.ToolTimeout, s.ToolTimeout)
 		s.StartupTimeout = cmp.Or(c.StartupTimeout, s.StartupTimeout)
 		if s.URL == "" {

@@ -15,7 +15,7 @@ func (s *File) load(lines []document.Value) (err error) {
 	var messages []document.Value
 	ids := map[string]bool{}    // of all calls
 	results := map[string]int{} // the places of the results since the last message of another role
-	open := map[string]bool{}   // the calls of the last assistant message without a result: whether each was sent
+	open := map[string]*sent{}  // the calls of the last assistant message without a result
 	for _, line := range lines {
 		role, ok := line.Get("role")
 		if !ok {
@@ -44,7 +44,7 @@ func (s *File) load(lines []document.Value) (err error) {
 			if ids[id] { // the call would get another ID, by which the file does not know it
 				return line.Errorf("a call before has the id %q too", id)
 			}
-			ids[id], open[id] = true, false
+			ids[id], open[id] = true, &sent{}
 		}
 	}
 	if s.messages, err = input.Messages(messages, true); err != nil {
@@ -53,25 +53,62 @@ func (s *File) load(lines []document.Value) (err error) {
 	Sort(s.messages)
 	for _, m := range slices.Backward(s.messages) {
 		if m.Role != stream.ToolRole {
-			s.Unknown = slices.DeleteFunc(slices.Clone(m.Calls), func(c stream.Call) bool { return !open[c.ID] })
+			for _, c := range m.Calls {
+				if was := open[c.ID]; was != nil && was.sent {
+					s.Unknown = append(s.Unknown, Sent{c, was.task})
+				}
+			}
 			break
 		}
 	}
 	return nil
 }
 
+// sent is what lines tell about a call.
+type sent struct {
+	sent bool
+	task *Task
+}
+
+// readTask takes the task of a call.
+func readTask(m document.Member, open map[string]*sent) error {
+	t, call := &Task{}, ""
+	for _, v := range m.Members() {
+		if v.Kind() != '"' {
+			return v.Errorf("%s is not a string", v.Key)
+		}
+		if v.Key == "call" {
+			call = v.Text()
+		}
+		for _, known := range t.members() {
+			if v.Key == known.key {
+				*known.value = v.Text()
+			}
+		}
+	}
+	was := open[call]
+	if was == nil || t.ID == "" {
+		return m.Errorf("a task without an id, or of no call without a result")
+	}
+	was.task = t
+	return nil
+}
+
 // tell takes a line that tells about calls.
-func (s *File) tell(line document.Value, open map[string]bool) error {
+func (s *File) tell(line document.Value, open map[string]*sent) error {
 	members := line.Members()
 	if len(members) != 1 {
 		return line.Errorf("neither a message nor another line of a session")
 	}
 	switch m := members[0]; m.Key {
 	case "sending", "not_sent":
-		if _, ok := open[m.Text()]; !ok {
+		was := open[m.Text()]
+		if was == nil {
 			return line.Errorf("no call without a result has the id %s", m.Short())
 		}
-		open[m.Text()] = m.Key == "sending"
+		was.sent = m.Key == "sending"
+	case "task":
+		return readTask(m, open)
 	case "tools":
 		if m.Kind() != '{' {
 			return line.Errorf("tools is not an object")
@@ -92,7 +129,7 @@ func (s *File) tell(line document.Value, open map[string]bool) error {
 // its power may have left zeros behind it.
 func isBegun(line []byte) bool {
 	line = bytes.TrimRight(line, "\x00\r\n")
-	return slices.ContainsFunc([]string{`{"role":`, `{"tools":`, `{"sending":`, `{"not_sent":`}, func(whole string) bool {
+	return slices.ContainsFunc([]string{`{"role":`, `{"tools":`, `{"sending":`, `{"not_sent":`, `{"task":`}, func(whole string) bool {
 		n := min(len(whole), len(line))
 		return whole[:n] == string(line[:n])
 	})

@@ -5,6 +5,7 @@
 //	{"tools":{"NAME":"SHA-256"}}  the definitions of the tools that are called next
 //	{"sending":"ID"}              this call is about to be sent to its tool
 //	{"not_sent":"ID"}             it was not sent after all
+//	{"task":{"call":"ID",…}}      its server answered it with a task (type Task)
 //
 // A line is on the disk before the event that it tells of, so that no call is sent
 // twice, however a run ends. The file is locked for as long as it is open.
@@ -34,7 +35,7 @@ import (
 // File is an open session. Its methods may be called concurrently, and on nil, which
 // keeps nothing.
 type File struct {
-	Unknown []stream.Call     // the calls that were sent and have no result
+	Unknown []Sent            // the calls that were sent and have no result
 	Tools   map[string]string // the digest of the definition that each tool had when it was called last
 	Cut     int               // bytes of a last line that is not whole, which Repair takes away
 	Made    bool              // Open has made the file
@@ -47,6 +48,22 @@ type File struct {
 
 	mu  sync.Mutex
 	err error // of the first failed write, after which nothing is written
+}
+
+// Sent is a call that a run before this one has sent.
+type Sent struct {
+	stream.Call
+	Task *Task // with which its server answered it; nil for none
+}
+
+// Task is the task of a call, and whose it is.
+type Task struct {
+	ID        string // of the task
+	Server    string // its name
+	At        string // which server that is: a hash of its command or its URL
+	Protocol  string // the revision
+	Tool      string // its name at the server
+	Arguments string // SHA-256 of the canonical arguments
 }
 
 const flag = "--session" // errors begin with it
@@ -217,6 +234,41 @@ func (s *File) Sending(id string) error { return s.note("sending", id) }
 
 // NotSent notes that a call was not sent after all, so that a later run may send it.
 func (s *File) NotSent(id string) error { return s.note("not_sent", id) }
+
+// TaskOf is the task of a call that a run before this one has sent; nil for none.
+func (s *File) TaskOf(id string) *Task {
+	if s == nil {
+		return nil
+	}
+	i := slices.IndexFunc(s.Unknown, func(c Sent) bool { return c.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return s.Unknown[i].Task
+}
+
+// BeginTask notes that the server has answered a call with a task.
+func (s *File) BeginTask(call string, t *Task) error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	line := jsontext.AppendMember([]byte(`{"task":{`), "call", jsontext.Quoted(call))
+	for _, m := range t.members() {
+		line = jsontext.AppendMember(line, m.key, jsontext.Quoted(*m.value))
+	}
+	return s.write(append(line, "}}\n"...))
+}
+
+func (t *Task) members() []taskMember {
+	return []taskMember{{"id", &t.ID}, {"server", &t.Server}, {"at", &t.At}, {"protocol", &t.Protocol}, {"tool", &t.Tool}, {"arguments", &t.Arguments}}
+}
+
+type taskMember struct {
+	key   string
+	value *string
+}
 
 func (s *File) note(what, id string) error {
 	if s == nil {

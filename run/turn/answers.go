@@ -85,7 +85,11 @@ func (a *answer) message(c *stream.Call) stream.Message {
 
 // LostAnswer answers a call that an earlier run sent, and whose result never came.
 func LostAnswer(c *stream.Call) stream.Message {
-	return ownAnswer(event.ResultUnknown, "outcome unknown: the run that sent the call ended before its result came").message(c)
+	return lost().message(c)
+}
+
+func lost() *answer {
+	return ownAnswer(event.ResultUnknown, "outcome unknown: the run that sent the call ended before its result came")
 }
 
 // messages are one tool message for each call, in order, and one user message for

@@ -21,6 +21,7 @@ import (
 	"toolpipe/run/session"
 	"toolpipe/run/stdio"
 	"toolpipe/run/toolbox"
+	"toolpipe/run/trace"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/text/secrets"
@@ -54,9 +55,10 @@ type options struct {
 	wholeResults   bool // events show in full what was cut for the model
 	separate       bool // no model reads a result, so text and structured content stay apart
 	dryRun         bool
-	denyUnapproved bool         // an unapproved call is denied, and the run goes on
-	serves         bool         // the calls are those of a host (--serve)
-	secrets        *secrets.Set // of the run; nil: none
+	denyUnapproved bool          // an unapproved call is denied, and the run goes on
+	serves         bool          // the calls are those of a host (--serve)
+	secrets        *secrets.Set  // of the run; nil: none
+	trace          trace.Context // that the run is part of
 }
 
 // resultBytes is how much of a result a model gets if no flag says it.
@@ -70,7 +72,7 @@ func (p *Plan) newCaller(known *confine.Known) *caller {
 		output: output{v.Emit, v.Flush, v.Face.Notef},
 		options: options{
 			parallel: cmp.Or(c.Parallel, 8), maxBytes: cmp.Or(int(c.MaxResultBytes), resultBytes),
-			wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), serves: c.Mode == config.Serve, secrets: v.Secrets,
+			wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), serves: c.Mode == config.Serve, secrets: v.Secrets, trace: c.Trace(),
 		},
 	}
 }
@@ -93,6 +95,8 @@ type call struct {
 	line      string        // the command line that it stands for; "" for a tool call
 	tool      *toolbox.Tool // nil: unknown
 	args      []byte        // canonical
+	trace     trace.Context // the span that it is in the trace of who asks for it
+	task      *session.Task // with which its server has answered it in a run before this one; nil for none
 	announced bool          // its tool_call event was written
 	verdict   *approve.Verdict
 	denial    string     // why it was denied, for the user
@@ -169,6 +173,7 @@ func (r *round) announce(c *call) error {
 	r.tally.ToolCalls++
 	r.mu.Unlock()
 	e := &event.Call{Turn: r.turn, ID: c.ID, Name: c.Name, Arguments: c.args, Raw: c.Arguments}
+	c.trace, e.Span = cmp.Or(c.trace, r.trace).Child()
 	if c.tool != nil {
 		e.Server, e.Tool = c.tool.Conn.Name, c.tool.Name
 	}
@@ -275,6 +280,8 @@ func (r *round) run(c *call) {
 	switch {
 	case ctx.Err() != nil: // the run ended before or while the call waited for its turn
 		c.answer = notRun(ctx)
+	case err != nil && c.task != nil:
+		c.answer = lost()
 	case err != nil:
 		c.answer = failedAnswer(&c.tool.Conn.Server, err)
 	default:
@@ -284,8 +291,11 @@ func (r *round) run(c *call) {
 
 // send sends a call that may still run, once, and keeps what came back.
 func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
-	bounds := r.recheck(ctx, c)
-	if c.answer != nil || !r.note(ctx, c) {
+	var bounds confine.Bounds
+	if c.task == nil {
+		bounds = r.recheck(ctx, c)
+	}
+	if c.answer != nil || c.task == nil && !r.note(ctx, c) {
 		return
 	}
 	if r.flow.mayBeExposed(c.tool) {
@@ -301,14 +311,7 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 			c.progress(g)
 		}
 	}
-	var result *wire.Result
-	var err error
-	if c.tool.Conn.Agent {
-		result, err = r.plan.agentOf(c.tool.Conn).call(ctx, r, c, progress)
-	} else {
-		result, err = server.Call(ctx, c.tool.Name, c.args, progress)
-		r.stop(r.box.Look(c.tool.Conn, r.emit))
-	}
+	result, err := r.ask(ctx, c, server, progress)
 	if unsent, ok := errors.AsType[*wire.NoReplyError](err); ok && !unsent.Sent && ctx.Err() != nil {
 		c.answer = notRun(ctx) // the run ended between the note in the session and the first byte
 		return
@@ -335,6 +338,20 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 		c.answer.append("[toolpipe] " + refusal)
 	}
 	c.answer.result = result
+}
+
+// ask has the tool of c answer.
+func (r *round) ask(ctx context.Context, c *call, server *mcp.Session, progress func(wire.Progress)) (*wire.Result, error) {
+	switch {
+	case c.tool.Conn.Agent:
+		return r.plan.agentOf(c.tool.Conn).call(ctx, r, c, progress)
+	case c.task != nil:
+		return r.resumeTask(ctx, c, server, progress)
+	}
+	begins := func(id string) error { return r.beginTask(c, id, server.Protocol()) }
+	result, err := server.CallTool(ctx, &mcp.ToolCall{Tool: c.tool.Name, Args: c.args, Meta: c.trace.Meta(), Progress: progress, Task: begins})
+	r.stop(r.box.Look(c.tool.Conn, r.emit))
+	return result, err
 }
 
 // result emits the answer of c.

@@ -3,14 +3,15 @@ package turn
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"iter"
 	"strconv"
 
 	"toolpipe/approve"
+	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
 	"toolpipe/run/toolbox"
+	"toolpipe/run/trace"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/text/jsontext"
@@ -96,12 +97,14 @@ func (f *Feed) Close() CallTally {
 
 // Call takes a call. The answer is a function that waits for it. Call itself is called
 // from one goroutine at a time, in the order of the calls.
-func (f *Feed) Call(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) func() Outcome {
+func (f *Feed) Call(ctx context.Context, asked *toolserver.HostCall) func() Outcome {
 	f.count++
 	c := &call{
-		Call: stream.Call{ID: "call-" + strconv.Itoa(f.count), Name: name, Arguments: args},
-		ctx:  ctx, progress: progress, done: make(chan struct{}),
+		Call: stream.Call{ID: "call-" + strconv.Itoa(f.count), Name: asked.Name, Arguments: asked.Args},
+		ctx:  ctx, progress: asked.Progress, done: make(chan struct{}),
 	}
+	text := func(key string) string { return jsontext.Text(jsontext.Member(asked.Meta, key)) }
+	c.trace = trace.Parse(text("traceparent"), text("tracestate"))
 	f.decide <- c
 	return func() Outcome {
 		<-c.done

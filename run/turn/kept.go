@@ -3,11 +3,17 @@ package turn
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strconv"
 
+	"toolpipe/approve"
+	"toolpipe/mcp"
+	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
 	"toolpipe/run/face"
+	"toolpipe/run/revisions"
 	"toolpipe/run/session"
 	"toolpipe/stream"
 )
@@ -46,6 +52,45 @@ func (r *round) keep(c *call) {
 		err = r.session.NotSent(c.ID)
 	}
 	r.stop(err)
+}
+
+// beginTask tells, and writes to the session, that a server has answered c with a task:
+// so that a run that is killed meanwhile can be gone on with.
+func (r *round) beginTask(c *call, id, protocol string) error {
+	err := r.session.BeginTask(c.ID, r.taskOf(c, id, protocol))
+	return cmp.Or(err, r.emit(&event.Task{ID: c.ID, Server: c.tool.Conn.Name, Task: id}), r.flush())
+}
+
+func (r *round) taskOf(c *call, id, protocol string) *session.Task {
+	server, sum := &c.tool.Conn.Server, sha256.Sum256(c.args)
+	return &session.Task{
+		ID: id, Server: server.Name, At: revisions.Key(server.URL, server.Command, server.Dir), Protocol: protocol,
+		Tool: c.tool.Name, Arguments: hex.EncodeToString(sum[:]),
+	}
+}
+
+// takeUp allows a call that a run before this one has sent, since nothing is sent but
+// the question for its result. A call that this run cannot make has an unknown outcome.
+func (r *round) takeUp(c *call) error {
+	if c.answer != nil {
+		c.answer = lost()
+		return nil
+	}
+	v := approve.Verdict{Outcome: approve.Allowed, By: "session", Rule: "sent by a run before"}
+	c.verdict = &v
+	return r.emit(r.approvalEvent(c, v))
+}
+
+// resumeTask waits for the task of a call that a run before this one has sent. A task of
+// another server, or of another call, is not asked for.
+func (r *round) resumeTask(ctx context.Context, c *call, server *mcp.Session, progress func(wire.Progress)) (*wire.Result, error) {
+	if *c.task != *r.taskOf(c, c.task.ID, server.Protocol()) {
+		return nil, &wire.NoReplyError{Sent: true, Message: "the run that sent the call ended before its result came, and its task is of another server"}
+	}
+	if err := r.emit(&event.Task{ID: c.ID, Server: c.tool.Conn.Name, Task: c.task.ID}); err != nil {
+		return nil, &wire.NoReplyError{Sent: true, Cause: err}
+	}
+	return server.ResumeTask(ctx, c.tool.Name, c.task.ID, progress)
 }
 
 // stop ends the run after the calls that are under way, if err is not nil.

@@ -41,6 +41,9 @@ func (r *round) judge(ctx context.Context, c *call) (goesOn bool, err error) {
 	if err := r.announce(c); err != nil {
 		return false, err
 	}
+	if c.task = r.session.TaskOf(c.ID); c.task != nil {
+		return true, r.takeUp(c)
+	}
 	if c.answer != nil {
 		return true, nil
 	}

@@ -43,6 +43,7 @@ type Server struct {
 	mu      sync.Mutex        // guards what follows, and stdout
 	asked   chan gjson.Result // takes the answer to the request 77 of ours
 	meeting []chan bool
+	tasks   tasks
 }
 
 // New makes a server with the options in args, which may be more than those over stdio.
@@ -65,6 +66,7 @@ func New(args []string, more func(*flag.FlagSet)) (*Server, error) {
 	flags.BoolVar(&s.junk, "junk", false, "banner lines on stdout")
 	flags.BoolVar(&s.pages, "pages", false, "list one tool a page")
 	flags.StringVar(&s.framing, "framing", "newline", "newline or content-length")
+	flags.StringVar(&s.tasks.dir, "tasks", "", "with -modern: the directory in which tasks are kept; the tool task begins one")
 	flags.Func("log", "file for what came in", func(path string) (err error) {
 		s.log, err = os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 		return err
@@ -216,6 +218,8 @@ func (s *Server) Handle(came gjson.Result, send func(string)) {
 			send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":%d}}`, i))
 		}
 		s.call(m, kind)
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		s.task(m)
 	default:
 		m.refuse(-32601, "Method not found", "")
 	}

@@ -79,6 +79,8 @@ func (s *Server) call(m message, kind string) {
 		text(said)
 	case "big":
 		text(strings.Repeat("x", int(arguments.Get("bytes").Int())))
+	case "task":
+		s.beginTask(m, arguments)
 	case "incapable":
 		m.refuse(-32021, "Missing required client capability", `,"data":{"requiredCapabilities":{"elicitation":{},"extensions":{"com.example/x":{}}}}`)
 	case "empty":

@@ -1,0 +1,240 @@
+// Package task waits for the result of a task: a call of a tool that its server answers
+// at once with a handle, by which the client asks for the result. It is the extension
+// io.modelcontextprotocol/tasks (SEP-2663) of the Model Context Protocol, or the
+// experimental form that the revision 2025-11-25 has of it: there the result comes by a
+// request of its own, which also brings the questions that a task has.
+//
+// A handle is the id of a task. A poll asks for its status. A status is final when the
+// task has ended: completed, failed or cancelled.
+package task
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/goroutine"
+	"toolpipe/stream/text/jsontext"
+)
+
+// Extension is what a client declares that can wait for tasks.
+const Extension = "io.modelcontextprotocol/tasks"
+
+const (
+	minInterval   = 250 * time.Millisecond // between polls, whatever the server says
+	maxInterval   = time.Minute
+	usualInterval = time.Second            // where the server says nothing
+	maxFailures   = 5                      // polls that fail one after the other
+	maxQuestions  = 60                     // polls in a row in which the server waits for input that it has
+	cancelLimit   = 500 * time.Millisecond // for the request that cancels
+)
+
+// A Peer is the server as a task needs it.
+type Peer struct {
+	Legacy bool // it has the form of 2025-11-25
+	// Request sends a request about the task and returns the result. The error wraps a
+	// *wire.RPCError where the server answered with one.
+	Request func(ctx context.Context, method string, params []byte) ([]byte, error)
+	// Answers answers input requests, which are an object.
+	Answers func(ctx context.Context, requests []byte) ([]byte, error)
+	// Gone reports whether the server cannot be asked any more.
+	Gone func() bool
+	// Note is told what the server says of a task that goes on, when that changes.
+	Note func(message string)
+}
+
+// ID is the id of the task that the result of a call is the handle of.
+func ID(result []byte) (string, error) {
+	id := jsontext.Text(jsontext.Member(result, "taskId"))
+	if id == "" {
+		return "", errors.New("the server answered with a task that has no id")
+	}
+	return id, nil
+}
+
+// A wait is the wait for one task.
+type wait struct {
+	peer     Peer
+	id       string
+	told     []byte // what the last poll said of the progress
+	answered map[string]bool
+	idle     int // polls in a row that asked for input which the server has
+}
+
+// Await returns the result of a task as the server gives it. seed is the result with the
+// handle, nil if an earlier run had it. When ctx ends, the task is cancelled. The error is
+// a *wire.RPCError with which the task failed, or a *wire.NoReplyError.
+func Await(ctx context.Context, id string, seed []byte, peer Peer) ([]byte, error) {
+	w := &wait{peer: peer, id: id, answered: map[string]bool{}}
+	result, err := w.poll(ctx, seed)
+	if err == nil {
+		return result, nil
+	}
+	if _, failed := errors.AsType[*wire.RPCError](err); failed {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if ctx.Err() != nil || errors.Is(err, errStuck) {
+		w.cancel(ctx)
+	}
+	return nil, &wire.NoReplyError{Sent: true, Cause: err}
+}
+
+var (
+	errStuck     = errors.New("the task waits for input that the server has")
+	errUnknown   = errors.New("the server does not know the task any more")
+	errCancelled = errors.New("the task was cancelled at the server")
+)
+
+// poll polls until the status is final. Its error is a *wire.RPCError only where the
+// task failed with that.
+func (w *wait) poll(ctx context.Context, seed []byte) ([]byte, error) {
+	state, pause := seed, time.Duration(0)
+	if status(seed) == "working" { // any other seed lacks what comes with its status
+		pause = interval(seed)
+	}
+	for failures := 0; ; pause = interval(state) {
+		if goroutine.Await(ctx.Done(), pause) {
+			return nil, context.Cause(ctx)
+		}
+		now, err := w.peer.Request(ctx, "tasks/get", w.params(nil))
+		refusal, refused := errors.AsType[*wire.RPCError](err)
+		switch {
+		case err == nil:
+			failures, state = 0, now
+		case ctx.Err() != nil:
+			return nil, err
+		case refused && refusal.Code == wire.CodeInvalidParams:
+			return nil, errUnknown
+		default:
+			if failures++; failures == maxFailures || w.peer.Gone() {
+				return nil, fmt.Errorf("its task cannot be asked for: %v", err)
+			}
+			continue
+		}
+		if result, ended, err := w.step(ctx, state); ended || err != nil {
+			return result, err
+		}
+	}
+}
+
+// step takes the answer to a poll.
+func (w *wait) step(ctx context.Context, state []byte) (result []byte, ended bool, err error) {
+	now := status(state)
+	if w.peer.Legacy && (now == "completed" || now == "failed" || now == "input_required") {
+		result, err = w.peer.Request(ctx, "tasks/result", w.params(nil))
+		if _, refused := errors.AsType[*wire.RPCError](err); err != nil && !refused {
+			err = fmt.Errorf("the result of its task did not come: %v", err)
+		}
+		return result, true, err
+	}
+	switch now {
+	case "completed":
+		result = jsontext.Member(state, "result")
+		if jsontext.Kind(result) != '{' {
+			return nil, true, errors.New("the task is completed and has no result")
+		}
+		return result, true, nil
+	case "failed":
+		return nil, true, failed(state)
+	case "cancelled":
+		return nil, true, errCancelled
+	case "input_required":
+		return nil, false, w.answer(ctx, jsontext.Member(state, "inputRequests"))
+	}
+	w.idle = 0
+	w.note(state)
+	return nil, false, nil
+}
+
+// failed is the error of a task that failed.
+func failed(state []byte) error {
+	code, _ := jsontext.Integer(jsontext.Member(state, "error", "code"))
+	message := cmp.Or(jsontext.Text(jsontext.Member(state, "error", "message")), jsontext.Text(jsontext.Member(state, "statusMessage")), "the task failed")
+	return &wire.RPCError{Code: int(code), Message: message, Data: jsontext.Member(state, "error", "data")}
+}
+
+// note tells what a poll says of the progress, if that is new.
+func (w *wait) note(state []byte) {
+	var told []byte
+	for _, key := range []string{"status", "statusMessage", "lastUpdatedAt"} {
+		told = append(append(told, jsontext.Member(state, key)...), ' ')
+	}
+	if !bytes.Equal(told, w.told) {
+		w.told = told
+		w.peer.Note(jsontext.Text(jsontext.Member(state, "statusMessage")))
+	}
+}
+
+// answer answers the input requests that were not answered yet. A key names one request
+// for the whole life of a task, and comes again until the server has taken the answer.
+func (w *wait) answer(ctx context.Context, requests []byte) error {
+	fresh := []byte{'{'}
+	var keys []string
+	for literal, request := range jsontext.Members(requests) {
+		if key := jsontext.Unquote(literal); !w.answered[key] {
+			fresh = jsontext.AppendMember(fresh, key, request)
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		if w.idle++; w.idle == maxQuestions {
+			return errStuck
+		}
+		return nil
+	}
+	w.idle = 0
+	answers, err := w.peer.Answers(ctx, append(fresh, '}'))
+	if err != nil {
+		w.cancel(ctx)
+		return err
+	}
+	if _, err = w.peer.Request(ctx, "tasks/update", w.params(answers)); err != nil {
+		if _, refused := errors.AsType[*wire.RPCError](err); refused {
+			return fmt.Errorf("the server does not take the input: %v", err)
+		}
+		return nil // the next poll shows whether it was taken
+	}
+	for _, key := range keys {
+		w.answered[key] = true
+	}
+	return nil
+}
+
+// cancel asks the server to end the task, also after the end of ctx.
+func (w *wait) cancel(ctx context.Context) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelLimit)
+	defer stop()
+	w.peer.Request(ctx, "tasks/cancel", w.params(nil))
+}
+
+// params are those of a request about the task.
+func (w *wait) params(answers []byte) []byte {
+	p := jsontext.AppendMember([]byte{'{'}, "taskId", jsontext.Quoted(w.id))
+	if answers != nil {
+		p = jsontext.AppendMember(p, "inputResponses", answers)
+	}
+	return append(p, '}')
+}
+
+func status(state []byte) string { return jsontext.Text(jsontext.Member(state, "status")) }
+
+// interval is how long to wait before the next poll, as the server asks for within
+// bounds.
+func interval(state []byte) time.Duration {
+	asked := jsontext.Member(state, "pollIntervalMs")
+	if asked == nil {
+		asked = jsontext.Member(state, "pollInterval") // of 2025-11-25
+	}
+	ms, ok := jsontext.Integer(asked)
+	if !ok || ms <= 0 {
+		return usualInterval
+	}
+	return max(time.Duration(min(ms, maxInterval.Milliseconds()))*time.Millisecond, minInterval)
+}
