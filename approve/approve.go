@@ -67,7 +67,7 @@ func (o Outcome) String() string { return [...]string{"deny", "unapproved", "all
 // A Verdict is what was decided about one call, by whom and why.
 type Verdict struct {
 	Outcome Outcome
-	By      string // "flag", "policy", "config", "terminal", "approver", "default"
+	By      string // "flag", "policy", "config", "terminal", "host", "approver", "default"
 	Rule    string // the origin of the deciding rule, such as "ci.json:12", or of the rule that wants an unapproved call asked about; "" for none
 	Reason  string // for the model and the person; may be empty; not escaped
 

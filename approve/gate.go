@@ -187,12 +187,13 @@ func (g *Gate) verdict(c *Call, rule *Rule, asked *Question) (Verdict, *Question
 	case asked.nobody != nil:
 		return unapproved(rule, asked.nobody.Error()), nil
 	}
-	return g.answered(c, asked.answer), nil
+	return g.answered(c, asked), nil
 }
 
 // answered is the verdict that a person has given, who may have said more than yes to it.
-func (g *Gate) answered(c *Call, a answer) Verdict {
-	v := Verdict{By: "terminal", Rule: "terminal", Reason: a.reason, EndsRun: a.kind == answerQuit}
+func (g *Gate) answered(c *Call, asked *Question) Verdict {
+	a, by := asked.answer, cmp.Or(asked.by, "terminal")
+	v := Verdict{By: by, Rule: by, Reason: a.reason, EndsRun: a.kind == answerQuit}
 	switch a.kind {
 	case answerTool:
 		if g.allowedTools == nil {
@@ -254,6 +255,7 @@ type Question struct {
 
 	decision Decision // of the approver
 	reason   string   // likewise
+	by       string   // how the person was asked; "" is on the terminal
 	answer   answer   // of the person
 	nobody   error    // why no person could be asked
 }
@@ -270,6 +272,42 @@ func (q *Question) Ask(ctx context.Context) (err error) {
 		q.nobody, err = nobody, nil
 	}
 	return err
+}
+
+// ForPerson reports whether the question goes to a person, not to the approver.
+func (q *Question) ForPerson() bool { return q.approver == nil }
+
+// OfEgress reports whether the call would send what is private while somebody else may
+// have asked for that.
+func (q *Question) OfEgress() bool { return q.call.asksEgress() }
+
+// AskThrough is Ask for a person who is reached otherwise than on the terminal; by names
+// the way, as in Verdict.By. ask gets the text that the terminal would show. It returns
+// whether the person allows the call, or why there is no answer. A call whose arguments
+// do not fit whole into a question is denied, and so is one that changes a file which was
+// changed meanwhile.
+func (q *Question) AskThrough(ctx context.Context, by string, ask func(ctx context.Context, text string) (allowed bool, err error)) error {
+	made := q.call.change(ctx)
+	text := newQuestion(&q.call, made, q.rule, false, 100, maxLines, false)
+	if q.by = by; text.cut {
+		q.answer.reason = "its arguments do not fit whole into the question to the user"
+		return context.Cause(ctx)
+	}
+	allowed, err := ask(ctx, text.body)
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	switch {
+	case err != nil:
+		q.nobody = nobodyError(err.Error())
+	case !allowed:
+		q.answer.reason = "the user declined it"
+	case q.call.change(ctx).diff != made.diff:
+		q.answer.reason = "the file was changed while the user was asked"
+	default:
+		q.answer.kind = answerYes
+	}
+	return nil
 }
 
 // isAbout reports whether the question was about c as it is by now, when rule decides.

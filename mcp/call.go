@@ -29,6 +29,9 @@ type ToolCall struct {
 	// Task is told of the task with which the server answers the call, before the task
 	// is asked for. Its error gives the task up. It may be nil.
 	Task func(id string) error
+	// Ask asks the user for the server, where Spec.Elicit is "ask", instead of Hooks.Elicit.
+	// It may be nil.
+	Ask wire.AskFunc
 }
 
 // Call is CallTool for a call that has nothing else.
@@ -62,6 +65,7 @@ func (s *Session) exchangeCall(ctx context.Context, c *ToolCall) ([]byte, error)
 	r := s.request("tools/call", append(params, '}'))
 	r.AtMostOnce = true
 	r.Name = c.Tool
+	r.Ask = c.Ask
 	r.Meta = joinMembers(r.Meta, c.Meta)
 	r.Progress = func(params []byte) {
 		alive()
@@ -115,24 +119,26 @@ func (s *Session) newTask(ctx context.Context, c *ToolCall, handle []byte) ([]by
 	if err != nil {
 		return nil, &wire.NoReplyError{Sent: true, Cause: err}
 	}
-	return task.Await(ctx, id, handle, s.taskPeer(id, c.Progress))
+	return task.Await(ctx, id, handle, s.taskPeer(id, c.Progress, c.Ask))
 }
 
 // ResumeTask waits for a task with which the server answered a call of an earlier run.
 // The error is that of CallTool.
 func (s *Session) ResumeTask(ctx context.Context, tool, id string, progress func(wire.Progress)) (*wire.Result, error) {
-	raw, err := task.Await(ctx, id, nil, s.taskPeer(id, progress))
+	raw, err := task.Await(ctx, id, nil, s.taskPeer(id, progress, nil))
 	return s.callResult(tool, raw, err)
 }
 
-func (s *Session) taskPeer(id string, progress func(wire.Progress)) task.Peer {
+func (s *Session) taskPeer(id string, progress func(wire.Progress), ask wire.AskFunc) task.Peer {
 	return task.Peer{
 		Legacy: s.isLegacy(),
 		Request: func(ctx context.Context, method string, params []byte) ([]byte, error) {
-			return s.Request(ctx, method, id, params)
+			return s.namedRequest(ctx, method, id, params, ask)
 		},
-		Answers: s.inputResponses,
-		Gone:    func() bool { return s.conn.lost() != nil },
+		Answers: func(ctx context.Context, requests []byte) ([]byte, error) {
+			return s.inputResponses(ctx, requests, ask)
+		},
+		Gone: func() bool { return s.conn.lost() != nil },
 		Note: func(message string) {
 			if progress != nil {
 				progress(wire.Progress{Message: message})

@@ -23,31 +23,45 @@ const (
 	cancelled = `{"action":"cancel"}`
 )
 
-// requestsInFlight counts our requests during which a server may send an
-// elicitation: tools/call, prompts/get and resources/read.
+// requestsInFlight are our requests during which a server may send an elicitation:
+// tools/call, prompts/get, resources/read, and those about tasks.
 type requestsInFlight struct {
 	mu  sync.Mutex
-	n   int
+	all []*wire.Request
 	ctx context.Context // ends with the last of them; nil before the first
 	end context.CancelFunc
 }
 
-// add counts more of them, or fewer.
-func (f *requestsInFlight) add(more int, life context.Context) {
+// add adds a request. The function that it returns takes it out.
+func (f *requestsInFlight) add(r *wire.Request, life context.Context) (remove func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.n == 0 {
+	if len(f.all) == 0 {
 		f.ctx, f.end = context.WithCancel(life)
 	}
-	if f.n += more; f.n == 0 {
-		f.end()
+	f.all = append(f.all, r)
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		i := slices.Index(f.all, r)
+		f.all = slices.Delete(f.all, i, i+1)
+		if len(f.all) == 0 {
+			f.end()
+		}
 	}
 }
 
-func (f *requestsInFlight) context() context.Context {
+// context is that of the requests, and the way to the user of the last one that has its
+// own: a legacy server does not say for which request it asks.
+func (f *requestsInFlight) context() (context.Context, wire.AskFunc) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.ctx
+	for _, r := range slices.Backward(f.all) {
+		if r.Ask != nil {
+			return f.ctx, r.Ask
+		}
+	}
+	return f.ctx, nil
 }
 
 // elicitation answers a legacy server's elicitation/create in a goroutine of its
@@ -56,7 +70,7 @@ func (f *requestsInFlight) context() context.Context {
 // show a form at any time, even beside the question about another server's
 // call. When our request ends, the elicitation is cancelled.
 func (s *Session) elicitation(m wire.Message, reply func([]byte)) {
-	ctx := s.inFlight.context()
+	ctx, ask := s.inFlight.context()
 	switch {
 	case !s.elicits():
 		s.refuseInput(m.Params)
@@ -71,7 +85,7 @@ func (s *Session) elicitation(m wire.Message, reply func([]byte)) {
 	default:
 		s.start(func() {
 			defer s.questions.Add(-1)
-			reply(wire.ReplyResult(m.ID, s.elicited(ctx, m.Params)))
+			reply(wire.ReplyResult(m.ID, s.elicited(ctx, m.Params, ask)))
 		})
 	}
 }
@@ -83,7 +97,7 @@ func isForm(params []byte) bool {
 }
 
 // elicited is the ElicitResult for the params of an elicitation.
-func (s *Session) elicited(ctx context.Context, params []byte) []byte {
+func (s *Session) elicited(ctx context.Context, params []byte, ask wire.AskFunc) []byte {
 	schema := jsontext.Member(params, "requestedSchema")
 	switch {
 	case !isForm(params):
@@ -91,8 +105,11 @@ func (s *Session) elicited(ctx context.Context, params []byte) []byte {
 		s.refuseInput(params)
 	case s.spec.Elicit == "defaults":
 		return defaults(schema)
-	case s.spec.Elicit == "ask" && s.report.hooks.Elicit != nil:
-		return s.ask(ctx, jsontext.Text(jsontext.Member(params, "message")), schema)
+	case s.spec.Elicit != "ask":
+	case ask != nil:
+		return s.ask(ctx, ask, jsontext.Text(jsontext.Member(params, "message")), schema)
+	case s.report.hooks.Elicit != nil:
+		return s.ask(ctx, s.report.hooks.Elicit, jsontext.Text(jsontext.Member(params, "message")), schema)
 	}
 	return []byte(declined)
 }
@@ -104,10 +121,10 @@ func (s *Session) refuseInput(params []byte) {
 }
 
 // ask asks the user. The deadline of a call is put off meanwhile.
-func (s *Session) ask(ctx context.Context, message string, schema []byte) []byte {
+func (s *Session) ask(ctx context.Context, ask wire.AskFunc, message string, schema []byte) []byte {
 	s.asking.Add(1)
 	defer s.asking.Add(-1)
-	action, content := s.report.hooks.Elicit(ctx, message, schema)
+	action, content := ask(ctx, message, schema)
 	switch {
 	case action == "accept" && jsontext.Check(content, jsontext.Peer) == nil && jsontext.Kind(content) == '{':
 		return fmt.Appendf(nil, `{"action":"accept","content":%s}`, content)

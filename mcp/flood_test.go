@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -49,12 +48,12 @@ func TestFloodOfRequests(t *testing.T) {
 // the thousand.
 func TestQuestionsAreBounded(t *testing.T) {
 	hold := make(chan struct{})
-	s := newSession(Spec{Elicit: "ask"}, Hooks{Elicit: func(context.Context, string, json.RawMessage) (string, json.RawMessage) {
+	s := newSession(Spec{Elicit: "ask"}, Hooks{Elicit: func(context.Context, string, []byte) (string, []byte) {
 		<-hold
 		return "cancel", nil
 	}}, nil)
-	s.inFlight.add(1, s.life)
-	defer s.inFlight.add(-1, s.life)
+	remove := s.inFlight.add(&wire.Request{}, s.life)
+	defer remove()
 	var refused, answered atomic.Int32
 	for range 1000 {
 		s.onRequest(wire.Message{ID: []byte("1"), Method: []byte(`"elicitation/create"`)}, func(response []byte) {
@@ -80,12 +79,12 @@ func TestQuestionsAreBounded(t *testing.T) {
 func TestCloseLeavesAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hold := make(chan struct{})
-		s := newSession(Spec{Elicit: "ask"}, Hooks{Elicit: func(context.Context, string, json.RawMessage) (string, json.RawMessage) {
+		s := newSession(Spec{Elicit: "ask"}, Hooks{Elicit: func(context.Context, string, []byte) (string, []byte) {
 			<-hold
 			return "cancel", nil
 		}}, nil)
-		s.inFlight.add(1, s.life)
-		defer s.inFlight.add(-1, s.life)
+		remove := s.inFlight.add(&wire.Request{}, s.life)
+		defer remove()
 		s.onRequest(wire.Message{ID: []byte("1"), Method: []byte(`"elicitation/create"`)}, func([]byte) {})
 		began := time.Now()
 		goroutine.AfterFunc(time.Minute, func() { close(hold) })

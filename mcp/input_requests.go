@@ -21,8 +21,7 @@ const (
 // request with the same params, the responses, and the server's requestState
 // byte for byte.
 func (s *Session) exchangeWithInput(ctx context.Context, r *wire.Request) ([]byte, error) {
-	s.inFlight.add(1, s.life)
-	defer s.inFlight.add(-1, s.life)
+	defer s.inFlight.add(r, s.life)()
 	params := r.Params
 	for round := 1; ; round++ {
 		raw, err := s.conn.exchange(ctx, r)
@@ -37,7 +36,7 @@ func (s *Session) exchangeWithInput(ctx context.Context, r *wire.Request) ([]byt
 		case round == maxRounds:
 			return nil, &wire.NoReplyError{Cause: fmt.Errorf("the server asked for input %d times without an end", maxRounds)}
 		}
-		answers, err := s.inputResponses(ctx, jsontext.Member(raw, "inputRequests"))
+		answers, err := s.inputResponses(ctx, jsontext.Member(raw, "inputRequests"), r.Ask)
 		if err != nil {
 			return nil, &wire.NoReplyError{Cause: err}
 		}
@@ -64,7 +63,7 @@ func nextRound(params, answers, state []byte) []byte {
 }
 
 // inputResponses answers all input requests of a round; nil when there are none.
-func (s *Session) inputResponses(ctx context.Context, requests []byte) ([]byte, error) {
+func (s *Session) inputResponses(ctx context.Context, requests []byte, ask wire.AskFunc) ([]byte, error) {
 	var answers []byte
 	for key, r := range jsontext.Members(requests) {
 		method := jsontext.Text(jsontext.Member(r, "method"))
@@ -72,7 +71,7 @@ func (s *Session) inputResponses(ctx context.Context, requests []byte) ([]byte, 
 			return nil, fmt.Errorf("the server asked for %q, which toolpipe does not offer", method)
 		}
 		answers = append(append(append(answers, ','), key...), ':')
-		answers = append(answers, s.elicited(ctx, jsontext.Member(r, "params"))...)
+		answers = append(answers, s.elicited(ctx, jsontext.Member(r, "params"), ask)...)
 	}
 	if answers == nil {
 		return nil, nil

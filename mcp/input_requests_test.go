@@ -71,7 +71,7 @@ func TestRounds(t *testing.T) {
 				t.Errorf("leaked into another call: %s", next.Params)
 			}
 			declared := string(jsontext.Member(calls[0].Params, "_meta", "io.modelcontextprotocol/clientCapabilities"))
-			if want := map[bool]string{true: `{"elicitation":{"form":{}}}`, false: `{}`}[tt.elicit == "defaults" || tt.elicit == "decline"]; declared != want {
+			if want := map[bool]string{true: `{"elicitation":{"form":{}},` + tasks + `}`, false: `{` + tasks + `}`}[tt.elicit == "defaults" || tt.elicit == "decline"]; declared != want {
 				t.Errorf("capabilities %s, want %s", declared, want)
 			}
 		})
@@ -101,7 +101,7 @@ func TestAsk(t *testing.T) {
 		`decline null`:        `{"k\u0031":{"action":"decline"}} `,
 	} {
 		web := serveWeb(t, asking(question(form)))
-		hooks := Hooks{Elicit: func(_ context.Context, message string, schema json.RawMessage) (string, json.RawMessage) {
+		hooks := Hooks{Elicit: func(_ context.Context, message string, schema []byte) (string, []byte) {
 			if message != "who?" || string(schema) != form {
 				t.Errorf("asked %q with %s", message, schema)
 			}
@@ -204,7 +204,7 @@ func TestElicitationBelongsToACall(t *testing.T) {
 			legacyWeb(w, r)
 		}
 	})
-	hooks := Hooks{Elicit: func(ctx context.Context, _ string, _ json.RawMessage) (string, json.RawMessage) {
+	hooks := Hooks{Elicit: func(ctx context.Context, _ string, _ []byte) (string, []byte) {
 		shown <- true
 		<-ctx.Done()
 		over <- context.Cause(ctx)
@@ -262,7 +262,7 @@ func TestEndBetweenRounds(t *testing.T) {
 	ended := errors.New("the run has ended")
 	ctx, cancel := context.WithCancelCause(bounded(t))
 	web := serveWeb(t, asking(question(form)))
-	hooks := Hooks{Elicit: func(context.Context, string, json.RawMessage) (string, json.RawMessage) {
+	hooks := Hooks{Elicit: func(context.Context, string, []byte) (string, []byte) {
 		cancel(ended)
 		return "accept", []byte("{}")
 	}}

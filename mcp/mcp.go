@@ -9,8 +9,6 @@
 package mcp
 
 import (
-	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -84,7 +82,7 @@ type Hooks struct {
 	// output was read. Deadlines of a call do not count that time.
 	OutputWait func() time.Duration
 	// Elicit asks the user, for Spec.Elicit "ask".
-	Elicit func(ctx context.Context, message string, schema json.RawMessage) (action string, content json.RawMessage)
+	Elicit wire.AskFunc
 	// Secrets are kept out of all that hooks and errors say. Those of the Spec
 	// are added. nil: those of the Spec alone.
 	Secrets *secrets.Set

@@ -72,10 +72,14 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 // a call, and returns the result as it came. Where the server answered with an
 // error, that wraps a *wire.RPCError.
 func (s *Session) Request(ctx context.Context, method, name string, params []byte) ([]byte, error) {
+	return s.namedRequest(ctx, method, name, params, nil)
+}
+
+func (s *Session) namedRequest(ctx context.Context, method, name string, params []byte, ask wire.AskFunc) ([]byte, error) {
 	ctx, alive, stop := s.watch(ctx)
 	defer stop()
 	r := s.request(method, params)
-	r.Name = name
+	r.Name, r.Ask = name, ask
 	r.Progress = func([]byte) { alive() }
 	return s.exchangeWithInput(ctx, r)
 }

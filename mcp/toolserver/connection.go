@@ -18,22 +18,21 @@ func (s *Server) Pipe() wire.Transport { return s.connect(context.Background()) 
 // A connection is a server with one client: it takes requests, and holds messages until
 // the client receives them.
 type connection struct {
+	outbox
 	server *Server
 	ctx    context.Context         // at its end no further request is answered
 	stop   context.CancelCauseFunc // of ctx
-	calls  sync.WaitGroup          // counts the requests in running
+	calls  sync.WaitGroup          // counts the requests that are being answered
 
-	mu       sync.Mutex
-	changed  sync.Cond          // wakes those that wait for a change of what follows
-	running  map[string]request // by its id, as it came
-	queue    [][]byte           // messages that were not received yet
-	size     int                // bytes of the queue
-	finished bool               // no further message is put into the queue
-	logLevel int                // that a legacy client set: the index in logLevels
+	mu       sync.Mutex          // guards what follows
+	running  map[string]*request // by its id, as it came
+	logLevel int                 // that a legacy client set: the index in logLevels
+	user     user                // of the client
 }
 
 // request is a request that is being answered.
 type request struct {
+	id       []byte // as it came; nil while the client has the answer that its user is to be asked
 	cancel   context.CancelCauseFunc
 	logLevel int // that the request asks for
 }
@@ -44,10 +43,19 @@ const maxRunning = 1024
 
 // connect makes a connection whose calls end with ctx.
 func (s *Server) connect(ctx context.Context) *connection {
-	c := &connection{server: s, running: map[string]request{}, logLevel: len(logLevels)}
-	c.changed.L = &c.mu
+	c := &connection{server: s, running: map[string]*request{}, logLevel: len(logLevels), user: newUser()}
+	c.outbox.changed.L = &c.outbox.lock
 	c.ctx, c.stop = context.WithCancelCause(ctx)
 	return c
+}
+
+// outbox holds messages until the client receives them.
+type outbox struct {
+	lock     sync.Mutex
+	changed  sync.Cond // wakes those that wait for a change of what follows
+	queue    [][]byte  // messages that were not received yet
+	size     int       // bytes of the queue
+	finished bool      // no further message is put into the queue
 }
 
 // maxQueued is how many messages may wait for a slow receiver before progress and
@@ -60,23 +68,56 @@ const maxQueuedBytes = wire.MaxFrame
 
 const messageCost = 64 // bytes that a message costs beside its own
 
-func (c *connection) put(msg []byte, mayDrop bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.finished || mayDrop && len(c.queue) >= maxQueued {
+func (o *outbox) put(msg []byte, mayDrop bool) {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	if o.finished || mayDrop && len(o.queue) >= maxQueued {
 		return
 	}
-	c.queue = append(c.queue, msg)
-	c.size += len(msg) + messageCost
-	c.changed.Broadcast()
+	o.queue = append(o.queue, msg)
+	o.size += len(msg) + messageCost
+	o.changed.Broadcast()
 }
 
 // finish keeps further messages out of the queue. Those in it can still be received.
-func (c *connection) finish() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.finished = true
-	c.changed.Broadcast()
+func (o *outbox) finish() {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	o.finished = true
+	o.changed.Broadcast()
+}
+
+func (o *outbox) Receive() ([]byte, error) {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	for len(o.queue) == 0 {
+		if o.finished {
+			return nil, io.EOF
+		}
+		o.changed.Wait()
+	}
+	msg := o.queue[0]
+	o.queue[0] = nil
+	o.queue = o.queue[1:]
+	o.size -= len(msg) + messageCost
+	o.changed.Broadcast()
+	return msg, nil
+}
+
+// awaitRoom waits while the queue holds more bytes than it may.
+func (o *outbox) awaitRoom() {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	for o.size > maxQueuedBytes && !o.finished {
+		o.changed.Wait()
+	}
+}
+
+// drop drops the messages that were not received.
+func (o *outbox) drop() {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	o.queue = nil
 }
 
 func (c *connection) Send(ctx context.Context, msg []byte) error {
@@ -90,38 +131,10 @@ func (c *connection) Send(ctx context.Context, msg []byte) error {
 	return nil
 }
 
-func (c *connection) Receive() ([]byte, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for len(c.queue) == 0 {
-		if c.finished {
-			return nil, io.EOF
-		}
-		c.changed.Wait()
-	}
-	msg := c.queue[0]
-	c.queue[0] = nil
-	c.queue = c.queue[1:]
-	c.size -= len(msg) + messageCost
-	c.changed.Broadcast()
-	return msg, nil
-}
-
-// awaitRoom waits while the queue holds more bytes than it may.
-func (c *connection) awaitRoom() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for c.size > maxQueuedBytes && !c.finished {
-		c.changed.Wait()
-	}
-}
-
 // Close drops the messages that were not received.
 func (c *connection) Close() error {
 	c.finish()
-	c.mu.Lock()
-	c.queue = nil
-	c.mu.Unlock()
+	c.drop()
 	c.end()
 	return nil
 }

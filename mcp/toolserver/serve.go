@@ -100,8 +100,7 @@ var (
 // end cancels the calls that run and waits a moment for them.
 func (c *connection) end() {
 	c.mu.Lock()
-	c.stop(errEnded)
-	c.changed.Broadcast()
+	c.stop(errEnded) // after this no request begins
 	c.mu.Unlock()
 	goroutine.Within(wire.ShutdownGrace, c.calls.Wait)
 }
@@ -133,7 +132,8 @@ func (c *connection) message(ctx context.Context, m wire.Message) {
 	method := jsontext.Text(m.Method[:min(len(m.Method), maxMethod)])
 	switch {
 	case m.Method == nil:
-		return // an answer, though this server sends no requests
+		c.answered(m)
+		return
 	case len(m.Method) > maxMethod && m.ID != nil:
 		c.reply(m.ID, nil, &wire.RPCError{Code: wire.CodeMethodNotFound, Message: fmt.Sprintf("the name of the method has more than %d bytes", maxMethod)})
 		return
@@ -153,6 +153,7 @@ func (c *connection) message(ctx context.Context, m wire.Message) {
 	case method == "server/discover":
 		c.reply(m.ID, c.server.discovery(), nil)
 	case method == "initialize" && !modern:
+		c.declared(jsontext.Member(m.Params, "capabilities"))
 		c.reply(m.ID, c.server.initialization(m.Params), nil)
 	case method == "ping" && !modern:
 		c.reply(m.ID, []byte("{}"), nil)
@@ -193,7 +194,7 @@ func (c *connection) reply(id, result []byte, err error) {
 // begin has a request answered in a goroutine of its own. prepare is called before
 // the next request is taken. Its context ends with the connection, or when the client
 // cancels the request, and has the values of sent.
-func (c *connection) begin(sent context.Context, m wire.Message, prepare func(context.Context) (answer func() ([]byte, error))) {
+func (c *connection) begin(sent context.Context, m wire.Message, prepare func(context.Context, *request) (answer func() ([]byte, error))) {
 	c.mu.Lock()
 	id := string(m.ID)
 	_, twice := c.running[id]
@@ -206,23 +207,31 @@ func (c *connection) begin(sent context.Context, m wire.Message, prepare func(co
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(sent))
 	unlink := goroutine.AfterContext(c.ctx, func() { cancel(context.Cause(c.ctx)) })
-	c.running[id] = request{cancel: cancel, logLevel: logLevel(jsontext.Member(m.Params, "_meta", logLevelKey))}
+	r := &request{id: m.ID, cancel: cancel, logLevel: logLevel(jsontext.Member(m.Params, "_meta", logLevelKey))}
+	c.running[id] = r
 	c.calls.Add(1)
 	c.mu.Unlock()
-	answer := prepare(ctx)
+	answer := prepare(ctx, r)
 	goroutine.Start(func() {
 		defer c.calls.Done()
 		defer cancel(nil)
 		defer unlink()
 		result, err := answer()
-		c.mu.Lock()
-		delete(c.running, id)
-		c.changed.Broadcast()
-		c.mu.Unlock()
-		if context.Cause(ctx) != ErrCancelled {
-			c.reply(m.ID, result, err)
+		if id := c.release(r); id != nil && context.Cause(ctx) != ErrCancelled {
+			c.reply(id, result, err)
 		}
 	})
+}
+
+// release takes a request out of those that are being answered, and gives the id to
+// answer; nil if the client has an answer already.
+func (c *connection) release(r *request) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := r.id
+	r.id = nil
+	delete(c.running, string(id))
+	return id
 }
 
 func (c *connection) call(sent context.Context, m wire.Message, modern bool) {
@@ -234,11 +243,14 @@ func (c *connection) call(sent context.Context, m wire.Message, modern bool) {
 		c.reply(m.ID, nil, invalidParams("arguments are not an object"))
 		return
 	}
-	c.begin(sent, m, func(ctx context.Context) func() ([]byte, error) {
+	if modern && c.continues(m, name, args) {
+		return
+	}
+	c.begin(sent, m, func(ctx context.Context, r *request) func() ([]byte, error) {
 		progress := c.progress(ctx, jsontext.Member(m.Params, "_meta", "progressToken"))
 		call := func() (*wire.Result, error) { return c.server.run(ctx, name, args, progress) }
 		if c.server.Front != nil {
-			call = c.server.Front.Call(ctx, &HostCall{name, args, jsontext.Member(m.Params, "_meta"), progress})
+			call = c.server.Front.Call(ctx, &HostCall{name, args, jsontext.Member(m.Params, "_meta"), progress, c.asker(r, m, args, progress)})
 		}
 		return func() ([]byte, error) {
 			result, err := call()
@@ -262,7 +274,7 @@ func (c *connection) request(sent context.Context, m wire.Message, method string
 		c.logLevel = level
 		c.mu.Unlock()
 	}
-	c.begin(sent, m, func(ctx context.Context) func() ([]byte, error) {
+	c.begin(sent, m, func(ctx context.Context, _ *request) func() ([]byte, error) {
 		return func() ([]byte, error) {
 			result, err := c.server.Front.Request(ctx, method, m.Params)
 			if err == nil && modern {

@@ -51,6 +51,7 @@ type HostCall struct {
 	Args     json.RawMessage
 	Meta     []byte // the _meta of the request; nil for none
 	Progress func(wire.Progress)
+	Ask      Asker // nil: the client has not declared that it can ask its user
 }
 
 // offered is a tool with its function.

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
@@ -137,6 +138,10 @@ func CancelledNotification(id int64) []byte {
 	return Notification("notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d,"reason":"no longer wanted"}`, id))
 }
 
+// AskFunc asks the user by a form. The action is accept, with the content, decline or
+// cancel.
+type AskFunc = func(ctx context.Context, message string, schema []byte) (action string, content []byte)
+
 // Request is a request to be sent.
 type Request struct {
 	Method     string
@@ -147,6 +152,7 @@ type Request struct {
 	AtMostOnce bool                // tools/call: goes on the wire at most once
 	Opening    bool                // the probe or initialize: no session yet
 	Progress   func(params []byte) // called for progress, from any goroutine; nil asks for none
+	Ask        AskFunc             // asks the user for what the server wants to know; nil: as every other request
 }
 
 // Message is the request as a message with that id, which is the progressToken

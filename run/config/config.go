@@ -48,6 +48,20 @@ type ServerFlags struct {
 	ServerProtocols []string // NAME=legacy or NAME=2026-07-28
 }
 
+// Approvals are the flags about which calls may run.
+type Approvals struct {
+	AutoApprove bool
+	Allow, Deny []string
+	Policies    []string
+	ToolsLock   string
+	Start       string // when servers start: first, beside or call; "" is first
+	Unapproved  string // stop or deny; "" is stop
+	NoInput     bool
+	Egress      string // off, warn, ask or deny; "" is warn
+	Approver    string // command or URL
+	AskHost     string // off, calls or all; "" is off
+}
+
 // Commands are the flags about the commands that a model may run.
 type Commands struct {
 	Shell      bool
@@ -126,16 +140,7 @@ type Config struct {
 	CmdLines       bool
 	DryRun         bool
 
-	// approvals
-	AutoApprove bool
-	Allow, Deny []string
-	Policies    []string
-	ToolsLock   string
-	Start       string // when servers start: first, beside or call; "" is first
-	Unapproved  string // stop or deny; "" is stop
-	NoInput     bool
-	Egress      string // off, warn, ask or deny; "" is warn
-	Approver    string // command or URL
+	Approvals
 
 	// output
 	Output  string // text, ndjson, json, messages, block or block:LANG; "" is text

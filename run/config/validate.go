@@ -29,6 +29,7 @@ func (c *Config) choices() []choice {
 		{"output", form, []string{"text", "ndjson", "json", "messages", "block"}},
 		{"color", c.Color, []string{"auto", "always", "never"}},
 		{"unapproved", c.Unapproved, []string{"stop", "deny"}},
+		{"ask-host", c.AskHost, []string{"off", "calls", "all"}},
 		{"egress", c.Egress, []string{"off", "warn", "ask", "deny"}},
 		{"start", c.Start, []string{"first", "beside", "call"}},
 		{"find-tools", c.FindTools, []string{"never", "auto", "always"}},
@@ -162,7 +163,7 @@ func (c *Config) mistakes() []mistake {
 
 		{serves && c.Output != "", "--serve and --output: standard output carries the protocol", []string{"--log FILE gets the events"}},
 		{serves && usesInput, "--serve: standard input carries the protocol, so that no other flag can use it or leave it out", nil},
-		{serves && c.Elicit == "ask", "--serve and --elicit ask: nobody is asked on the terminal, which belongs to the host", nil},
+		{c.AskHost != "" && !serves && c.Mode != Check, "--ask-host: goes with --serve, whose host is asked", nil},
 		{serves && (c.FindTools == "auto" || c.FindTools == "always"), "--serve and --find-tools: the list of tools that a host gets stays the same", nil},
 		{serves && c.MaxResultBytes > 0, "--serve and --max-result-bytes: results pass whole", nil},
 	}

@@ -5,13 +5,13 @@ package elicit
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
 	"strings"
 
 	"toolpipe/approve"
+	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/schema"
@@ -25,8 +25,8 @@ const maxFields = 50
 // and each field by itself. The answers are sent when the person
 // has seen all of them and said yes. Otherwise the form is declined, or cancelled
 // when nobody answers.
-func OnTerminal(terminal *approve.Terminal, server string) func(context.Context, string, json.RawMessage) (string, json.RawMessage) {
-	return func(ctx context.Context, message string, asked json.RawMessage) (string, json.RawMessage) {
+func OnTerminal(terminal *approve.Terminal, server string) wire.AskFunc {
+	return func(ctx context.Context, message string, asked []byte) (string, []byte) {
 		if jsontext.Check(asked, jsontext.Options{}) != nil { // a property that stands twice would be asked for twice
 			return "cancel", nil
 		}

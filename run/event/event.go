@@ -37,7 +37,7 @@ type Start struct {
 	Servers     []ServerInfo `event:"servers"`
 	Policy      string       `event:"policy,opt,plain"` // SHA-256 of the policy files
 	ConfigRules int          `event:"config_rules,opt"` // how many auto_approve rules of the config count
-	Trace       string       `event:"trace,opt"`  // the id of the trace that the run is part of
+	Trace       string       `event:"trace,opt"`        // the id of the trace that the run is part of
 	Sandbox     string       `event:"sandbox,opt"`      // what holds commands, in words
 
 	SandboxPartial []string `event:"sandbox_partial,opt"` // what the sandbox does not hold

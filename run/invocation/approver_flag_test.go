@@ -27,7 +27,7 @@ func TestURLApprover(t *testing.T) {
 		{"https://%zz/secret", "", "", "--approver: what was given is not an http or https URL"},
 	} {
 		warning := ""
-		a, err := newApprover(&config.Config{Approver: c.address, InsecureHTTP: []string{c.insecure}}, func(_, _, message string) { warning = message })
+		a, err := newApprover(&config.Config{Approvals: config.Approvals{Approver: c.address}, InsecureHTTP: []string{c.insecure}}, func(_, _, message string) { warning = message })
 		switch {
 		case c.want != "" && (err == nil || failure.Of(err).Message != c.want):
 			t.Errorf("%s: %v", c.address, err)

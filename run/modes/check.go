@@ -239,6 +239,9 @@ func (k *checkup) judged() {
 }
 
 func (k *checkup) terminal() {
+	if ask := k.inv.Config.AskHost; ask == "calls" || ask == "all" {
+		k.ok("host", "with --serve its user is asked about calls ("+ask+"), if it declares elicitation")
+	}
 	switch t := k.inv.Gate.Terminal; {
 	case t.Disabled != "":
 		k.ok("terminal", "nobody is asked: "+t.Disabled)

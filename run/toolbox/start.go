@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"toolpipe/mcp"
+	"toolpipe/mcp/toolserver"
 	"toolpipe/run/config"
 	"toolpipe/run/elicit"
 	"toolpipe/run/input"
 	"toolpipe/run/revisions"
 	"toolpipe/run/servers"
+	"toolpipe/run/stdio"
 	"toolpipe/stream/goroutine"
 )
 
@@ -25,6 +27,7 @@ const stdinGrace = time.Second
 // standard input. The first required server that fails ends that.
 func (b *Toolbox) ConnectAndRead(ctx context.Context) ([]byte, error) {
 	reads := b.inv.Config.ReadsInput(b.inv.Streams.InTerminal)
+	b.heedHost()
 	for _, s := range b.inv.Servers {
 		b.Conns = append(b.Conns, NewConnection(s))
 	}
@@ -78,6 +81,26 @@ func (b *Toolbox) ConnectAndRead(ctx context.Context) ([]byte, error) {
 		}
 	}
 	return data, err
+}
+
+// hostWait is how long the servers behind --serve wait for the first message of the host,
+// which sends one as soon as it has started this process.
+const hostWait = time.Second
+
+// heedHost has the servers ask the user of the host, if --elicit says nothing and the
+// first message of the host declares that it can do so: a server may hide a tool from a
+// client that cannot be asked, so nothing is promised that would always be declined.
+func (b *Toolbox) heedHost() {
+	if b.inv.Config.Mode != config.Serve || b.inv.Config.Elicit != "" || len(b.inv.Servers) == 0 {
+		return
+	}
+	var first []byte
+	first, b.inv.Streams.In = stdio.First(b.inv.Streams.In, hostWait)
+	if toolserver.DeclaresForms(first) {
+		for i := range b.inv.Servers {
+			b.inv.Servers[i].Elicit = "ask"
+		}
+	}
 }
 
 // start starts a server with what is known of the revision that it speaks: from the lock,
@@ -148,7 +171,7 @@ func (b *Toolbox) Hooks(s *servers.Server) mcp.Hooks {
 	if b.inv.Config.Mode == config.Serve {
 		h.LogMessage = func(params []byte) { b.inv.ToHost(s.Name, params) }
 	}
-	if s.Elicit == "ask" {
+	if s.Elicit == "ask" && b.inv.Config.Mode != config.Serve { // the terminal belongs to the host
 		h.Elicit = elicit.OnTerminal(b.inv.Gate.Terminal, s.Name)
 	}
 	return h

@@ -57,6 +57,7 @@ type options struct {
 	dryRun         bool
 	denyUnapproved bool          // an unapproved call is denied, and the run goes on
 	serves         bool          // the calls are those of a host (--serve)
+	askHost        string        // which of its calls the host asks its user about, as --ask-host says
 	secrets        *secrets.Set  // of the run; nil: none
 	trace          trace.Context // that the run is part of
 }
@@ -72,7 +73,7 @@ func (p *Plan) newCaller(known *confine.Known) *caller {
 		output: output{v.Emit, v.Flush, v.Face.Notef},
 		options: options{
 			parallel: cmp.Or(c.Parallel, 8), maxBytes: cmp.Or(int(c.MaxResultBytes), resultBytes),
-			wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), serves: c.Mode == config.Serve, secrets: v.Secrets, trace: c.Trace(),
+			wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), serves: c.Mode == config.Serve, askHost: c.AskHost, secrets: v.Secrets, trace: c.Trace(),
 		},
 	}
 }
@@ -109,6 +110,7 @@ type call struct {
 
 	ctx      context.Context     // in which it runs
 	progress func(wire.Progress) // is told its progress too; may be nil
+	askUser  toolserver.Asker    // asks the user of the host whose call it is; nil: nobody can
 	done     chan struct{}       // closed when it has its answer
 }
 
@@ -349,7 +351,7 @@ func (r *round) ask(ctx context.Context, c *call, server *mcp.Session, progress 
 		return r.resumeTask(ctx, c, server, progress)
 	}
 	begins := func(id string) error { return r.beginTask(c, id, server.Protocol()) }
-	result, err := server.CallTool(ctx, &mcp.ToolCall{Tool: c.tool.Name, Args: c.args, Meta: c.trace.Meta(), Progress: progress, Task: begins})
+	result, err := server.CallTool(ctx, &mcp.ToolCall{Tool: c.tool.Name, Args: c.args, Meta: c.trace.Meta(), Progress: progress, Task: begins, Ask: r.asksHost(c)})
 	r.stop(r.box.Look(c.tool.Conn, r.emit))
 	return result, err
 }

@@ -101,7 +101,7 @@ func (f *Feed) Call(ctx context.Context, asked *toolserver.HostCall) func() Outc
 	f.count++
 	c := &call{
 		Call: stream.Call{ID: "call-" + strconv.Itoa(f.count), Name: asked.Name, Arguments: asked.Args},
-		ctx:  ctx, progress: asked.Progress, done: make(chan struct{}),
+		ctx:  ctx, progress: asked.Progress, askUser: asked.Ask, done: make(chan struct{}),
 	}
 	text := func(key string) string { return jsontext.Text(jsontext.Member(asked.Meta, key)) }
 	c.trace = trace.Parse(text("traceparent"), text("tracestate"))

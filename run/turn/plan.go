@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"strconv"
+	"sync/atomic"
 
 	"toolpipe/approve"
 	"toolpipe/run/config"
@@ -30,6 +31,7 @@ type Plan struct {
 	Agents []*Agent
 
 	asking chan struct{} // holds the question that somebody is being asked
+	silent atomic.Bool   // the host of --serve has left a question without an answer
 }
 
 // NewPlan makes a plan without servers.

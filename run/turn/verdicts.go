@@ -3,14 +3,19 @@ package turn
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"toolpipe/approve"
 	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/toolserver"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
+	"toolpipe/stream/text/jsontext"
 )
 
 // decide gives every call its verdict, in order, before any is run. The error ends
@@ -137,7 +142,7 @@ func (r *round) verdict(ctx context.Context, c *call) (approve.Verdict, error) {
 	defer func() { <-r.plan.asking }()
 	v, q, err = decide() // the answer to the question before may be enough
 	for q != nil && err == nil {
-		if err = r.whileUnlocked(func() error { return q.Ask(ctx) }); err == nil {
+		if err = r.whileUnlocked(func() error { return r.put(ctx, c, q) }); err == nil {
 			v, q, err = gate.Answer(ctx, r.asked(c, c.tool), q)
 		}
 	}
@@ -279,4 +284,63 @@ func ApprovalHint(tool string, v approve.Verdict) string {
 		hint += ", with the rule " + v.Rule + " taken out: an allow does not outweigh a rule that asks"
 	}
 	return hint
+}
+
+// hostPatience is how long the user of a host has for an answer. Some hosts never give
+// one (gleanwork/glean-plugins-vnext#39).
+const hostPatience = 5 * time.Minute
+
+// form has one required boolean and no default: some hosts accept a form without fields,
+// or one that is filled in already, by themselves (openai/codex#17164).
+const form = `{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call once"}},"required":["allow"]}`
+
+// put asks a question: the user of the host whose call it is, as --ask-host says, or else
+// the approver or the person at the terminal.
+func (r *round) put(ctx context.Context, c *call, q *approve.Question) error {
+	ask := r.askerOf(c)
+	if !q.ForPerson() || r.askHost != "calls" && r.askHost != "all" || r.askHost == "calls" && q.OfEgress() {
+		return q.Ask(ctx)
+	}
+	return q.AskThrough(ctx, "host", func(ctx context.Context, text string) (bool, error) {
+		switch {
+		case ask == nil:
+			return false, errors.New("the host has not declared that it can ask its user (elicitation)")
+		case r.plan.silent.Load():
+			return false, errors.New("the host did not answer the question before")
+		}
+		limited, cancel := context.WithTimeoutCause(ctx, hostPatience, fmt.Errorf("the host gave no answer in %v", hostPatience))
+		defer cancel()
+		answer, err := ask(limited, text, []byte(form))
+		if limited.Err() != nil && ctx.Err() == nil {
+			r.plan.silent.Store(true)
+		}
+		return answer.Action == "accept" && string(jsontext.Member(answer.Content, "allow")) == "true", err
+	})
+}
+
+// askerOf asks the user of the host whose call c is, or whose call c is made for by an
+// agent; nil: nobody can.
+func (r *round) askerOf(c *call) toolserver.Asker {
+	if r.nest != nil && r.nest.call != nil {
+		return r.nest.round.askerOf(r.nest.call)
+	}
+	return c.askUser
+}
+
+// asksHost asks the user of the host for a server, which its name in front says; nil
+// where c is no call of a host that can.
+func (r *round) asksHost(c *call) func(ctx context.Context, message string, schema []byte) (action string, content []byte) {
+	ask := r.askerOf(c)
+	if ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, message string, schema []byte) (string, []byte) {
+		limited, cancel := context.WithTimeout(ctx, hostPatience)
+		defer cancel()
+		answer, err := ask(limited, r.secrets.Message().HideString("Server "+c.tool.Conn.Name+" asks: "+message), schema)
+		if err != nil {
+			return "cancel", nil
+		}
+		return answer.Action, answer.Content
+	}
 }
