@@ -45,6 +45,7 @@ var imports = map[string]string{
 	"run/toolbox":    "run/config run/elicit run/event run/failure run/input run/invocation run/lock run/sandbox run/schema run/servers run/settings approve mcp mcp/builtin/code mcp/builtin/command mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/oauth mcp/process mcp/process/cage mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
 	"run/turn":       "run/config run/event run/face run/failure run/finder run/invocation run/schema run/servers run/session run/settings run/stdio run/toolbox approve mcp mcp/builtin/confine mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
 
+	"run/servers/convert":    "run/config",
 	"run/servers/descriptor": "run/document run/failure",
 
 	"approve":     "approve/tty stream/text/escape stream/text/jsontext stream/text/nearest",
