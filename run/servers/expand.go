@@ -143,6 +143,9 @@ func (e *entry) resolve(at document.Value, reference string) (string, error) {
 	}
 	name = strings.TrimPrefix(name, "env:")
 	v, set, err := e.variable(at, name)
+	if name == "CLAUDE_PLUGIN_ROOT" && !set && e.root != "" {
+		return e.root, err
+	}
 	switch {
 	case err != nil || v != "":
 		return v, err
@@ -199,10 +202,10 @@ func (e *entry) readEnvFile(at document.Value) error {
 // that its entry names: their names stand there instead.
 func (s *Server) Unexpanded(message string) string {
 	longestFirst := func(a, b string) int {
-		return cmp.Or(len(s.variables[b])-len(s.variables[a]), strings.Compare(a, b))
+		return cmp.Or(len(s.variables[b].value)-len(s.variables[a].value), strings.Compare(a, b))
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(s.variables), longestFirst) {
-		if value := s.variables[name]; len(value) > 3 {
+		if value := s.variables[name].value; len(value) > 3 {
 			message = strings.ReplaceAll(message, value, "${"+name+"}")
 		}
 	}
