@@ -207,6 +207,9 @@ func (e *entry) table(m document.Member) (map[string]string, error) {
 		if err != nil {
 			return "", err
 		}
+		if !e.own && strings.HasPrefix(s, copilotPrefix) {
+			return e.bareSecret(v, s)
+		}
 		return e.expand(v, s)
 	})
 }

@@ -243,7 +243,7 @@ func (s *Server) remember(name, value string) {
 	if s.variables == nil {
 		s.variables = map[string]variable{}
 	}
-	s.variables[name] = variable{value, s.variables[name].secret}
+	s.variables[name] = variable{value, s.variables[name].secret || strings.HasPrefix(name, copilotPrefix)}
 }
 
 // applyServerDirs gives servers the working directories of --mcp-cwd.
