@@ -145,10 +145,10 @@ func TestModernHostThatDoesNotComeBack(t *testing.T) {
 func TestDeclaresForms(t *testing.T) {
 	for message, want := range map[string]bool{
 		legacyHost: true,
-		`{"method":"initialize","params":{"capabilities":{"elicitation":{"form":{}}}}}`: true,
-		`{"method":"initialize","params":{"capabilities":{"elicitation":{"url":{}}}}}`:  false,
-		`{"method":"initialize","params":{"capabilities":{"elicitation":true}}}`:        false,
-		`{"method":"initialize","params":{"capabilities":{}}}`:                          false,
+		`{"method":"initialize","params":{"capabilities":{"elicitation":{"form":{}}}}}`:                                     true,
+		`{"method":"initialize","params":{"capabilities":{"elicitation":{"url":{}}}}}`:                                      false,
+		`{"method":"initialize","params":{"capabilities":{"elicitation":true}}}`:                                            false,
+		`{"method":"initialize","params":{"capabilities":{}}}`:                                                              false,
 		`{"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`: true,
 		"": false, "[]": false, "{": false,
 	} {

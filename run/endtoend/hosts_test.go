@@ -32,7 +32,7 @@ var hostFiles = map[string]struct {
 	"13-codex.toml":                   {2, "stderr '^toolpipe: error: --mcp-config: 13-codex\\.toml is TOML; only JSON is read$'\n"},
 	"14-cursor-tools.json":            {2, noServers},
 	"15-mcpjson-input.json":           {4, failed("jenkins", "http", "http://jenkins:8080/mcp-server/stateless", `:7: mcpServers\.jenkins\.headers\.Authorization: .*TOOLPIPE_INPUT_jenkins_basic_auth, which is not set`)},
-	"16-claude-plugin-root.json":      {4, failed("context-crafter", "stdio", "uv run --project '${CLAUDE_PLUGIN_ROOT}'", `:8: mcpServers\.context-crafter\.args\[2\]: the variable "CLAUDE_PLUGIN_ROOT" is not set.*`)},
+	"16-claude-plugin-root.json":      {0, "stdout '^context-crafter\\tok\\tstdio\\t.*\\tuv run --project .\\$\\{CLAUDE_PLUGIN_ROOT\\}. '\n" + "grep '^run --project .*/work ' argv\n"},
 	"17-mcpjson-platform.json":        {4, ok("shadcn", "npx -y shadcn@latest mcp") + ok("aspire", "aspire agent mcp") + remote("linear-server", "https://mcp.linear.app/mcp") + failed("azure-staging", "stdio", "npx -y @azure/mcp@latest server start --read-only --namespace monitor", `.*"AZURE_TENANT_ID" is not set.*`)},
 	"18-cmd-c.json":                   {4, failed("e2b", "stdio", "cmd /c npx -y @e2b/mcp-server", `.*"E2B_API_KEY" is not set.*`)},
 	"19-jetbrains-requestInit.json":   {4, remote("github", "https://api.githubcopilot.com/mcp/")},
@@ -77,7 +77,7 @@ var hostFiles = map[string]struct {
 	"65-dup-in-one.json":         {2, "stderr '^toolpipe: error: 65-dup-in-one\\.json:1:51: duplicate key \"a\" \\(byte 50\\), and before at 1:16$'\n"},
 	"66-null-and-num.json":       {0, ok("a", "npx") + ok("b", "npx -p 3000") + args("-p 3000")},
 	"67-claude-ws.json":          {4, failed("w", "http", "ws://127.0.0.1:9/mcp", `.*the transport "ws" is unknown.*`) + failed("ide", "http", "http://127.0.0.1:9/sse", `.*the transport "sse-ide" is unknown.*`)},
-	"68-dxt-manifest.json":       {2, noServers},
+	"68-dxt-manifest.json":       {0, "stdout '^x\\tok\\tstdio\\t.*\\tnode /.*/work/server/index\\.js\\t$'\n" + "! stderr .\n"},
 	"69-oauth-block.json":        {4, ok("ok", "npx 1") + "stdout '^slack\\tfailed\\thttp\\t'\n"},
 }
 

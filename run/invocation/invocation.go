@@ -51,7 +51,7 @@ func (v *Invocation) Configure(ctx context.Context) (err error) {
 		return err
 	}
 	note := func(code, server, message string) {
-		if code == "server_renamed" { // which is only of interest to a user who wants to know more
+		if code == "server_renamed" || code == "server_described" { // which are only of interest to a user who wants to know more
 			v.Face.VerboseLine(message)
 		} else {
 			v.Warn(code, server, message)

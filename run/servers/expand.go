@@ -11,6 +11,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
+	"toolpipe/stream/text/secrets"
 )
 
 // expanded reads a string and expands it.
@@ -69,9 +70,10 @@ func (e *entry) variable(at document.Value, name string) (v string, set bool, er
 func (e *entry) expand(at document.Value, s string) (string, error) {
 	var b strings.Builder
 	for i := 0; i < len(s); {
-		name, size := ReferenceAt(s[i:], e.dollar)
+		name, size := ReferenceAt(s[i:], e.dollar || !e.own && strings.HasPrefix(s[i:], "$"+copilotPrefix))
 		switch {
 		case size == 0:
+			e.sayLiteral(at, s[i:])
 			b.WriteByte(s[i])
 			i++
 			continue
@@ -86,6 +88,29 @@ func (e *entry) expand(at document.Value, s string) (string, error) {
 		i += size
 	}
 	return b.String(), nil
+}
+
+// copilotPrefix is what the secrets of Copilot's agents begin with.
+const copilotPrefix = "COPILOT_MCP_"
+
+// bareSecret is a value that may be the name of a secret alone, as Copilot takes it.
+func (e *entry) bareSecret(at document.Value, s string) (string, error) {
+	value, set, err := e.variable(at, s)
+	if err == nil && !set {
+		e.warn("unknown_variable", at.Place()+": "+s+" stays as it is: no variable of this name is set")
+		return s, nil
+	}
+	return value, err
+}
+
+// sayLiteral warns of a $NAME at the beginning of s that some hosts would replace by a secret and that stays as it is.
+func (e *entry) sayLiteral(at document.Value, s string) {
+	if e.own || s[0] != '$' {
+		return
+	}
+	if name, size := ReferenceAt(s, true); size > 0 && secrets.Named(name) {
+		e.warn("unknown_variable", at.Place()+": "+name+" behind a $ alone stays as it is; ${"+name+"} would be the variable")
+	}
 }
 
 // ReferenceAt returns the variable that s begins with, without its brackets,
@@ -125,6 +150,10 @@ func ReferenceAt(s string, dollar bool) (name string, size int) {
 // resolve returns the value of a variable, or its default.
 func (e *entry) resolve(at document.Value, reference string) (string, error) {
 	name, fallback, hasFallback := strings.Cut(reference, ":-")
+	secret, isSecret := strings.CutPrefix(strings.Trim(name, "{ }"), "secrets.") // ${{ secrets.NAME }} of Copilot
+	if isSecret = isSecret && !e.own && name[0] == '{'; isSecret {
+		name = secret
+	}
 	switch name {
 	case "/", "pathSeparator":
 		return string(os.PathSeparator), nil
@@ -143,6 +172,12 @@ func (e *entry) resolve(at document.Value, reference string) (string, error) {
 	}
 	name = strings.TrimPrefix(name, "env:")
 	v, set, err := e.variable(at, name)
+	if set && isSecret {
+		e.variables[name] = variable{v, true}
+	}
+	if name == "CLAUDE_PLUGIN_ROOT" && !set && e.root != "" {
+		return e.root, err
+	}
 	switch {
 	case err != nil || v != "":
 		return v, err
@@ -199,10 +234,10 @@ func (e *entry) readEnvFile(at document.Value) error {
 // that its entry names: their names stand there instead.
 func (s *Server) Unexpanded(message string) string {
 	longestFirst := func(a, b string) int {
-		return cmp.Or(len(s.variables[b])-len(s.variables[a]), strings.Compare(a, b))
+		return cmp.Or(len(s.variables[b].value)-len(s.variables[a].value), strings.Compare(a, b))
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(s.variables), longestFirst) {
-		if value := s.variables[name]; len(value) > 3 {
+		if value := s.variables[name].value; len(value) > 3 {
 			message = strings.ReplaceAll(message, value, "${"+name+"}")
 		}
 	}

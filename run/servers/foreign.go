@@ -3,6 +3,7 @@ package servers
 import (
 	"context"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,21 +11,32 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
+	"toolpipe/run/servers/convert"
+	"toolpipe/run/servers/descriptor"
 	"toolpipe/run/stdio"
 )
 
 // serverPlaces are the paths of keys at which the files of other hosts have their
 // servers. A file may have several of them, and all are read.
 var serverPlaces = [][]string{
-	{"mcpServers"},      // Claude, Cursor, Gemini, Windsurf, Cline, Roo, Copilot
-	{"servers"},         // VS Code's mcp.json, JetBrains
-	{"mcp", "servers"},  // VS Code's settings.json
-	{"mcp"},             // opencode
-	{"context_servers"}, // Zed
-	{"amp.mcpServers"},  // Amp
+	{"mcpServers"},                     // Claude, Cursor, Gemini, Windsurf, Cline, Roo, Copilot
+	{"servers"},                        // VS Code's mcp.json, JetBrains
+	{"mcp", "servers"},                 // VS Code's settings.json
+	{"mcp"},                            // opencode
+	{"context_servers"},                // Zed
+	{"amp.mcpServers"},                 // Amp
+	{"github.copilot.chat.mcpServers"}, // VS Code's settings.json, of Copilot
 }
 
 const formHint = `the file is of the form {"mcpServers":{"NAME":{"command":"…","args":["…"]}}}`
+
+// A hostFile is a file of --mcp-config.
+type hostFile struct {
+	c    *config.Config
+	dir  string   // where it is, absolute; "" for one that is no file, such as standard input
+	keys []string // variables that hold a model's key
+	warn config.Warner
+}
 
 // loadServers reads a file of --mcp-config; "-" is standard input.
 func loadServers(ctx context.Context, c *config.Config, file string, keys []string, stdin io.Reader, warn config.Warner) ([]Server, error) {
@@ -32,20 +44,84 @@ func loadServers(ctx context.Context, c *config.Config, file string, keys []stri
 	if err != nil {
 		return nil, err
 	}
-	var all []Server
+	h := &hostFile{c: c, keys: keys, warn: warn}
+	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+		if abs, err := filepath.Abs(file); err == nil {
+			h.dir = filepath.Dir(abs)
+		}
+	}
+	if named, ok := doc.Get("mcpServers"); ok && named.Kind() == '"' {
+		return h.readNamed(ctx, named)
+	}
+	if servers, found, err := h.placed(doc); found || err != nil {
+		return servers, err
+	}
+	d, ok, err := descriptor.Find(doc)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		server, err := describedServer(c, d, h.dir, keys)
+		return []Server{server}, err
+	}
+	return nil, failure.UsageError([]string{formHint}, "%s: holds no servers in a form that is read: "+
+		"an object mcpServers, servers, mcp, context_servers or amp.mcpServers, or a bare one; a server.json, or the manifest.json of a bundle", doc.Doc.Name())
+}
+
+// placed reads the servers of all places at which a document has some.
+func (h *hostFile) placed(doc document.Value) (all []Server, found bool, err error) {
 	places := serverPlacesOf(doc)
 	for _, v := range places {
-		servers, err := Parse(c, v, false, keys)
+		servers, err := parseAll(entry{c: h.c, host: host{h.root(), isOfGemini(v.Doc), h.keys}}, v)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		all = append(all, servers...)
 	}
-	if len(places) == 0 {
-		return nil, failure.UsageError([]string{formHint},
-			"%s: holds no servers in a form that is read: an object mcpServers, servers, mcp, context_servers or amp.mcpServers, or a bare one", doc.Doc.Name())
+	return all, len(places) > 0, nil
+}
+
+// root is the directory of the plugin that the file belongs to. Its manifest is in a directory of its own there, such as
+// .claude-plugin; what it names is below the plugin's.
+func (h *hostFile) root() string {
+	if isManifest, _ := filepath.Match(".*-plugin", filepath.Base(h.dir)); isManifest {
+		return filepath.Dir(h.dir)
 	}
-	return all, nil
+	return h.dir
+}
+
+// readNamed reads the file that the manifest of a plugin names in place of its servers.
+func (h *hostFile) readNamed(ctx context.Context, v document.Value) ([]Server, error) {
+	name := v.Text()
+	if h.dir == "" || !filepath.IsLocal(name) {
+		return nil, v.Errorf("%s is not a file below the directory of this one", v.Short())
+	}
+	what := v.Place()
+	data, err := stdio.Await(ctx, func() ([]byte, error) {
+		root, err := os.OpenRoot(h.root()) // no link leads out of it
+		if err != nil {
+			return nil, config.OpenError(what, h.root(), err)
+		}
+		defer root.Close()
+		f, err := root.OpenFile(name, os.O_RDONLY|stdio.OpenNonblock, 0)
+		if err != nil {
+			return nil, config.OpenError(what, name, err)
+		}
+		defer f.Close()
+		return config.RuleFile.ReadFrom(h.c, f, what, filepath.Join(h.root(), name), config.MaxRuleFile, h.warn)
+	})
+	if err != nil {
+		return nil, err
+	}
+	doc, err := document.Parse(filepath.Join(filepath.Dir(v.Doc.Name()), name), document.WithoutComments(data))
+	if err != nil {
+		return nil, err
+	}
+	servers, found, err := h.placed(doc)
+	if err == nil && !found {
+		err = failure.UsageError([]string{formHint}, "%s: holds no servers", doc.Doc.Name())
+	}
+	return servers, err
 }
 
 // serverPlacesOf are the objects of servers in a file.
@@ -106,10 +182,12 @@ func readHostFile(ctx context.Context, c *config.Config, file string, stdin io.R
 	if err == nil {
 		return v, nil
 	}
-	format := map[string]string{".toml": "TOML", ".yaml": "YAML", ".yml": "YAML"}[strings.ToLower(filepath.Ext(file))]
-	if format != "" {
-		err = failure.Usage("--mcp-config: %s is %s; only JSON is read", config.ShellQuote(name), format)
-	}
 	failure.Of(err).Hints = []string{formHint}
+	if format, hints := convert.Hints(file, string(data)); format != "" {
+		if hints == nil {
+			hints = []string{formHint}
+		}
+		err = failure.UsageError(hints, "--mcp-config: %s is %s; only JSON is read", config.ShellQuote(name), format)
+	}
 	return v, err
 }

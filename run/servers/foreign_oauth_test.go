@@ -43,7 +43,7 @@ func TestHostOAuth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := Parse(&config.Config{Environ: []string{"SECRET=hidden"}}, doc, false, nil)
+		all, err := parseAll(entry{c: &config.Config{Environ: []string{"SECRET=hidden"}}}, doc)
 		if err != nil || len(all) != 1 || all[0].Unusable != nil {
 			t.Errorf("%s: %v, %+v", tt.written, err, all)
 			continue
@@ -60,7 +60,7 @@ func TestHostOAuth(t *testing.T) {
 		}
 	}
 	doc, _ := document.Parse("x.json", []byte(`{"s":{"url":"https://tools.test/mcp","oauth":{"clientId":"me","clientSecret":"${MISSING}"}}}`))
-	if all, err := Parse(&config.Config{}, doc, false, nil); err != nil || all[0].Unusable == nil || !strings.Contains(all[0].Unusable.Message, "MISSING") {
+	if all, err := parseAll(entry{c: &config.Config{}}, doc); err != nil || all[0].Unusable == nil || !strings.Contains(all[0].Unusable.Message, "MISSING") {
 		t.Errorf("a secret that is not there: %v, %+v", err, all)
 	}
 }

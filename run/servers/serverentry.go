@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"toolpipe/approve"
-	"toolpipe/mcp"
 	"toolpipe/run/config"
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
@@ -18,10 +17,9 @@ import (
 // An entry is one server of a config file, the user's own or another host's,
 // while it is read.
 type entry struct {
-	Server  // own: strict, and may grant trust
-	c       *config.Config
-	dollar  bool     // $NAME is a variable, as with Gemini
-	keys    []string // variables that hold a model's key, which only the user's own config may name
+	Server // own: strict, and may grant trust
+	c      *config.Config
+	host
 	command []string // the words of command and path, variables not expanded
 	args    []string // the words of args, variables not expanded
 	words   []string // args with their variables expanded
@@ -30,23 +28,35 @@ type entry struct {
 	declared
 }
 
+// host is what holds for all entries of another host's file.
+type host struct {
+	root   string   // the directory of the plugin that it belongs to; "" for none
+	dollar bool     // $NAME is a variable, as with Gemini
+	keys   []string // variables that hold a model's key, which only the user's own config may name
+}
+
 // declared is what an entry says of all tools of its server.
 type declared struct {
 	traits approve.Traits
 	said   []string // the keys that say it
 }
 
-// Parse reads the servers of a config file or of another host's file.
-// own is the user's own config: there unknown keys are errors, trust counts,
-// and keys, the variables with a model's key, may be named.
-func Parse(c *config.Config, v document.Value, own bool, keys []string) ([]Server, error) {
+// Parse reads the servers of the user's own config: there unknown keys are errors, trust
+// counts, and the variables with a model's key may be named.
+func Parse(c *config.Config, v document.Value) ([]Server, error) {
+	return parseAll(entry{c: c, Server: Server{own: true}}, v)
+}
+
+// parseAll reads the servers of a config file or of another host's file; each entry begins as of.
+func parseAll(of entry, v document.Value) ([]Server, error) {
 	if v.Kind() != '{' {
 		return nil, v.Errorf("the servers are not an object of names")
 	}
 	var all []Server
 	for _, m := range v.Members() {
-		e := entry{c: c, dollar: !own && isOfGemini(v.Doc), keys: keys, Server: Server{own: own, Spec: mcp.Spec{Name: m.Key}, origin: m.At.Origin()}}
-		if err := CheckName(m.Key, ""); err != nil && own {
+		e := of
+		e.Name, e.origin = m.Key, m.At.Origin()
+		if err := CheckName(m.Key, ""); err != nil && e.own {
 			return nil, m.At.Within(err)
 		} else if err != nil {
 			e.Spelling = cmp.Or(m.Key, "-")
@@ -197,6 +207,9 @@ func (e *entry) table(m document.Member) (map[string]string, error) {
 		if err != nil {
 			return "", err
 		}
+		if !e.own && strings.HasPrefix(s, copilotPrefix) {
+			return e.bareSecret(v, s)
+		}
 		return e.expand(v, s)
 	})
 }
@@ -209,7 +222,7 @@ func (e *entry) checkTransport(m document.Member) error {
 		return err
 	}
 	switch strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s)) {
-	case "", "stdio", "local", "http", "sse", "streamablehttp", "remote", "custom":
+	case "", "stdio", "local", "http", "sse", "streamablehttp", "streamable", "remote", "custom":
 		return nil
 	}
 	return m.Errorf("the transport %q is unknown; stdio and http (with sse) are known", s)

@@ -32,13 +32,13 @@ type Server struct {
 	// Traits are those of a tool, as the user's own config says or as it is built in. It is
 	// nil where only the server's hints say something.
 	Traits    func(tool string) *approve.Traits
-	KeyFile   string            // the private key that its oauth names
-	variables map[string]string // the variables that its entry names, with their values
-	Root      string            // the directory that relative paths in its tools' arguments start from
-	origin    string            // where it was configured, for the warning when it is shadowed
-	own       bool              // the user's own config has it
-	fromFlag  bool              // -t has it
-	off       bool              // its file switches it off
+	KeyFile   string              // the private key that its oauth names
+	variables map[string]variable // those that its entry names
+	Root      string              // the directory that relative paths in its tools' arguments start from
+	origin    string              // where it was configured, for the warning when it is shadowed
+	own       bool                // the user's own config has it
+	fromFlag  bool                // -t has it
+	off       bool                // its file switches it off
 	notes     []note
 	file      string   // the file of --mcp-config that has it; "" for none
 	loginArgs []string // the arguments of the command that LoginCommand shows
@@ -58,6 +58,13 @@ type choice struct {
 	Sandbox config.Sandbox // of its program, if it is a command
 }
 
+// variable is a variable of the environment that a server gets. secret says that its value is one, whatever the
+// variable is called.
+type variable struct {
+	value  string
+	secret bool
+}
+
 // note is a warning about a server, given only if the server is used.
 type note struct{ code, message string }
 
@@ -66,8 +73,12 @@ func (s *Server) warn(code, message string) { s.notes = append(s.notes, note{cod
 
 // AddSecrets adds to set the values of variables that the server gets.
 func (s *Server) AddSecrets(set *secrets.Set) {
-	for name, value := range s.variables {
-		set.AddNamed(name, value)
+	for name, v := range s.variables {
+		if v.secret {
+			set.AddFrom(name, v.value)
+		} else {
+			set.AddNamed(name, v.value)
+		}
 	}
 }
 

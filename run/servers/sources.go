@@ -260,9 +260,9 @@ func applyServerEnv(c *config.Config, all []Server) error {
 // remember notes a variable that the server gets, so that its value is not shown.
 func (s *Server) remember(name, value string) {
 	if s.variables == nil {
-		s.variables = map[string]string{}
+		s.variables = map[string]variable{}
 	}
-	s.variables[name] = value
+	s.variables[name] = variable{value, s.variables[name].secret || strings.HasPrefix(name, copilotPrefix)}
 }
 
 // applyServerDirs gives servers the working directories of --mcp-cwd.

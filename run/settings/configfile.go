@@ -115,7 +115,7 @@ func (s *Settings) keys(c *config.Config) []document.Key {
 	return document.Keys(
 		"model", &s.model,
 		"models", document.EachMember(s.parseProfile),
-		"mcpServers", document.Into(&s.servers, func(m document.Member) ([]servers.Server, error) { return servers.Parse(c, m.Value, true, nil) }),
+		"mcpServers", document.Into(&s.servers, func(m document.Member) ([]servers.Server, error) { return servers.Parse(c, m.Value) }),
 		"auto_approve", document.EachMember(s.parseAutoApprove),
 		"policy", s.parsePolicies,
 		"max_rounds", &s.MaxRounds,

@@ -1,0 +1,67 @@
+package convert
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestHints runs each command that is shown, where what it needs is there, and compares what it writes.
+func TestHints(t *testing.T) {
+	for _, x := range []struct{ file, text, format, needs, want string }{
+		{"config.toml", "model = 'x'\n[mcp_servers.a]\ncommand = 'npx'\nargs = ['-y']\n[mcp_servers.a.env]\nK = 'v'\n", "TOML", "python3",
+			`{"mcpServers":{"a":{"command":"npx","args":["-y"],"env":{"K":"v"}}}}`},
+		{"it's.toml", "[[mcp_servers]]\nname = 'a'\ncommand = 'npx'\n", "TOML", "python3", `{"mcpServers":{"a":{"name":"a","command":"npx"}}}`},
+		{"x.TOML", "[mcpServers.a]\ncommand = 'npx'\n", "TOML", "python3", `{"mcpServers":{"a":{"command":"npx"}}}`},
+		{"goose.yaml", "extensions:\n  developer:\n    type: builtin\n  a:\n    cmd: npx\n    args: ['-y', x]\n    envs: {K: v}\n    enabled: true\n", "YAML", "yq",
+			`{"mcpServers":{"a":{"command":"npx","args":["-y","x"],"env":{"K":"v"},"env_vars":null,"url":null,"headers":null,"enabled":true}}}`},
+		{"-x.yml", "name: y\nmcpServers:\n\n  # one\n  - name: a b\n    command: npx\n", "YAML", "yq", `{"mcpServers":{"a b":{"name":"a b","command":"npx"}}}`},
+		{"x.yaml", "mcp-servers:\n  a: {command: npx}\n", "YAML", "yq", `{"mcpServers":{"a":{"command":"npx"}}}`},
+		{"my agent.agent.md", "---\r\nname: x\r\nmcp-servers:\r\n  a:\r\n    command: npx\r\n---\r\n# Title\r\nmcpServers: no\r\n---\r\n", "Markdown", "yq", `{"mcpServers":{"a":{"command":"npx"}}}`},
+		{"sub.md", "---\nname: x\nmcpServers:\n  - other\n  - a:\n      command: npx\n---\ntext\n", "Markdown", "yq", `{"mcpServers":{"a":{"command":"npx"}}}`},
+		{"plain.md", "# mcp-servers:\nmcp-servers:\n", "Markdown", "", ""},
+		{"empty.yaml", "", "YAML", "", ""},
+		{"x.json", "{", "", "", ""},
+		{"-", "mcpServers:", "", "", ""},
+	} {
+		format, hints := Hints(x.file, x.text)
+		if format != x.format || (hints == nil) != (x.needs == "") {
+			t.Errorf("%s: %s, %q", x.file, format, hints)
+			continue
+		}
+		if hints == nil {
+			continue
+		}
+		if x.needs == "python3" && exec.Command("python3", "-c", "import tomllib").Run() != nil || !isThere(x.needs) {
+			t.Logf("%s: skipped, for want of %s", x.file, x.needs)
+			continue
+		}
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, x.file), []byte(x.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		shell := exec.Command("sh", "-e")
+		shell.Dir, shell.Stdin = dir, strings.NewReader(hints[len(hints)-1])
+		if out, err := shell.CombinedOutput(); err != nil {
+			t.Errorf("%s: %s: %v: %s", x.file, hints[len(hints)-1], err, out)
+			continue
+		}
+		name := strings.TrimSuffix(x.file, filepath.Ext(x.file)) + ".servers.json"
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if got := strings.Join(strings.Fields(string(text)), ""); err != nil || got != strings.ReplaceAll(x.want, " ", "") {
+			t.Errorf("%s: %s, %v, want %s", x.file, got, err, x.want)
+		}
+	}
+}
+
+// isThere reports whether a program is; of the two yq, kislyuk's.
+func isThere(program string) bool {
+	if program != "yq" {
+		_, err := exec.LookPath(program)
+		return err == nil
+	}
+	out, err := exec.Command("yq", "--help").CombinedOutput()
+	return err == nil && strings.Contains(string(out), "jq") && !strings.Contains(string(out), "mikefarah")
+}
