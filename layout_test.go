@@ -34,7 +34,7 @@ var imports = map[string]string{
 	"run/invocation": "run/config run/event run/face run/failure run/schema run/servers run/settings run/stdio approve mcp/oauth mcp/process mcp/toolserver stream stream/goroutine stream/loopback stream/ownership stream/text/jsontext stream/text/secrets",
 	"run/lock":       "run/config run/document run/event run/failure mcp/builtin/confine mcp/toolserver mcp/wire stream/text/jsontext",
 	"run/manual":     "",
-	"run/modes":      "run/config run/event run/failure run/input run/invocation run/lock run/review run/servers run/session run/settings run/toolbox run/turn approve mcp mcp/builtin/code mcp/oauth mcp/process mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
+	"run/modes":      "run/config run/event run/face run/failure run/input run/invocation run/lock run/review run/servers run/session run/settings run/toolbox run/turn approve mcp mcp/builtin/code mcp/oauth mcp/process mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
 	"run/review":     "run/event stream/text/escape stream/text/jsontext",
 	"run/revisions":  "mcp/builtin/confine stream/ownership",
 	"run/sandbox":    "run/config run/event run/failure run/invocation run/servers run/settings approve mcp/builtin/command mcp/builtin/confine mcp/builtin/watch mcp/process mcp/process/cage",
@@ -387,7 +387,7 @@ const (
 var house = map[string]int{
 	"fields of approve.Call":                    16,
 	"fields of approve.Gate":                    12,
-	"fields of mcp.Session":                     26,
+	"fields of mcp.Session":                     24,
 	"fields of mcp.Spec":                        21,
 	"fields of mcp.httpConn":                    11,
 	"fields of mcp/builtin/code.definition":     12,

@@ -62,10 +62,9 @@ func (s *Session) exchangeCall(ctx context.Context, c *ToolCall) ([]byte, error)
 	if s.wantsTask(c.Tool) {
 		params = append(params, `,"task":{}`...)
 	}
-	r := s.request("tools/call", append(params, '}'))
+	r := s.askingRequest("tools/call", append(params, '}'), c.Ask)
 	r.AtMostOnce = true
 	r.Name = c.Tool
-	r.Ask = c.Ask
 	r.Meta = joinMembers(r.Meta, c.Meta)
 	r.Progress = func(params []byte) {
 		alive()
@@ -73,7 +72,7 @@ func (s *Session) exchangeCall(ctx context.Context, c *ToolCall) ([]byte, error)
 			c.Progress(readProgress(params))
 		}
 	}
-	headers, err := headerFields(s.headers[c.Tool], c.Args)
+	headers, err := headerFields(s.listing.Load().headers[c.Tool], c.Args)
 	if err != nil {
 		return nil, &wire.NoReplyError{Cause: err}
 	}
@@ -96,7 +95,7 @@ func (s *Session) callResult(tool string, raw []byte, err error) (*wire.Result, 
 
 // wantsTask reports whether a call of a tool must ask for a task, as in 2025-11-25 alone.
 func (s *Session) wantsTask(tool string) bool {
-	return s.isLegacy() && s.has("tasks") && slices.ContainsFunc(s.tools, func(t wire.Tool) bool { return t.Name == tool && t.TaskOnly })
+	return s.isLegacy() && s.has("tasks") && slices.ContainsFunc(s.Tools(), func(t wire.Tool) bool { return t.Name == tool && t.TaskOnly })
 }
 
 // taskHandle is the handle of a task with which a call was answered; nil for a result.
@@ -133,7 +132,7 @@ func (s *Session) taskPeer(id string, progress func(wire.Progress), ask wire.Ask
 	return task.Peer{
 		Legacy: s.isLegacy(),
 		Request: func(ctx context.Context, method string, params []byte) ([]byte, error) {
-			return s.namedRequest(ctx, method, id, params, ask)
+			return s.RequestNamed(ctx, &Named{method, id, params, ask})
 		},
 		Answers: func(ctx context.Context, requests []byte) ([]byte, error) {
 			return s.inputResponses(ctx, requests, ask)

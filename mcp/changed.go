@@ -2,28 +2,135 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/maphash"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/text/jsontext"
 )
+
+// changes is what the server says of changes, and what it is asked to say.
+type changes struct {
+	announced atomic.Bool // the list of tools has changed
+
+	mu      sync.Mutex
+	listens map[string]context.CancelFunc // 2026-07-28: of resources, by their URIs
+}
+
+// announcements are the notifications that a server sends when something has changed.
+var announcements = []string{
+	"notifications/tools/list_changed", "notifications/prompts/list_changed",
+	"notifications/resources/list_changed", "notifications/resources/updated",
+}
+
+// changed takes a notification.
+func (s *Session) changed(method string, params []byte) {
+	if !slices.Contains(announcements, method) {
+		return
+	}
+	if method == announcements[0] {
+		s.changes.announced.Store(true)
+	}
+	s.report.announced(method, params)
+}
 
 // Settle warns, at the end of a run, if the list of tools is not the one that the run
 // began with. It asks for the list if the server announced a change, which may be none: a
 // browser's server announces one at every page. It takes no longer than limit.
 func (s *Session) Settle(limit time.Duration) {
-	if !s.announced.Swap(false) {
+	if !s.changes.announced.Swap(false) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(s.life, limit)
 	defer cancel()
 	var now uint64
-	err := s.allPages(ctx, toolList, func(item []byte) { now += maphash.Bytes(s.toolSeed, item) })
+	was := s.listing.Load()
+	err := s.allPages(ctx, toolList, func(item []byte) { now += maphash.Bytes(was.seed, item) })
 	switch {
 	case err != nil:
 		s.report.log("the list of tools was announced as changed, and could not be read: " + err.Error())
-	case now != s.listed:
+	case now != was.sum:
 		s.report.warn("tools_changed", fmt.Sprintf("server %q has a changed list of tools; this run used the list that it began with", s.spec.Name))
 	default:
 		s.report.log("the list of tools was announced as changed, and is the same")
 	}
+}
+
+// Relist lists the tools again, which Tools gives from then on.
+func (s *Session) Relist(ctx context.Context) ([]wire.Tool, error) {
+	s.changes.announced.Store(false)
+	ctx, _, stop := s.watch(ctx)
+	defer stop()
+	l, err := s.list(ctx)
+	if err != nil {
+		return nil, s.failed(toolList.Method, err)
+	}
+	s.listing.Store(l)
+	return l.tools, nil
+}
+
+// Watch asks a server of 2026-07-28 to announce changes of its lists, which any other
+// does by itself.
+func (s *Session) Watch() {
+	if s.Protocol() == wire.ModernRevision {
+		s.listen(s.life, `"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true`)
+	}
+}
+
+// listen asks for notifications until ctx ends. A server that does not offer them refuses,
+// or answers at once.
+func (s *Session) listen(ctx context.Context, notifications string) {
+	r := s.request("subscriptions/listen", []byte(`{"notifications":{`+notifications+`}}`))
+	s.start(func() {
+		if _, err := s.conn.exchange(ctx, r); err != nil && ctx.Err() == nil {
+			s.report.log("subscriptions/listen: " + err.Error())
+		}
+	})
+}
+
+// Subscribe asks the server to announce changes of a resource, Unsubscribe to announce
+// none any more. Where the server answered with an error, theirs wraps a *wire.RPCError.
+func (s *Session) Subscribe(ctx context.Context, uri string) error {
+	if s.isLegacy() {
+		return s.subscription(ctx, "resources/subscribe", uri)
+	}
+	if !s.has("resources") {
+		return errors.New("the server has no resources")
+	}
+	s.changes.mu.Lock()
+	defer s.changes.mu.Unlock()
+	if s.changes.listens[uri] != nil {
+		return nil
+	}
+	if s.changes.listens == nil {
+		s.changes.listens = map[string]context.CancelFunc{}
+	}
+	listening, stop := context.WithCancel(s.life)
+	s.changes.listens[uri] = stop
+	s.listen(listening, `"resourceSubscriptions":[`+string(jsontext.Quoted(uri))+`]`)
+	return nil
+}
+
+// Unsubscribe is the end of Subscribe.
+func (s *Session) Unsubscribe(ctx context.Context, uri string) error {
+	if s.isLegacy() {
+		return s.subscription(ctx, "resources/unsubscribe", uri)
+	}
+	s.changes.mu.Lock()
+	defer s.changes.mu.Unlock()
+	if stop := s.changes.listens[uri]; stop != nil {
+		stop()
+		delete(s.changes.listens, uri)
+	}
+	return nil
+}
+
+func (s *Session) subscription(ctx context.Context, method, uri string) error {
+	_, err := s.Request(ctx, method, uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'))
+	return err
 }

@@ -38,7 +38,10 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Process
 	err := s.connect(limited)
 	if err == nil {
 		s.tried = append(s.tried, "tools/list")
-		s.tools, err = s.list(limited)
+		var l *toolListing
+		if l, err = s.list(limited); err == nil {
+			s.listing.Store(l)
+		}
 	}
 	if err == nil {
 		s.ready.Store(true)
@@ -101,10 +104,11 @@ func (s *Session) junk(line []byte) {
 	s.report.log("not a message on stdout: " + wire.Snippet(line))
 }
 
-// modernMeta are the members of _meta that every request of 2026-07-28 carries.
-func (s *Session) modernMeta() []byte {
+// modernMeta are the members of _meta that every request of 2026-07-28 carries. asks says
+// that the user can be asked.
+func (s *Session) modernMeta(asks bool) []byte {
 	meta := fmt.Appendf(nil, `"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s`,
-		wire.ModernRevision, s.clientInfo(), s.clientCapabilities(true))
+		wire.ModernRevision, s.clientInfo(), s.clientCapabilities(true, asks))
 	if s.report.logs() {
 		meta = append(meta, `,"io.modelcontextprotocol/logLevel":"info"`...)
 	}
@@ -115,15 +119,15 @@ func (s *Session) clientInfo() []byte {
 	return fmt.Appendf(nil, `{"name":"toolpipe","version":%s}`, jsontext.Quoted(cmp.Or(s.spec.Client.Version, "0")))
 }
 
-// clientCapabilities declares tasks where the revision has them, and elicitation where
-// the Spec has it. A server does not ask for a capability that is not declared.
-func (s *Session) clientCapabilities(modern bool) string {
+// clientCapabilities declares tasks where the revision has them, and elicitation where the
+// user can be asked. A server does not ask for a capability that is not declared.
+func (s *Session) clientCapabilities(modern, asks bool) string {
 	switch {
-	case modern && s.elicits():
+	case modern && asks:
 		return `{"elicitation":{"form":{}},` + tasks + `}`
 	case modern:
 		return `{` + tasks + `}`
-	case s.elicits():
+	case asks:
 		return `{"elicitation":{}}`
 	}
 	return "{}"
@@ -142,7 +146,7 @@ func (s *Session) initialize(ctx context.Context, version string) error {
 	s.tried = append(s.tried, "initialize")
 	version = cmp.Or(version, wire.LegacyRevisions[0])
 	for attempt := 1; ; attempt++ {
-		params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`, version, s.clientCapabilities(false), s.clientInfo())
+		params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`, version, s.clientCapabilities(false, s.elicits()), s.clientInfo())
 		result, err := s.conn.exchange(ctx, &wire.Request{Method: "initialize", Opening: true, Params: params})
 		if err == nil {
 			return s.initialized(ctx, version, result)

@@ -12,8 +12,11 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// elicits reports whether elicitation is declared.
-func (s *Session) elicits() bool { return s.spec.Elicit != "" && s.spec.Elicit != "off" }
+// elicits reports whether elicitation is declared, but for requests that declare it
+// themselves.
+func (s *Session) elicits() bool {
+	return s.spec.Elicit != "" && s.spec.Elicit != "off" && s.spec.Elicit != "each"
+}
 
 // maxQuestions bounds the elicitations of a legacy server at the same time.
 const maxQuestions = 16
@@ -85,7 +88,7 @@ func (s *Session) elicitation(m wire.Message, reply func([]byte)) {
 	default:
 		s.start(func() {
 			defer s.questions.Add(-1)
-			reply(wire.ReplyResult(m.ID, s.elicited(ctx, m.Params, ask)))
+			reply(wire.ReplyResult(m.ID, s.elicited(ctx, "", m.Params, ask)))
 		})
 	}
 }
@@ -97,19 +100,21 @@ func isForm(params []byte) bool {
 }
 
 // elicited is the ElicitResult for the params of an elicitation.
-func (s *Session) elicited(ctx context.Context, params []byte, ask wire.AskFunc) []byte {
-	schema := jsontext.Member(params, "requestedSchema")
+func (s *Session) elicited(ctx context.Context, key string, params []byte, ask wire.AskFunc) []byte {
+	form := wire.Form{Key: key, Message: jsontext.Text(jsontext.Member(params, "message")), Schema: jsontext.Member(params, "requestedSchema")}
 	switch {
 	case !isForm(params):
+	case s.spec.Elicit == "each" && ask != nil:
+		return s.ask(ctx, ask, form)
 	case !s.elicits(): // it was not declared, and asks all the same
 		s.refuseInput(params)
 	case s.spec.Elicit == "defaults":
-		return defaults(schema)
+		return defaults(form.Schema)
 	case s.spec.Elicit != "ask":
 	case ask != nil:
-		return s.ask(ctx, ask, jsontext.Text(jsontext.Member(params, "message")), schema)
+		return s.ask(ctx, ask, form)
 	case s.report.hooks.Elicit != nil:
-		return s.ask(ctx, s.report.hooks.Elicit, jsontext.Text(jsontext.Member(params, "message")), schema)
+		return s.ask(ctx, s.report.hooks.Elicit, form)
 	}
 	return []byte(declined)
 }
@@ -121,10 +126,10 @@ func (s *Session) refuseInput(params []byte) {
 }
 
 // ask asks the user. The deadline of a call is put off meanwhile.
-func (s *Session) ask(ctx context.Context, ask wire.AskFunc, message string, schema []byte) []byte {
+func (s *Session) ask(ctx context.Context, ask wire.AskFunc, form wire.Form) []byte {
 	s.asking.Add(1)
 	defer s.asking.Add(-1)
-	action, content := ask(ctx, message, schema)
+	action, content := ask(ctx, form)
 	switch {
 	case action == "accept" && jsontext.Check(content, jsontext.Peer) == nil && jsontext.Kind(content) == '{':
 		return fmt.Appendf(nil, `{"action":"accept","content":%s}`, content)

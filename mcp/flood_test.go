@@ -48,7 +48,7 @@ func TestFloodOfRequests(t *testing.T) {
 // the thousand.
 func TestQuestionsAreBounded(t *testing.T) {
 	hold := make(chan struct{})
-	s := newSession(Spec{Elicit: "ask"}, Hooks{Elicit: func(context.Context, string, []byte) (string, []byte) {
+	s := newSession(Spec{Elicit: "ask"}, Hooks{Elicit: func(context.Context, wire.Form) (string, []byte) {
 		<-hold
 		return "cancel", nil
 	}}, nil)
@@ -79,7 +79,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 func TestCloseLeavesAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hold := make(chan struct{})
-		s := newSession(Spec{Elicit: "ask"}, Hooks{Elicit: func(context.Context, string, []byte) (string, []byte) {
+		s := newSession(Spec{Elicit: "ask"}, Hooks{Elicit: func(context.Context, wire.Form) (string, []byte) {
 			<-hold
 			return "cancel", nil
 		}}, nil)

@@ -114,7 +114,7 @@ func connectTrusting(t *testing.T, url string, roots *x509.CertPool) (*Session, 
 		err = s.legacyHTTP(bounded(t), v.version)
 	}
 	if err == nil {
-		s.tools, err = s.list(bounded(t))
+		_, err = s.Relist(bounded(t))
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -71,7 +71,7 @@ func (s *Session) inputResponses(ctx context.Context, requests []byte, ask wire.
 			return nil, fmt.Errorf("the server asked for %q, which toolpipe does not offer", method)
 		}
 		answers = append(append(append(answers, ','), key...), ':')
-		answers = append(answers, s.elicited(ctx, jsontext.Member(r, "params"), ask)...)
+		answers = append(answers, s.elicited(ctx, jsontext.Unquote(key), jsontext.Member(r, "params"), ask)...)
 	}
 	if answers == nil {
 		return nil, nil

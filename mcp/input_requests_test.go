@@ -101,7 +101,8 @@ func TestAsk(t *testing.T) {
 		`decline null`:        `{"k\u0031":{"action":"decline"}} `,
 	} {
 		web := serveWeb(t, asking(question(form)))
-		hooks := Hooks{Elicit: func(_ context.Context, message string, schema []byte) (string, []byte) {
+		hooks := Hooks{Elicit: func(_ context.Context, asked wire.Form) (string, []byte) {
+			message, schema := asked.Message, asked.Schema
 			if message != "who?" || string(schema) != form {
 				t.Errorf("asked %q with %s", message, schema)
 			}
@@ -204,7 +205,7 @@ func TestElicitationBelongsToACall(t *testing.T) {
 			legacyWeb(w, r)
 		}
 	})
-	hooks := Hooks{Elicit: func(ctx context.Context, _ string, _ []byte) (string, []byte) {
+	hooks := Hooks{Elicit: func(ctx context.Context, _ wire.Form) (string, []byte) {
 		shown <- true
 		<-ctx.Done()
 		over <- context.Cause(ctx)
@@ -262,7 +263,7 @@ func TestEndBetweenRounds(t *testing.T) {
 	ended := errors.New("the run has ended")
 	ctx, cancel := context.WithCancelCause(bounded(t))
 	web := serveWeb(t, asking(question(form)))
-	hooks := Hooks{Elicit: func(context.Context, string, []byte) (string, []byte) {
+	hooks := Hooks{Elicit: func(context.Context, wire.Form) (string, []byte) {
 		cancel(ended)
 		return "accept", []byte("{}")
 	}}

@@ -139,7 +139,7 @@ func listAgain(t *testing.T, s *Session) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return namesOf(tools)
+	return namesOf(tools.tools)
 }
 
 func namesOf(tools []wire.Tool) string {

@@ -40,7 +40,7 @@ type Spec struct {
 	Protocol       Protocol
 	StartupTimeout time.Duration // 0: 30 s
 	ToolTimeout    time.Duration // longest time without progress; 0: 120 s; the hard deadline is ten times that
-	Elicit         string        // "off" (also ""), "decline", "defaults", "ask"
+	Elicit         string        // "off" (also ""), "decline", "defaults", "ask"; "each": as ask, for requests with an Ask (2026-07-28)
 	Client         Client
 
 	probeTimeout time.Duration // 0: defaultProbe; tests set a shorter one
@@ -76,6 +76,9 @@ type Hooks struct {
 	// LogMessage has the parameters of each log notification: an object with level,
 	// data and perhaps logger.
 	LogMessage func(params []byte)
+	// Announced has the method and the parameters of each notification that a list or a
+	// resource has changed. The parameters belong to the caller.
+	Announced func(method string, params []byte)
 	// Wire has every message that was sent ('>') or received ('<'), without secrets.
 	Wire func(direction byte, line []byte)
 	// OutputWait is how long the caller has waited, in all, until its own

@@ -96,7 +96,7 @@ func (s *Session) probe(ctx context.Context, patient bool) (probeResult, error) 
 		defer stop()
 		ctx = limited
 	}
-	request := &wire.Request{Method: "server/discover", Params: []byte("{}"), Meta: s.modernMeta(), Opening: true}
+	request := &wire.Request{Method: "server/discover", Params: []byte("{}"), Meta: s.modernMeta(s.elicits()), Opening: true}
 	result, err := s.conn.exchange(ctx, request)
 	v := readProbe(result, err)
 	if v.again {
@@ -105,7 +105,7 @@ func (s *Session) probe(ctx context.Context, patient bool) (probeResult, error) 
 	}
 	if v.modern {
 		v.err = checkComplete(result)
-		s.meta = s.modernMeta()
+		s.meta, s.askingMeta = s.modernMeta(s.elicits()), s.modernMeta(true)
 		s.begin(wire.ModernRevision, result)
 	}
 	return v, err

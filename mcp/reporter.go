@@ -81,6 +81,13 @@ func (t *reporter) logMessage(params []byte) {
 	}
 }
 
+// announced passes on that something has changed at the server.
+func (t *reporter) announced(method string, params []byte) {
+	if t.hooks.Announced != nil && len(params) <= maxReported {
+		t.unlessStopped(func() { t.hooks.Announced(method, slices.Clone(params)) })
+	}
+}
+
 // logs reports whether anybody wants what a server logs.
 func (t *reporter) logs() bool { return t.hooks.Log != nil || t.hooks.LogMessage != nil }
 

@@ -72,14 +72,22 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 // a call, and returns the result as it came. Where the server answered with an
 // error, that wraps a *wire.RPCError.
 func (s *Session) Request(ctx context.Context, method, name string, params []byte) ([]byte, error) {
-	return s.namedRequest(ctx, method, name, params, nil)
+	return s.RequestNamed(ctx, &Named{Method: method, Name: name, Params: params})
 }
 
-func (s *Session) namedRequest(ctx context.Context, method, name string, params []byte, ask wire.AskFunc) ([]byte, error) {
+// A Named is a request for a named prompt, resource or task.
+type Named struct {
+	Method, Name string
+	Params       []byte
+	Ask          wire.AskFunc // as in ToolCall
+}
+
+// RequestNamed is Request.
+func (s *Session) RequestNamed(ctx context.Context, n *Named) ([]byte, error) {
 	ctx, alive, stop := s.watch(ctx)
 	defer stop()
-	r := s.request(method, params)
-	r.Name, r.Ask = name, ask
+	r := s.askingRequest(n.Method, n.Params, n.Ask)
+	r.Name = n.Name
 	r.Progress = func([]byte) { alive() }
 	return s.exchangeWithInput(ctx, r)
 }

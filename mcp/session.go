@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"strings"
 	"sync"
@@ -26,12 +25,10 @@ type Session struct {
 	transport string          // "stdio", "http", "sse" or "local"
 	meta      []byte          // 2026-07-28: members of every request's _meta
 
-	tools    []wire.Tool
-	headers  map[string][]paramHeader // of calls, by the tool's name; like tools not changed after Connect
-	listed   uint64                   // the sum of the hashes of all tools in the list; nor is this
-	toolSeed maphash.Seed             // for these hashes
+	askingMeta []byte // instead of meta, of requests for which the user can be asked
 
-	announced atomic.Bool // the server said that its list of tools has changed
+	listing atomic.Pointer[toolListing] // of Connect, or of the last Relist
+	changes changes
 
 	life       context.Context // ends with Close
 	end        context.CancelFunc
@@ -62,6 +59,7 @@ type agreement struct {
 func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
 	s := &Session{spec: spec, procs: procs, report: newReporter(hooks, &spec)}
 	s.agreed.Store(&agreement{})
+	s.listing.Store(&toolListing{})
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -112,7 +110,16 @@ func (s *Session) start(f func()) {
 
 // request makes a request of this session, with its _meta.
 func (s *Session) request(method string, params []byte) *wire.Request {
-	r := &wire.Request{Method: method, Params: params, Meta: s.meta}
+	return s.askingRequest(method, params, nil)
+}
+
+// askingRequest is request for one whose server may ask the user, by ask if that is not
+// nil.
+func (s *Session) askingRequest(method string, params []byte, ask wire.AskFunc) *wire.Request {
+	r := &wire.Request{Method: method, Params: params, Meta: s.meta, Ask: ask}
+	if ask != nil && s.spec.Elicit == "each" {
+		r.Meta = s.askingMeta
+	}
 	if method != "tools/call" {
 		r.Meta = joinMembers(r.Meta, s.spec.Client.Meta)
 	}
@@ -139,10 +146,10 @@ func (s *Session) received(m wire.Message, respond, progress func([]byte)) {
 		progress(m.Params)
 	case method == "notifications/message":
 		s.logMessage(m.Params)
-	case method == "notifications/tools/list_changed" && s.ready.Load():
-		s.announced.Store(true)
-	case method == "notifications/tools/list_changed":
+	case method == "notifications/tools/list_changed" && !s.ready.Load():
 		s.report.log("the list of tools changed before it was read")
+	case s.ready.Load():
+		s.changed(method, m.Params)
 	}
 }
 
@@ -166,6 +173,9 @@ func (s *Session) logMessage(params []byte) {
 func (s *Session) has(capability string) bool {
 	return jsontext.Member(s.agreed.Load().capabilities, capability) != nil
 }
+
+// Completes reports whether the server completes arguments of prompts and templates.
+func (s *Session) Completes() bool { return s.has("completions") }
 
 // LogFrom asks a legacy server to log from level on, if it can log. A modern server
 // is told with each request.

@@ -23,14 +23,21 @@ const (
 
 // Tools are the server's tools as they were listed at the start, in its order. A
 // tool that cannot be used is left out with the warning "tool_dropped".
-func (s *Session) Tools() []wire.Tool { return s.tools }
+func (s *Session) Tools() []wire.Tool { return s.listing.Load().tools }
+
+// A toolListing is a server's list of tools.
+type toolListing struct {
+	tools   []wire.Tool
+	headers map[string][]paramHeader // of calls, by the tool's name
+	seed    maphash.Seed             // for the hashes
+	sum     uint64                   // of the hashes of all tools, which does not depend on their order
+}
 
 // list lists the tools.
-func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
+func (s *Session) list(ctx context.Context) (*toolListing, error) {
 	var tools []wire.Tool
-	headers := make(map[string][]paramHeader)
-	s.toolSeed = maphash.MakeSeed()
-	var sum uint64 // which does not depend on the order
+	l := &toolListing{headers: make(map[string][]paramHeader), seed: maphash.MakeSeed()}
+	headers := l.headers
 	dropped := 0
 	drop := func(tool, why string) {
 		if dropped++; dropped <= maxDropped {
@@ -38,7 +45,7 @@ func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 		}
 	}
 	err := s.allPages(ctx, toolList, func(item []byte) {
-		sum += maphash.Bytes(s.toolSeed, item)
+		l.sum += maphash.Bytes(l.seed, item)
 		t := readTool(item)
 		if _, again := headers[t.Name]; again {
 			drop(t.Name, "the server lists it twice, the first one counts")
@@ -65,8 +72,8 @@ func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.headers, s.listed = headers, sum
-	return tools, nil
+	l.tools = tools
+	return l, nil
 }
 
 // failed is the error of a request that is not a call; it names the server.

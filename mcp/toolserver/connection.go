@@ -28,6 +28,7 @@ type connection struct {
 	running  map[string]*request // by its id, as it came
 	logLevel int                 // that a legacy client set: the index in logLevels
 	user     user                // of the client
+	listens  listens             // what the client wants to hear of
 }
 
 // request is a request that is being answered.

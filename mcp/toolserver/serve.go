@@ -35,6 +35,7 @@ func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer, grace time
 	var err error
 	select {
 	case err = <-read:
+		c.endListens()
 		select {
 		case <-goroutine.Done(c.calls.Wait):
 		case <-time.After(grace):
@@ -42,6 +43,7 @@ func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer, grace time
 		}
 	case <-ctx.Done():
 	}
+	c.endListens()
 	c.end()
 	c.finish()
 	<-written
@@ -160,8 +162,13 @@ func (c *connection) message(ctx context.Context, m wire.Message) {
 	case method == "tools/list":
 		page, err := c.server.listing(m.Params, modern)
 		c.reply(m.ID, page, err)
+	case modern && c.server.Front != nil && c.continues(m):
 	case method == "tools/call":
 		c.call(ctx, m, modern)
+	case method == "subscriptions/listen" && modern && c.server.Front != nil:
+		c.listen(m)
+	case (method == "resources/subscribe" || method == "resources/unsubscribe") && !modern && c.server.Front != nil:
+		c.subscribe(ctx, m, method == "resources/subscribe")
 	case c.server.Front == nil, modern && (method == "initialize" || method == "ping" || method == "logging/setLevel"):
 		c.reply(m.ID, nil, &wire.RPCError{Code: wire.CodeMethodNotFound, Message: fmt.Sprintf("no method %q", method)})
 	default:
@@ -243,14 +250,11 @@ func (c *connection) call(sent context.Context, m wire.Message, modern bool) {
 		c.reply(m.ID, nil, invalidParams("arguments are not an object"))
 		return
 	}
-	if modern && c.continues(m, name, args) {
-		return
-	}
 	c.begin(sent, m, func(ctx context.Context, r *request) func() ([]byte, error) {
 		progress := c.progress(ctx, jsontext.Member(m.Params, "_meta", "progressToken"))
 		call := func() (*wire.Result, error) { return c.server.run(ctx, name, args, progress) }
 		if c.server.Front != nil {
-			call = c.server.Front.Call(ctx, &HostCall{name, args, jsontext.Member(m.Params, "_meta"), progress, c.asker(r, m, args, progress)})
+			call = c.server.Front.Call(ctx, &HostCall{name, args, jsontext.Member(m.Params, "_meta"), progress, c.asker(r, m, progress)})
 		}
 		return func() ([]byte, error) {
 			result, err := call()
@@ -274,11 +278,12 @@ func (c *connection) request(sent context.Context, m wire.Message, method string
 		c.logLevel = level
 		c.mu.Unlock()
 	}
-	c.begin(sent, m, func(ctx context.Context, _ *request) func() ([]byte, error) {
+	c.begin(sent, m, func(ctx context.Context, r *request) func() ([]byte, error) {
 		return func() ([]byte, error) {
-			result, err := c.server.Front.Request(ctx, method, m.Params)
+			ask := c.asker(r, m, func(wire.Progress) {})
+			result, err := c.server.Front.Request(ctx, &HostRequest{method, m.Params, ask})
 			if err == nil && modern {
-				result = modernResult(result, method != "prompts/get")
+				result = modernResult(result, method != "prompts/get" && method != "completion/complete")
 			}
 			return result, err
 		}
@@ -291,6 +296,7 @@ func (c *connection) cancel(id []byte) {
 	if r, ok := c.running[string(id)]; ok {
 		r.cancel(ErrCancelled)
 	}
+	c.unlisten(string(id))
 }
 
 // progress gives the function that sends the progress of a call. It does nothing

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"toolpipe/mcp/wire"
@@ -28,8 +29,10 @@ type Server struct {
 	Front *Front
 
 	name, version string
-	tools         []offered
 	client        atomic.Pointer[connection] // of Serve
+
+	mu    sync.RWMutex // guards tools, which Replace changes while the server is served
+	tools []offered
 }
 
 // A Front makes a server that stands before others: it takes all calls, and has
@@ -42,7 +45,15 @@ type Front struct {
 	Call func(ctx context.Context, c *HostCall) (answer func() (*wire.Result, error))
 	// Request answers any other request. The result is an object; an error that
 	// wraps a *wire.RPCError is passed on as it is.
-	Request func(ctx context.Context, method string, params []byte) (result []byte, err error)
+	Request func(ctx context.Context, r *HostRequest) (result []byte, err error)
+	// Subscribe has the changes of a resource announced (Server.Announce) from now on, or
+	// no more.
+	Subscribe func(ctx context.Context, uri string, on bool) error
+	// Notified is told of what a server behind this one announces.
+	Notified func(server, method string, params []byte)
+
+	ToolsChange bool // the list of tools may change (Replace)
+	Completes   bool // arguments of prompts and of templates can be completed
 }
 
 // A HostCall is a call that the client of a Front makes.
@@ -52,6 +63,13 @@ type HostCall struct {
 	Meta     []byte // the _meta of the request; nil for none
 	Progress func(wire.Progress)
 	Ask      Asker // nil: the client has not declared that it can ask its user
+}
+
+// A HostRequest is any other request of the client.
+type HostRequest struct {
+	Method string
+	Params []byte
+	Ask    Asker // as in HostCall
 }
 
 // offered is a tool with its function.
@@ -71,7 +89,20 @@ func New(name, version string) *Server { return &Server{name: name, version: ver
 
 // Add adds a tool, whose name no other tool has. Call it before the server is served.
 func (s *Server) Add(tool wire.Tool, fn ToolFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.tools = append(s.tools, offered{tool: tool, fn: fn})
+}
+
+// Replace has a server with a Front offer other tools, and tells its client.
+func (s *Server) Replace(tools []wire.Tool) {
+	s.mu.Lock()
+	s.tools = nil
+	for _, t := range tools {
+		s.tools = append(s.tools, offered{tool: t})
+	}
+	s.mu.Unlock()
+	s.Announce(listChanged, []byte("{}"))
 }
 
 // A BuiltinFunc is a ToolFunc whose arguments were checked.
@@ -101,12 +132,19 @@ func supportedVersions() string {
 	return `["` + wire.ModernRevision + `","` + strings.Join(wire.LegacyRevisions[:], `","`) + `"]`
 }
 
-// capabilities are what the server offers. Its lists do not change.
+// capabilities are what the server offers.
 func (s *Server) capabilities() string {
 	if s.Front == nil {
 		return `{"tools":{}}`
 	}
-	return `{"tools":{},"resources":{},"prompts":{},"logging":{}}`
+	tools, completions := "{}", ""
+	if s.Front.ToolsChange {
+		tools = `{"listChanged":true}`
+	}
+	if s.Front.Completes {
+		completions = `,"completions":{}`
+	}
+	return `{"tools":` + tools + `,"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"logging":{}` + completions + `}`
 }
 
 // initialization is the result of a legacy initialize. A revision that is not
@@ -175,6 +213,8 @@ func Page(params []byte, key string, items int, item func(b []byte, i int) []byt
 
 // listing is a page of tools/list.
 func (s *Server) listing(params []byte, modern bool) ([]byte, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	page, err := Page(params, "tools", len(s.tools), func(b []byte, i int) []byte { return appendTool(b, &s.tools[i].tool, modern) })
 	if err == nil && modern {
 		page = modernResult(page, true)
@@ -311,8 +351,14 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, pr
 // run calls a tool. Its error is a *wire.RPCError; a panic is one too, so that a
 // defect of one tool is not the end of the run.
 func (s *Server) run(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) (result *wire.Result, err error) {
+	s.mu.RLock()
 	i := slices.IndexFunc(s.tools, func(o offered) bool { return o.tool.Name == name })
-	if i < 0 {
+	var fn ToolFunc
+	if i >= 0 {
+		fn = s.tools[i].fn
+	}
+	s.mu.RUnlock()
+	if fn == nil {
 		return nil, invalidParams(fmt.Sprintf("server %q has no tool %q", s.name, name))
 	}
 	defer func() {
@@ -320,7 +366,7 @@ func (s *Server) run(ctx context.Context, name string, args json.RawMessage, pro
 			result, err = nil, &wire.RPCError{Code: wire.CodeInternal, Message: fmt.Sprintf("defect in tool %q: %v", name, goroutine.NewPanic(p))}
 		}
 	}()
-	result, err = s.tools[i].fn(ctx, args, progress)
+	result, err = fn(ctx, args, progress)
 	if err != nil {
 		return failedResult(err), nil
 	}

@@ -1,7 +1,7 @@
 package toolserver
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -16,7 +16,7 @@ import (
 // An Asker asks the user of the client by a form, for a call that the client makes. It
 // waits until ctx ends, whose cause is the error then; any other error is that of the
 // client. A legacy client is asked one question at a time.
-type Asker = func(ctx context.Context, message string, schema []byte) (Answer, error)
+type Asker = func(ctx context.Context, form wire.Form) (Answer, error)
 
 // Answer is what the user of the client did with a form.
 type Answer struct {
@@ -37,13 +37,25 @@ func newUser() user {
 	return user{asking: make(chan struct{}, 1), waiting: map[int64]chan<- wire.Message{}, held: map[string]*heldCall{}}
 }
 
-// A heldCall is a call of 2026-07-28 that was answered with a question. The client makes
-// the same call again, with the answer and the requestState, and gets the result then.
+// A heldCall is a call or another request of 2026-07-28 that was answered with a question.
+// The client makes it again, with the answer and the requestState, and gets the result then.
 type heldCall struct {
-	request *request
-	name    string
-	args    []byte
-	answers chan<- []byte // takes the inputResponses
+	request  *request
+	identity string        // of the call, by which it is known again
+	answers  chan<- []byte // takes the inputResponses
+}
+
+// identity is what must be the same when a client makes a request again: its method, and
+// what it is about, but for white space.
+func identity(m wire.Message) string {
+	id := []byte(jsontext.Text(m.Method))
+	for _, key := range []string{"name", "uri", "arguments"} {
+		id = append(id, 0)
+		if value := jsontext.Member(m.Params, key); value != nil {
+			id = jsontext.AppendCompact(id, value)
+		}
+	}
+	return string(id)
 }
 
 // asksForms reports whether capabilities of a client declare elicitation by forms, which
@@ -64,18 +76,24 @@ func DeclaresForms(message []byte) bool {
 func (c *connection) declared(capabilities []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.user.elicits = asksForms(capabilities)
+	c.user.elicits, c.listens.legacy = asksForms(capabilities), true
 }
 
-// asker is the Asker of a call m with these arguments, which r answers.
-func (c *connection) asker(r *request, m wire.Message, args []byte, progress func(wire.Progress)) Asker {
+// asker is the Asker of a request m, which r answers.
+func (c *connection) asker(r *request, m wire.Message, progress func(wire.Progress)) Asker {
 	if own := jsontext.Member(m.Params, "_meta", capabilitiesKey); own != nil {
 		if !asksForms(own) {
 			return nil
 		}
-		name := jsontext.Text(jsontext.Member(m.Params, "name"))
-		return func(ctx context.Context, message string, schema []byte) (Answer, error) {
-			return c.askModern(ctx, &heldCall{request: r, name: name, args: args}, message, schema)
+		given := jsontext.Member(m.Params, "inputResponses")
+		return func(ctx context.Context, form wire.Form) (Answer, error) {
+			// What the client answers unasked counts for a server that keeps no state, and is no
+			// approval of ours.
+			if answer := jsontext.Member(given, form.Key); answer != nil && form.Key != "" {
+				given = nil
+				return readAnswer(answer), nil
+			}
+			return c.askModern(ctx, &heldCall{request: r, identity: identity(m)}, form)
 		}
 	}
 	c.mu.Lock()
@@ -83,8 +101,8 @@ func (c *connection) asker(r *request, m wire.Message, args []byte, progress fun
 	if !c.user.elicits {
 		return nil
 	}
-	return func(ctx context.Context, message string, schema []byte) (Answer, error) {
-		return c.askLegacy(ctx, message, schema, progress)
+	return func(ctx context.Context, form wire.Form) (Answer, error) {
+		return c.askLegacy(ctx, form, progress)
 	}
 }
 
@@ -93,7 +111,7 @@ func (c *connection) asker(r *request, m wire.Message, args []byte, progress fun
 const progressPause = 10 * time.Second
 
 // askLegacy sends the client a request.
-func (c *connection) askLegacy(ctx context.Context, message string, schema []byte, progress func(wire.Progress)) (Answer, error) {
+func (c *connection) askLegacy(ctx context.Context, form wire.Form, progress func(wire.Progress)) (Answer, error) {
 	select {
 	case c.user.asking <- struct{}{}:
 		defer func() { <-c.user.asking }()
@@ -111,7 +129,7 @@ func (c *connection) askLegacy(ctx context.Context, message string, schema []byt
 		delete(c.user.waiting, id)
 		c.mu.Unlock()
 	}()
-	params := elicitation("", message, schema)
+	params := elicitation("", form)
 	c.put(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"elicitation/create","params":%s}`, id, params), false)
 	tick := time.NewTicker(progressPause)
 	defer tick.Stop()
@@ -141,27 +159,28 @@ func (c *connection) answered(m wire.Message) {
 }
 
 // elicitation are the parameters of elicitation/create. Clients of 2025-06-18 know no mode.
-func elicitation(mode, message string, schema []byte) []byte {
+func elicitation(mode string, form wire.Form) []byte {
 	params := []byte{'{'}
 	if mode != "" {
 		params = jsontext.AppendMember(params, "mode", jsontext.Quoted(mode))
 	}
-	params = jsontext.AppendMember(params, "message", jsontext.Quoted(message))
-	return append(jsontext.AppendMember(params, "requestedSchema", schema), '}')
+	params = jsontext.AppendMember(params, "message", jsontext.Quoted(form.Message))
+	return append(jsontext.AppendMember(params, "requestedSchema", form.Schema), '}')
 }
 
 func readAnswer(result []byte) Answer {
 	return Answer{jsontext.Text(jsontext.Member(result, "action")), jsontext.Member(result, "content")}
 }
 
-// questionKey names the question in the inputRequests of an answer.
+// questionKey names a question that has no name of its own in the inputRequests.
 const questionKey = "question"
 
 // askModern answers the call with the question, and waits until the client makes the call
 // again with the answer. The requestState is random, is good for one time, and is of no
 // use with another name or other arguments.
-func (c *connection) askModern(ctx context.Context, h *heldCall, message string, schema []byte) (Answer, error) {
-	ask := jsontext.AppendMember([]byte(`{"method":"elicitation/create"`), "params", elicitation("form", message, schema))
+func (c *connection) askModern(ctx context.Context, h *heldCall, form wire.Form) (Answer, error) {
+	key := cmp.Or(form.Key, questionKey)
+	ask := jsontext.AppendMember([]byte(`{"method":"elicitation/create"`), "params", elicitation("form", form))
 	for {
 		state, answers := rand.Text(), make(chan []byte, 1)
 		h.answers = answers
@@ -169,10 +188,10 @@ func (c *connection) askModern(ctx context.Context, h *heldCall, message string,
 		if err != nil {
 			return Answer{}, err
 		}
-		c.reply(id, fmt.Appendf(nil, `{"resultType":"input_required","requestState":%q,"inputRequests":{%q:%s}}}`, state, questionKey, ask), nil)
+		c.reply(id, fmt.Appendf(nil, `{"resultType":"input_required","requestState":%q,"inputRequests":{%s:%s}}}`, state, jsontext.Quoted(key), ask), nil)
 		select {
 		case given := <-answers:
-			if answer := jsontext.Member(given, questionKey); answer != nil {
+			if answer := jsontext.Member(given, key); answer != nil {
 				return readAnswer(answer), nil
 			}
 		case <-ctx.Done():
@@ -199,9 +218,9 @@ func (c *connection) hold(state string, h *heldCall) ([]byte, error) {
 	return id, nil
 }
 
-// continues takes a call that continues one that was answered with a question, and
-// reports whether it is one. One that is not the same call is refused.
-func (c *connection) continues(m wire.Message, name string, args []byte) bool {
+// continues takes a request that continues one that was answered with a question, and
+// reports whether it is one. One that is not the same is refused.
+func (c *connection) continues(m wire.Message) bool {
 	state := jsontext.Member(m.Params, "requestState")
 	if state == nil {
 		return false
@@ -209,7 +228,7 @@ func (c *connection) continues(m wire.Message, name string, args []byte) bool {
 	c.mu.Lock()
 	h := c.user.held[jsontext.Text(state)]
 	_, twice := c.running[string(m.ID)]
-	same := h != nil && !twice && h.name == name && bytes.Equal(jsontext.AppendCompact(nil, h.args), jsontext.AppendCompact(nil, args))
+	same := h != nil && !twice && h.identity == identity(m)
 	if same {
 		delete(c.user.held, jsontext.Text(state))
 		h.request.id = m.ID
@@ -218,7 +237,7 @@ func (c *connection) continues(m wire.Message, name string, args []byte) bool {
 	}
 	c.mu.Unlock()
 	if !same {
-		c.reply(m.ID, nil, invalidParams("the requestState is of no question that is open for this call"))
+		c.reply(m.ID, nil, invalidParams("the requestState is of no question that is open for this request"))
 	}
 	return true
 }

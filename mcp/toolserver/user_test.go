@@ -25,7 +25,7 @@ func asking() *Server {
 			}
 			limited, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("too late"))
 			defer cancel()
-			answer, err := c.Ask(limited, "Sure?", []byte(`{"type":"object"}`))
+			answer, err := c.Ask(limited, wire.Form{Message: "Sure?", Schema: []byte(`{"type":"object"}`)})
 			return TextResult(fmt.Sprintf("%s %s %v", answer.Action, answer.Content, err)), nil
 		}
 	}}

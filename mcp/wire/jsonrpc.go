@@ -138,9 +138,16 @@ func CancelledNotification(id int64) []byte {
 	return Notification("notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d,"reason":"no longer wanted"}`, id))
 }
 
+// Form is what a user is asked to fill in.
+type Form struct {
+	Key     string // by which a server of 2026-07-28 knows it; "" for none
+	Message string
+	Schema  []byte // of the fields
+}
+
 // AskFunc asks the user by a form. The action is accept, with the content, decline or
 // cancel.
-type AskFunc = func(ctx context.Context, message string, schema []byte) (action string, content []byte)
+type AskFunc = func(ctx context.Context, form Form) (action string, content []byte)
 
 // Request is a request to be sent.
 type Request struct {

@@ -26,18 +26,18 @@ const maxFields = 50
 // has seen all of them and said yes. Otherwise the form is declined, or cancelled
 // when nobody answers.
 func OnTerminal(terminal *approve.Terminal, server string) wire.AskFunc {
-	return func(ctx context.Context, message string, asked []byte) (string, []byte) {
-		if jsontext.Check(asked, jsontext.Options{}) != nil { // a property that stands twice would be asked for twice
+	return func(ctx context.Context, asked wire.Form) (string, []byte) {
+		if jsontext.Check(asked.Schema, jsontext.Options{}) != nil { // a property that stands twice would be asked for twice
 			return "cancel", nil
 		}
-		fields := formFields(asked)
+		fields := formFields(asked.Schema)
 		if len(fields) > maxFields {
 			return "cancel", nil
 		}
 		var content []byte
 		send := false
 		err := terminal.Form(ctx, func(form *approve.Form) (err error) {
-			content, send, err = fillForm(form, server, message, fields)
+			content, send, err = fillForm(form, server, asked.Message, fields)
 			return err
 		})
 		switch {

@@ -79,7 +79,7 @@ func (f *Finder) start(ctx context.Context, v *invocation.Invocation, msgs []str
 	}
 	f.box.Offer(own)
 	offered = []stream.Tool{own.ForModel()}
-	for _, t := range f.box.All {
+	for _, t := range f.box.All() {
 		if t.Conn.Agent && !t.Withheld {
 			offered = append(offered, t.ForModel())
 		}
@@ -107,7 +107,7 @@ func newFinder(v *invocation.Invocation, box *toolbox.Toolbox) (*Finder, []strea
 		return nil, all
 	}
 	f := &Finder{box: box, wanted: map[*toolbox.Tool]bool{}, offered: map[*toolbox.Tool]bool{}}
-	for _, t := range box.All {
+	for _, t := range box.All() {
 		if !t.Withheld && !t.Conn.Agent { // an agent is for every task, and no search finds it
 			f.tools = append(f.tools, t)
 		}

@@ -94,6 +94,13 @@ func (o *Outputs) Warn(code, server, message string) {
 	o.Emit(&event.Warning{Code: code, Server: server, Message: message})
 }
 
+// Announced passes on to the host that a list or a resource of a server has changed.
+func (o *Outputs) Announced(server, method string, params []byte) {
+	if host := o.Host.Load(); host != nil && host.Front.Notified != nil {
+		host.Front.Notified(server, method, params)
+	}
+}
+
 // ToHost passes on what a server logs, under its name.
 func (o *Outputs) ToHost(server string, params []byte) {
 	host := o.Host.Load()

@@ -107,7 +107,7 @@ func (m *mode) findTool(name string) (*toolbox.Tool, error) {
 	if t := m.box.Tool(name); t != nil {
 		return t, nil
 	}
-	for _, t := range m.box.All {
+	for _, t := range m.box.All() {
 		if t.Conn.Name+"__"+t.Name == name {
 			return t, nil
 		}
@@ -181,6 +181,23 @@ func (m *mode) listServers() error {
 	}
 	for _, h := range hints {
 		m.inv.Face.Say("hint: " + h)
+	}
+	return nil
+}
+
+func (m *mode) listModels(ctx context.Context) error {
+	if err := m.box.EmitStart(); err != nil {
+		return err
+	}
+	names, err := m.inv.Model.Client.Models(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		m.inv.Emit(&event.Item{Kind: "model", Name: name})
+	}
+	if len(names) == 0 {
+		m.inv.Face.Say("the endpoint lists no models")
 	}
 	return nil
 }

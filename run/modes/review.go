@@ -15,7 +15,7 @@ func (m *mode) listTools() {
 	if m.cfg.Verbose > 0 || m.cfg.Output != "" && m.cfg.Output != "text" || m.cfg.Log != "" {
 		found = m.review()
 	}
-	for i, t := range m.box.All {
+	for i, t := range m.box.All() {
 		e := m.toolEvent(t)
 		if found != nil {
 			e.Findings = found[i]
@@ -30,8 +30,8 @@ func (m *mode) listTools() {
 
 // review gives the findings in the definitions of all tools, in their order.
 func (m *mode) review() [][]event.Finding {
-	tools := make([]review.Tool, len(m.box.All))
-	for i, t := range m.box.All {
+	tools := make([]review.Tool, len(m.box.All()))
+	for i, t := range m.box.All() {
 		tools[i] = review.Tool{
 			Server: t.Conn.Name, Own: t.Conn.Local != nil, Name: t.Name, Title: t.Title, Description: t.Description,
 			Schema: t.InputSchema, Output: t.OutputSchema, Annotations: t.Annotations,
@@ -44,7 +44,7 @@ func (m *mode) review() [][]event.Finding {
 func (m *mode) sayFindings(all [][]event.Finding) {
 	n := 0
 	for i, found := range all {
-		t := m.box.All[i]
+		t := m.box.All()[i]
 		if t.Withheld && m.cfg.Mode == config.UpdateLock {
 			continue // it is not in the lock
 		}

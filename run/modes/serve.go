@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"toolpipe/mcp"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
@@ -23,6 +24,21 @@ type host struct {
 	*mode
 	feed  *turn.Feed
 	lists sync.Map // by their methods: the resources, templates and prompts as the host listed them last
+
+	server    *toolserver.Server
+	relisting sync.Mutex // held while the tools of a server are listed again
+}
+
+// offered are the tools as the host gets them.
+func (h *host) offered() (all []wire.Tool) {
+	for _, t := range h.box.All() {
+		if !t.Withheld {
+			offered := t.Tool
+			offered.Name = t.ModelName
+			all = append(all, offered)
+		}
+	}
+	return all
 }
 
 // serve is the mode --serve: a server on standard input and output until standard
@@ -36,15 +52,16 @@ func (m *mode) serve(ctx context.Context) error {
 	defer stop(nil)
 	h := &host{mode: m, feed: m.plan.NewFeed(stop)}
 	server := toolserver.New("toolpipe", v.Config.Version)
-	server.Front = &toolserver.Front{Call: h.call, Request: h.request}
-	for _, t := range m.box.All {
-		if !t.Withheld {
-			offered := t.Tool
-			offered.Name = t.ModelName
-			server.Add(offered, nil)
-		}
+	h.server, server.Instructions = server, m.instructions()
+	server.Front = &toolserver.Front{
+		Call: h.call, Request: h.request, Subscribe: h.subscribe, Notified: h.notified,
+		ToolsChange: h.follows(), Completes: h.completes(),
+	}
+	for _, t := range h.offered() {
+		server.Add(t, nil)
 	}
 	v.Host.Store(server)
+	m.box.EachSession((*mcp.Session).Watch)
 	err := server.Serve(ctx, v.Streams.In, v.Streams.Out, serveGrace)
 	m.tally.Add(h.feed.Close())
 	if e, ok := errors.AsType[*toolserver.WriteError](err); ok {

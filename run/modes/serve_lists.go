@@ -12,6 +12,7 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
 	"toolpipe/run/toolbox"
+	"toolpipe/run/turn"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/text/jsontext"
 )
@@ -25,7 +26,8 @@ type listedItem struct {
 }
 
 // request answers a request of the host that is no tool call.
-func (h *host) request(ctx context.Context, method string, params []byte) ([]byte, error) {
+func (h *host) request(ctx context.Context, r *toolserver.HostRequest) ([]byte, error) {
+	method, params := r.Method, r.Params
 	for _, l := range []mcp.List{mcp.Resources, mcp.Templates, mcp.Prompts} {
 		if l.Method != method {
 			continue
@@ -35,9 +37,11 @@ func (h *host) request(ctx context.Context, method string, params []byte) ([]byt
 	}
 	switch method {
 	case "resources/read":
-		return h.readResource(ctx, jsontext.Text(jsontext.Member(params, "uri")))
+		return h.readResource(ctx, jsontext.Text(jsontext.Member(params, "uri")), r.Ask)
 	case "prompts/get":
-		return h.getPrompt(ctx, jsontext.Text(jsontext.Member(params, "name")), jsontext.Member(params, "arguments"))
+		return h.getPrompt(ctx, jsontext.Text(jsontext.Member(params, "name")), jsontext.Member(params, "arguments"), r.Ask)
+	case "completion/complete":
+		return h.complete(ctx, params)
 	case "logging/setLevel":
 		level := jsontext.Text(jsontext.Member(params, "level"))
 		h.box.EachSession(func(s *mcp.Session) { s.LogFrom(ctx, level) }) // a server that cannot is no worse than one that does not log
@@ -94,13 +98,13 @@ func newListedItem(c *toolbox.Connection, l mcp.List, item []byte) listedItem {
 }
 
 // readResource reads a resource of the server that it belongs to.
-func (h *host) readResource(ctx context.Context, uri string) ([]byte, error) {
+func (h *host) readResource(ctx context.Context, uri string, ask toolserver.Asker) ([]byte, error) {
 	c := h.ownerOf(ctx, uri)
 	if c == nil {
 		return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no server lists the resource " + strconv.Quote(uri)}
 	}
 	params := jsontext.AppendMember([]byte{'{'}, "uri", jsontext.Quoted(uri))
-	return h.forward(ctx, c, "resources/read", uri, append(params, '}'), "contents")
+	return h.forward(ctx, c, ask, &mcp.Named{Method: "resources/read", Name: uri, Params: append(params, '}')}, "contents")
 }
 
 // ownerOf finds the server of a resource: the server that lists it, or whose template
@@ -125,7 +129,7 @@ func (h *host) ownerOf(ctx context.Context, uri string) (owner *toolbox.Connecti
 	return owner
 }
 
-func (h *host) getPrompt(ctx context.Context, name string, args []byte) ([]byte, error) {
+func (h *host) getPrompt(ctx context.Context, name string, args []byte, ask toolserver.Asker) ([]byte, error) {
 	for _, x := range h.listed(ctx, mcp.Prompts, false) {
 		if x.name != name {
 			continue
@@ -134,20 +138,22 @@ func (h *host) getPrompt(ctx context.Context, name string, args []byte) ([]byte,
 		if jsontext.Kind(args) == '{' {
 			params = jsontext.AppendMember(params, "arguments", args)
 		}
-		return h.forward(ctx, x.conn, "prompts/get", x.id, append(params, '}'), "messages", "description")
+		return h.forward(ctx, x.conn, ask, &mcp.Named{Method: "prompts/get", Name: x.id, Params: append(params, '}')}, "messages", "description")
 	}
 	return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no prompt is named " + strconv.Quote(name)}
 }
 
 // forward sends a request to a server and gives those members of the result that a
-// client of any revision knows. The first must be there, and is an array.
-func (h *host) forward(ctx context.Context, c *toolbox.Connection, method, name string, params []byte, members ...string) ([]byte, error) {
+// client of any revision knows. The first must be there, and is an array or an object.
+// What the server asks for meanwhile goes to the user of the host.
+func (h *host) forward(ctx context.Context, c *toolbox.Connection, ask toolserver.Asker, r *mcp.Named, members ...string) ([]byte, error) {
 	session, err := c.Use(ctx)
 	if err != nil {
 		return nil, err
 	}
-	result, err := session.Request(ctx, method, name, params)
-	h.feed.Bring(c.Exposes, event.Source{Name: c.Name, Where: method}) // an error holds the server's words too
+	r.Ask = turn.AskHost(ask, c.Name, h.inv.Secrets)
+	result, err := session.RequestNamed(ctx, r)
+	h.feed.Bring(c.Exposes, event.Source{Name: c.Name, Where: r.Method}) // an error holds the server's words too
 	if e, ok := errors.AsType[*wire.RPCError](err); ok {
 		return nil, h.passedOn(e)
 	}
@@ -155,7 +161,7 @@ func (h *host) forward(ctx context.Context, c *toolbox.Connection, method, name 
 		return nil, errors.New(h.inv.Secrets.Message().HideString(toolbox.WithHint(err.Error(), &c.Server, err)))
 	}
 	list := jsontext.Member(result, members[0])
-	if jsontext.Kind(list) != '[' {
+	if kind := jsontext.Kind(list); kind != '[' && kind != '{' {
 		list = []byte("[]")
 	}
 	b := append([]byte(`{"`+members[0]+`":`), list...)

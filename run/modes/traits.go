@@ -27,7 +27,7 @@ func traits(t *toolbox.Tool) event.Traits {
 // that says that they do everything: the user takes out what is not so.
 func (m *mode) saySkeleton() {
 	var lines []string
-	for _, t := range m.box.All {
+	for _, t := range m.box.All() {
 		if t.Assumed&approve.AllEffects == 0 {
 			continue
 		}

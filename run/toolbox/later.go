@@ -203,7 +203,7 @@ func (b *Toolbox) comparable(started *Connection) (all []lock.Item) {
 		all = append(all, l)
 	}
 	for _, t := range started.Listed {
-		known := b.byName[t.ModelName]
+		known := b.Tool(t.ModelName)
 		if t.passes(b.inv.Config.Tools, b.inv.Config.ExcludeTools) && !b.hides(&t.Tool) && (known != nil && known.Conn.Name == t.Conn.Name || known == nil && !b.Denies(t)) {
 			all = append(all, t.Locked())
 		}

@@ -43,7 +43,7 @@ func (b *Toolbox) Locked(known map[string]lock.Item) []lock.Item {
 			all = append(all, l)
 		}
 	}
-	for _, t := range b.All {
+	for _, t := range b.All() {
 		if _, is := known[t.ModelName]; is || !t.Withheld {
 			all = append(all, t.Locked())
 		}

@@ -75,7 +75,7 @@ func (b *Toolbox) offeredOf(c *Connection) map[string]lock.Item {
 	if l := c.locked(); !l.IsEmpty() {
 		was[l.Title()] = l
 	}
-	for _, t := range b.All {
+	for _, t := range b.All() {
 		if l := t.Locked(); t.Conn == c && !t.Withheld {
 			was[l.Title()] = l
 		}

@@ -58,7 +58,7 @@ func (b *Toolbox) UseServers() error {
 			return err
 		}
 	}
-	for _, t := range b.All {
+	for _, t := range b.All() {
 		t.Withheld = b.Denies(t)
 	}
 	if b.locked.items == nil {

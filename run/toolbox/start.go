@@ -87,19 +87,19 @@ func (b *Toolbox) ConnectAndRead(ctx context.Context) ([]byte, error) {
 // which sends one as soon as it has started this process.
 const hostWait = time.Second
 
-// heedHost has the servers ask the user of the host, if --elicit says nothing and the
-// first message of the host declares that it can do so: a server may hide a tool from a
-// client that cannot be asked, so nothing is promised that would always be declined.
+// heedHost has the servers ask the user of the host, if --elicit says nothing: those of
+// legacy revisions if the first message of the host declares that it can do so, those of
+// 2026-07-28 at the calls that declare it. A server may hide a tool from a client that
+// cannot be asked, so nothing is promised that would always be declined.
 func (b *Toolbox) heedHost() {
 	if b.inv.Config.Mode != config.Serve || b.inv.Config.Elicit != "" || len(b.inv.Servers) == 0 {
 		return
 	}
 	var first []byte
 	first, b.inv.Streams.In = stdio.First(b.inv.Streams.In, hostWait)
-	if toolserver.DeclaresForms(first) {
-		for i := range b.inv.Servers {
-			b.inv.Servers[i].Elicit = "ask"
-		}
+	how := map[bool]string{true: "ask", false: "each"}[toolserver.DeclaresForms(first)]
+	for i := range b.inv.Servers {
+		b.inv.Servers[i].Elicit = how
 	}
 }
 
@@ -170,6 +170,7 @@ func (b *Toolbox) Hooks(s *servers.Server) mcp.Hooks {
 	}
 	if b.inv.Config.Mode == config.Serve {
 		h.LogMessage = func(params []byte) { b.inv.ToHost(s.Name, params) }
+		h.Announced = func(method string, params []byte) { b.inv.Announced(s.Name, method, params) }
 	}
 	if s.Elicit == "ask" && b.inv.Config.Mode != config.Serve { // the terminal belongs to the host
 		h.Elicit = elicit.OnTerminal(b.inv.Gate.Terminal, s.Name)

@@ -21,6 +21,7 @@ type Tool struct {
 	Conn      *Connection
 	ModelName string
 	Withheld  bool // denied with any arguments, and so not offered
+	changed   bool // the server defines it otherwise by now
 	approve.Traits
 	pinned *lock.Item // what the lock has of it, if its server starts later
 

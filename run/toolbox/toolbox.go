@@ -24,6 +24,7 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
+	"toolpipe/run/lock"
 	"toolpipe/run/revisions"
 	"toolpipe/run/sandbox"
 	"toolpipe/run/servers"
@@ -33,13 +34,12 @@ import (
 
 // A Toolbox holds all servers, and the table in which the tool of a call is looked
 // up by its name. No name is split into server and tool. It is empty until the servers
-// are about to start, and does not change while calls run.
+// are about to start, and changes while calls run only behind --serve (Update).
 type Toolbox struct {
 	Conns []*Connection
-	All   []*Tool // that --tools and --exclude-tools leave, in the order of servers, then of their lists
 
 	inv     *invocation.Invocation
-	byName  map[string]*Tool
+	table   table
 	locked  locked
 	memory  func() *revisions.Memory // of the servers
 	starts  laterStarts
@@ -58,28 +58,51 @@ func New(inv *invocation.Invocation) *Toolbox {
 
 // With makes a toolbox of tools, in which no server can start.
 func With(tools ...*Tool) *Toolbox {
-	b := &Toolbox{byName: map[string]*Tool{}}
+	b := &Toolbox{table: table{byName: map[string]*Tool{}}}
 	for _, t := range tools {
 		b.Offer(t)
 	}
 	return b
 }
 
+// table has the tools that --tools and --exclude-tools leave.
+type table struct {
+	mu     sync.RWMutex
+	byName map[string]*Tool
+	all    []*Tool // in the order of servers, then of their lists; no element is ever changed
+}
+
 // Tool finds a tool by the name that the model knows; nil if there is none.
-func (b *Toolbox) Tool(name string) *Tool { return b.byName[name] }
+func (b *Toolbox) Tool(name string) *Tool {
+	b.table.mu.RLock()
+	defer b.table.mu.RUnlock()
+	return b.table.byName[name]
+}
+
+// All are the tools that --tools and --exclude-tools leave, in the order of servers, then
+// of their lists. The slice is not changed any more.
+func (b *Toolbox) All() []*Tool {
+	b.table.mu.RLock()
+	defer b.table.mu.RUnlock()
+	return b.table.all
+}
 
 // Names are the names of all tools that can be called, sorted.
-func (b *Toolbox) Names() []string { return slices.Sorted(maps.Keys(b.byName)) }
+func (b *Toolbox) Names() []string {
+	b.table.mu.RLock()
+	defer b.table.mu.RUnlock()
+	return slices.Sorted(maps.Keys(b.table.byName))
+}
 
 // index fills the table with the tools that the globs leave.
 func (b *Toolbox) index(include, exclude []string, warn config.Warner) {
-	b.byName = map[string]*Tool{}
+	b.table.byName = map[string]*Tool{}
 	for _, c := range b.Conns {
 		for _, t := range c.Listed {
 			if !t.passes(include, exclude) || b.hides(&t.Tool) {
 				continue
 			}
-			if other := b.byName[t.ModelName]; other != nil {
+			if other := b.Tool(t.ModelName); other != nil {
 				warn("tool_dropped", c.Name, "tool "+strconv.Quote(t.Name)+" of server "+strconv.Quote(c.Name)+" has the same name for the model as "+strconv.Quote(other.Name)+" of "+strconv.Quote(other.Conn.Name))
 				continue
 			}
@@ -106,8 +129,68 @@ func (b *Toolbox) hides(t *wire.Tool) bool {
 
 // Offer adds a tool to those that can be called.
 func (b *Toolbox) Offer(t *Tool) {
-	b.byName[t.ModelName] = t
-	b.All = append(b.All, t)
+	b.table.mu.Lock()
+	defer b.table.mu.Unlock()
+	b.table.byName[t.ModelName] = t
+	b.table.all = append(b.table.all, t)
+}
+
+// withdraw takes a tool out of those that can be called.
+func (b *Toolbox) withdraw(t *Tool) {
+	b.table.mu.Lock()
+	defer b.table.mu.Unlock()
+	if b.table.byName[t.ModelName] == t {
+		delete(b.table.byName, t.ModelName)
+		b.table.all = slices.DeleteFunc(slices.Clone(b.table.all), func(other *Tool) bool { return other == t })
+	}
+}
+
+// Update has the tools of a server be those that it lists now. A tool that is new comes
+// under the same rules as all others, and one that is gone is withdrawn. One that is defined
+// otherwise than before is withdrawn until the next start, and named in changed. The
+// caller keeps verdicts from being taken meanwhile.
+func (b *Toolbox) Update(c *Connection, now []wire.Tool) (changed []string) {
+	listed := map[string]bool{}
+	for i := range now {
+		listed[now[i].Name] = true
+		if t := b.update(c, &now[i]); t != nil {
+			changed = append(changed, t.ModelName)
+		}
+	}
+	for _, t := range c.Listed {
+		if !listed[t.Name] {
+			b.withdraw(t)
+		}
+	}
+	return changed
+}
+
+// update takes one tool of the list that a server has now, and returns it if it is defined
+// otherwise than before.
+func (b *Toolbox) update(c *Connection, now *wire.Tool) *Tool {
+	i := slices.IndexFunc(c.Listed, func(t *Tool) bool { return t.Name == now.Name })
+	if i >= 0 && (c.Listed[i].changed || lock.Tool(c.Name, c.Listed[i].ModelName, now).Digest() != c.Listed[i].Locked().Digest()) {
+		t := c.Listed[i]
+		again := t.changed
+		t.changed = true
+		b.withdraw(t)
+		if again {
+			return nil
+		}
+		return t
+	}
+	var t *Tool
+	if i >= 0 {
+		t = c.Listed[i]
+	} else if t = c.add(*now); t != nil {
+		call := t.Call(nil)
+		t.Traits = count(b.inv.Gate, b.inv.Gate.TraitsOf(&call, t.traits()))
+		t.Withheld = b.Denies(t)
+	}
+	if t != nil && t.passes(b.inv.Config.Tools, b.inv.Config.ExcludeTools) && b.Tool(t.ModelName) == nil {
+		b.Offer(t)
+	}
+	return nil
 }
 
 // offers reports whether any server has a tool whose name matches glob, or may have
@@ -127,7 +210,7 @@ func (b *Toolbox) Denies(t *Tool) bool {
 // Offered are the tools as the model gets them.
 func (b *Toolbox) Offered() []stream.Tool {
 	var all []stream.Tool
-	for _, t := range b.All {
+	for _, t := range b.All() {
 		if !t.Withheld {
 			all = append(all, t.ForModel())
 		}
@@ -189,7 +272,7 @@ func (b *Toolbox) known() []approve.Server {
 func (b *Toolbox) Narrowed(globs []string, given bool) (*Toolbox, error) {
 	n := With()
 	n.inv, n.warned, n.sandbox = b.inv, b.warned, b.sandbox
-	for _, t := range b.All {
+	for _, t := range b.All() {
 		if t.Conn.Agent || t.Conn.Name == FinderServer || given && !t.IsLike(globs) {
 			continue
 		}
@@ -199,7 +282,7 @@ func (b *Toolbox) Narrowed(globs []string, given bool) (*Toolbox, error) {
 		}
 	}
 	for _, glob := range globs {
-		if !slices.ContainsFunc(n.All, func(t *Tool) bool { return t.IsLike([]string{glob}) }) {
+		if !slices.ContainsFunc(n.All(), func(t *Tool) bool { return t.IsLike([]string{glob}) }) {
 			return nil, errors.New("tools: no tool that a nested run can have is named like " + strconv.Quote(glob))
 		}
 	}

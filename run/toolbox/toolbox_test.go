@@ -54,7 +54,7 @@ func TestIndex(t *testing.T) {
 		var warned []string
 		b.index(nil, []string{x.exclude}, func(code, _, message string) { warned = append(warned, code+": "+message) })
 		var left []string
-		for _, tool := range b.All {
+		for _, tool := range b.All() {
 			left = append(left, tool.ModelName)
 		}
 		if strings.Join(left, " ") != x.left || (x.warned == "") != (warned == nil) || !strings.Contains(strings.Join(warned, ""), x.warned) {
@@ -64,8 +64,8 @@ func TestIndex(t *testing.T) {
 	b := &Toolbox{Conns: []*Connection{conn("a", "", "x"), conn("a", "", "x")}}
 	var warned []string
 	b.index(nil, nil, func(code, server, _ string) { warned = append(warned, code+" "+server) })
-	if len(b.All) != 1 || b.byName["a__x"] != b.All[0] || !slices.Equal(warned, []string{"tool_dropped a"}) {
-		t.Errorf("%d tools, %q", len(b.All), warned)
+	if len(b.All()) != 1 || b.Tool("a__x") != b.All()[0] || !slices.Equal(warned, []string{"tool_dropped a"}) {
+		t.Errorf("%d tools, %q", len(b.All()), warned)
 	}
 }
 

@@ -104,7 +104,7 @@ func (b *Toolbox) Unjudged(t *Tool) (what string) {
 	b.warned.Do(func() {
 		var names []string
 		for _, c := range b.Conns {
-			if slices.ContainsFunc(c.Listed, (*Tool).unjudged) {
+			if slices.ContainsFunc(b.All(), func(t *Tool) bool { return t.Conn == c && t.unjudged() }) {
 				names = append(names, strconv.Quote(c.Name))
 			}
 		}

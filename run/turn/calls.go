@@ -110,8 +110,14 @@ type call struct {
 
 	ctx      context.Context     // in which it runs
 	progress func(wire.Progress) // is told its progress too; may be nil
-	askUser  toolserver.Asker    // asks the user of the host whose call it is; nil: nobody can
 	done     chan struct{}       // closed when it has its answer
+	user     hostUser
+}
+
+// hostUser is the user of the host whose call it is.
+type hostUser struct {
+	ask  toolserver.Asker // asks him; nil: nobody can
+	asks chan struct{}    // takes an element when he is asked, one at most
 }
 
 // answer decides and runs calls, then the command lines of the same reply. The
@@ -245,8 +251,10 @@ func (r *round) schedule(calls iter.Seq[*call], done func(*call)) {
 		if !c.tool.ReadOnly || alone {
 			running.Wait()
 			beside = 0
-			r.run(c)
-			done(c)
+			c.user.aside(func() {
+				r.run(c)
+				done(c)
+			})
 			continue
 		}
 		if r.flow.apart(beside, c.tool.Labels) {

@@ -78,7 +78,7 @@ func (p *Plan) NewFeed(stop context.CancelCauseFunc) *Feed {
 	f.round.maxBytes = 0
 	goroutine.Start(func() {
 		for c := range f.each(f.decide) {
-			f.judge(c)
+			c.user.aside(func() { f.judge(c) })
 		}
 	})
 	goroutine.Start(func() { f.round.schedule(f.each(f.schedule), f.answered) })
@@ -101,10 +101,20 @@ func (f *Feed) Call(ctx context.Context, asked *toolserver.HostCall) func() Outc
 	f.count++
 	c := &call{
 		Call: stream.Call{ID: "call-" + strconv.Itoa(f.count), Name: asked.Name, Arguments: asked.Args},
-		ctx:  ctx, progress: asked.Progress, askUser: asked.Ask, done: make(chan struct{}),
+		ctx:  ctx, progress: asked.Progress, done: make(chan struct{}),
 	}
 	text := func(key string) string { return jsontext.Text(jsontext.Member(asked.Meta, key)) }
 	c.trace = trace.Parse(text("traceparent"), text("tracestate"))
+	if asked.Ask != nil {
+		c.user.asks = make(chan struct{}, 1)
+		c.user.ask = func(ctx context.Context, form wire.Form) (toolserver.Answer, error) {
+			select {
+			case c.user.asks <- struct{}{}:
+			default:
+			}
+			return asked.Ask(ctx, form)
+		}
+	}
 	f.decide <- c
 	return func() Outcome {
 		<-c.done
@@ -112,9 +122,35 @@ func (f *Feed) Call(ctx context.Context, asked *toolserver.HostCall) func() Outc
 	}
 }
 
+// aside does something for a call. It returns when that is done, or the user is asked
+// meanwhile, who may take minutes or, at a host that does not come back, give no answer:
+// other calls do not wait for that.
+func (u *hostUser) aside(do func()) {
+	if u.ask == nil {
+		do()
+		return
+	}
+	done := make(chan struct{})
+	goroutine.Start(func() {
+		defer close(done)
+		do()
+	})
+	select {
+	case <-done:
+	case <-u.asks:
+	}
+}
+
 // Bring puts into the conversation the labels of what came from a server otherwise than
 // as the result of a call.
 func (f *Feed) Bring(labels approve.Labels, from event.Source) { f.round.flow.add(labels, from) }
+
+// Locked does something while no verdict is being taken.
+func (f *Feed) Locked(do func()) {
+	f.round.lock()
+	defer f.round.unlock()
+	do()
+}
 
 // each gives the calls that come until the feed is closed.
 func (f *Feed) each(calls <-chan *call) iter.Seq[*call] {

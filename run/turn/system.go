@@ -42,7 +42,7 @@ func Instructs(m stream.Message) bool { return m.Role == stream.System || m.Role
 // frame tells a model how to use tools in four lines, followed by the instructions
 // of servers. It is "" when no tool is offered.
 func frame(box *toolbox.Toolbox, cmdLines bool) string {
-	if !slices.ContainsFunc(box.All, func(t *toolbox.Tool) bool { return !t.Withheld }) {
+	if !slices.ContainsFunc(box.All(), func(t *toolbox.Tool) bool { return !t.Withheld }) {
 		return ""
 	}
 	lines := []string{

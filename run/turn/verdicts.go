@@ -12,10 +12,12 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/secrets"
 )
 
 // decide gives every call its verdict, in order, before any is run. The error ends
@@ -128,25 +130,29 @@ func (r *round) verdict(ctx context.Context, c *call) (approve.Verdict, error) {
 	if q == nil || err != nil {
 		return v, err
 	}
-	err = r.whileUnlocked(func() error {
-		select {
-		case r.plan.asking <- struct{}{}:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
+	if r.asksElsewhere(c, q) == nil {
+		if err = r.whileUnlocked(func() error { return r.awaitTurn(ctx) }); err != nil {
+			return v, err
 		}
-	})
-	if err != nil {
-		return v, err
+		defer func() { <-r.plan.asking }()
+		v, q, err = decide() // the answer to the question before may be enough
 	}
-	defer func() { <-r.plan.asking }()
-	v, q, err = decide() // the answer to the question before may be enough
 	for q != nil && err == nil {
 		if err = r.whileUnlocked(func() error { return r.put(ctx, c, q) }); err == nil {
 			v, q, err = gate.Answer(ctx, r.asked(c, c.tool), q)
 		}
 	}
 	return v, err
+}
+
+// awaitTurn waits until nobody else is being asked.
+func (r *round) awaitTurn(ctx context.Context) error {
+	select {
+	case r.plan.asking <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // lock keeps other verdicts from being taken at the same time: in this round, and in
@@ -212,7 +218,7 @@ func (r *round) mayRead(ctx context.Context, c *call) bool {
 	if c.tool.ReadOnly {
 		return true
 	}
-	for _, t := range r.box.All {
+	for _, t := range r.box.All() {
 		if t.Name == "read_file" && t.Conn.Local != nil && t.Conn.Root == c.tool.Conn.Root {
 			asked := r.asked(c, t)
 			asked.Open = false // the user has seen the call c, and none of t
@@ -297,10 +303,10 @@ const form = `{"type":"object","properties":{"allow":{"type":"boolean","title":"
 // put asks a question: the user of the host whose call it is, as --ask-host says, or else
 // the approver or the person at the terminal.
 func (r *round) put(ctx context.Context, c *call, q *approve.Question) error {
-	ask := r.askerOf(c)
-	if !q.ForPerson() || r.askHost != "calls" && r.askHost != "all" || r.askHost == "calls" && q.OfEgress() {
+	if !r.isForHost(q) {
 		return q.Ask(ctx)
 	}
+	ask := r.asksElsewhere(c, q)
 	return q.AskThrough(ctx, "host", func(ctx context.Context, text string) (bool, error) {
 		switch {
 		case ask == nil:
@@ -310,12 +316,26 @@ func (r *round) put(ctx context.Context, c *call, q *approve.Question) error {
 		}
 		limited, cancel := context.WithTimeoutCause(ctx, hostPatience, fmt.Errorf("the host gave no answer in %v", hostPatience))
 		defer cancel()
-		answer, err := ask(limited, text, []byte(form))
+		answer, err := ask(limited, wire.Form{Message: text, Schema: []byte(form)})
 		if limited.Err() != nil && ctx.Err() == nil {
 			r.plan.silent.Store(true)
 		}
 		return answer.Action == "accept" && string(jsontext.Member(answer.Content, "allow")) == "true", err
 	})
+}
+
+// isForHost reports whether --ask-host has the host ask its user.
+func (r *round) isForHost(q *approve.Question) bool {
+	return q.ForPerson() && (r.askHost == "all" || r.askHost == "calls" && !q.OfEgress())
+}
+
+// asksElsewhere puts a question to the user of the host; nil where it goes to somebody
+// else, or the host cannot ask.
+func (r *round) asksElsewhere(c *call, q *approve.Question) toolserver.Asker {
+	if !r.isForHost(q) {
+		return nil
+	}
+	return r.askerOf(c)
 }
 
 // askerOf asks the user of the host whose call c is, or whose call c is made for by an
@@ -324,20 +344,25 @@ func (r *round) askerOf(c *call) toolserver.Asker {
 	if r.nest != nil && r.nest.call != nil {
 		return r.nest.round.askerOf(r.nest.call)
 	}
-	return c.askUser
+	return c.user.ask
 }
 
 // asksHost asks the user of the host for a server, which its name in front says; nil
 // where c is no call of a host that can.
-func (r *round) asksHost(c *call) func(ctx context.Context, message string, schema []byte) (action string, content []byte) {
-	ask := r.askerOf(c)
+func (r *round) asksHost(c *call) wire.AskFunc {
+	return AskHost(r.askerOf(c), c.tool.Conn.Name, r.secrets)
+}
+
+// AskHost asks the user of a host for a server of that name; nil where ask is nil.
+func AskHost(ask toolserver.Asker, server string, hidden *secrets.Set) wire.AskFunc {
 	if ask == nil {
 		return nil
 	}
-	return func(ctx context.Context, message string, schema []byte) (string, []byte) {
+	return func(ctx context.Context, form wire.Form) (string, []byte) {
 		limited, cancel := context.WithTimeout(ctx, hostPatience)
 		defer cancel()
-		answer, err := ask(limited, r.secrets.Message().HideString("Server "+c.tool.Conn.Name+" asks: "+message), schema)
+		form.Message = hidden.Message().HideString("Server " + server + " asks: " + form.Message)
+		answer, err := ask(limited, form)
 		if err != nil {
 			return "cancel", nil
 		}

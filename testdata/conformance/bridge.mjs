@@ -11,6 +11,7 @@ import { randomUUID } from 'node:crypto';
 
 const [port, prefix, command, ...args] = process.argv.slice(2);
 const versionKey = 'io.modelcontextprotocol/protocolVersion';
+const subscriptionKey = 'io.modelcontextprotocol/subscriptionId';
 
 class Peer {
   waiting = new Map(); // by our id: the HTTP response, the id and the progress token that came
@@ -21,23 +22,43 @@ class Peer {
   }
   send(message, response) {
     const { id, method, params } = message;
+    if (!method) return this.child.stdin.write(JSON.stringify(message) + '\n'); // the answer to a request of the server
     const token = params?._meta?.progressToken;
     if (id !== undefined) {
       message.id = ++this.count;
-      this.waiting.set(message.id, { response, id, token });
+      this.waiting.set(message.id, { response, id, token, listens: method === 'subscriptions/listen' });
+      response.on('close', () => this.cancel(message.id));
       if (token !== undefined) params._meta.progressToken = message.id;
     }
     if (method === 'tools/call' || method === 'prompts/get') params.name = prefix + params.name;
+    if (method === 'completion/complete' && params.ref?.name) params.ref.name = prefix + params.ref.name;
     this.child.stdin.write(JSON.stringify(message) + '\n');
   }
+  // cancel tells the server that nobody waits for an answer any more.
+  cancel(id) {
+    if (!this.waiting.delete(id)) return;
+    this.child.stdin.write(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } }) + '\n');
+  }
   receive(message) {
+    const subscription = message.params?._meta?.[subscriptionKey] ?? message.result?._meta?.[subscriptionKey];
+    if (subscription !== undefined) {
+      const to = this.waiting.get(subscription);
+      if (!to) return;
+      (message.params ?? message.result)._meta[subscriptionKey] = to.id;
+      if (message.method) return write(to.response, message);
+    }
     if (message.method === 'notifications/progress') {
       const to = this.waiting.get(message.params.progressToken);
       if (to) write(to.response, { ...message, params: { ...message.params, progressToken: to.token } });
       return;
     }
+    if (message.method && message.id !== undefined) { // a question: to the request that came last
+      const to = [...this.waiting.values()].filter(to => !to.listens).at(-1);
+      if (to) write(to.response, message);
+      return;
+    }
     if (message.method) { // a log: to every request that is being answered
-      for (const to of this.waiting.values()) write(to.response, message);
+      for (const to of this.waiting.values()) if (!to.listens) write(to.response, message);
       return;
     }
     const to = this.waiting.get(message.id);

@@ -1,0 +1,144 @@
+package modes
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"toolpipe/mcp"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/face"
+	"toolpipe/run/toolbox"
+	"toolpipe/stream/goroutine"
+	"toolpipe/stream/text/jsontext"
+)
+
+// instructions are those of the servers, each under the server's name, of which the user
+// lets them be seen.
+func (m *mode) instructions() string {
+	var all []string
+	for _, c := range m.box.Conns {
+		if text := c.InstructionText(); text != "" {
+			all = append(all, "Instructions of the tool server "+c.Name+":\n"+text)
+		}
+	}
+	return m.inv.Secrets.Message().HideString(strings.Join(all, "\n\n"))
+}
+
+// follows reports whether the tools that the host gets follow those of their servers: a
+// lock pins them, and only a trusted server may change its own.
+func (h *host) follows() bool {
+	return h.cfg.ToolsLock == "" && slices.ContainsFunc(h.box.Conns, func(c *toolbox.Connection) bool { return c.Trusted && c.Local == nil })
+}
+
+// completes reports whether a server completes arguments of prompts and templates. Of one
+// that starts later nobody knows it.
+func (h *host) completes() (yes bool) {
+	return slices.ContainsFunc(h.box.Conns, func(c *toolbox.Connection) bool { return c.Session != nil && c.Session.Completes() })
+}
+
+// relistLimit is how long a server has to list its tools again.
+const relistLimit = 30 * time.Second
+
+// notified passes on what a server announces.
+func (h *host) notified(server, method string, params []byte) {
+	switch method {
+	case "notifications/tools/list_changed":
+		i := slices.IndexFunc(h.box.Conns, func(c *toolbox.Connection) bool { return c.Name == server })
+		if i >= 0 && h.cfg.ToolsLock == "" && h.box.Conns[i].Trusted {
+			goroutine.Start(func() { h.relist(h.box.Conns[i]) })
+		}
+		return
+	case "notifications/prompts/list_changed":
+		h.lists.Delete(mcp.Prompts.Method)
+	case "notifications/resources/list_changed":
+		h.lists.Delete(mcp.Resources.Method)
+		h.lists.Delete(mcp.Templates.Method)
+	}
+	if method != "notifications/resources/updated" {
+		params = []byte("{}")
+	}
+	h.server.Announce(method, params)
+}
+
+// relist offers the host the tools that a server has now, behind the same rules. A tool
+// that is defined otherwise than before could mislead a model that has approved of it: it
+// is taken away, and the user hears of it.
+func (h *host) relist(c *toolbox.Connection) {
+	h.relisting.Lock()
+	defer h.relisting.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), relistLimit)
+	defer cancel()
+	session, err := c.Use(ctx)
+	var now []wire.Tool
+	if err == nil && session != nil {
+		now, err = session.Relist(ctx)
+	}
+	if err != nil || session == nil {
+		return // what was offered stays
+	}
+	before := h.box.All()
+	var changed []string
+	h.feed.Locked(func() { changed = h.box.Update(c, now) })
+	if len(changed) > 0 {
+		h.inv.Warn("tools_changed", c.Name, "server "+strconv.Quote(c.Name)+" has changed definitions of tools, which are not offered until the next start: "+face.JoinFew(changed))
+	}
+	if !slices.Equal(before, h.box.All()) {
+		h.server.Replace(h.offered())
+	}
+}
+
+// subscribe has the server of a resource announce its changes, or no more.
+func (h *host) subscribe(ctx context.Context, uri string, on bool) error {
+	c := h.ownerOf(ctx, uri)
+	if c == nil {
+		return &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no server lists the resource " + strconv.Quote(uri)}
+	}
+	session, err := c.Use(ctx)
+	if err != nil {
+		return err
+	}
+	if on {
+		return session.Subscribe(ctx, uri)
+	}
+	return session.Unsubscribe(ctx, uri)
+}
+
+// complete completes an argument of a prompt or of a template of a server, which knows them
+// by its own names.
+func (h *host) complete(ctx context.Context, params []byte) ([]byte, error) {
+	ref := jsontext.Member(params, "ref")
+	name, uri := jsontext.Text(jsontext.Member(ref, "name")), jsontext.Text(jsontext.Member(ref, "uri"))
+	var c *toolbox.Connection
+	own := jsontext.AppendMember([]byte{'{'}, "type", jsontext.Quoted(jsontext.Text(jsontext.Member(ref, "type"))))
+	switch jsontext.Text(jsontext.Member(ref, "type")) {
+	case "ref/prompt":
+		for _, x := range h.listed(ctx, mcp.Prompts, false) {
+			if x.name == name {
+				c, own = x.conn, jsontext.AppendMember(own, "name", jsontext.Quoted(x.id))
+			}
+		}
+	case "ref/resource":
+		own = jsontext.AppendMember(own, "uri", jsontext.Quoted(uri))
+		for _, x := range h.listed(ctx, mcp.Templates, false) {
+			if x.id == uri {
+				c = x.conn
+			}
+		}
+		if c == nil {
+			c = h.ownerOf(ctx, uri)
+		}
+	}
+	if c == nil {
+		return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no server has what is to be completed"}
+	}
+	sent := jsontext.AppendMember([]byte{'{'}, "ref", append(own, '}'))
+	for _, key := range []string{"argument", "context"} {
+		if value := jsontext.Member(params, key); value != nil {
+			sent = jsontext.AppendMember(sent, key, value)
+		}
+	}
+	return h.forward(ctx, c, nil, &mcp.Named{Method: "completion/complete", Params: append(sent, '}')}, "completion")
+}
