@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type agent struct {
 	settings *Settings
 	client   *http.Client
 	vouched  []string // endpoints that the metadata of the configured issuer names
+	revision string   // of MCP, sent with requests for documents; "" is not sent
 }
 
 func newAgent(server *url.URL, s *Settings) *agent {
@@ -97,24 +99,33 @@ func statusError(status int, body []byte) error {
 	return fmt.Errorf("HTTP status %d", status)
 }
 
-// document fetches a JSON object.
+// document fetches a JSON object. The error is an absence where there is none.
 func (a *agent) document(ctx context.Context, address string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
+	}
+	if a.revision != "" {
+		req.Header.Set("MCP-Protocol-Version", a.revision)
 	}
 	status, body, err := a.do(req)
 	if err != nil {
 		return nil, err
 	}
 	at := req.URL.Scheme + "://" + req.URL.Host + req.URL.Path
-	if status != http.StatusOK {
+	start := jsontext.Space(body, 0)
+	wrong := jsontext.CheckObject(body, jsontext.Peer, nil)
+	switch {
+	case status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests:
+		return nil, absence{fmt.Errorf("%s: %w", at, statusError(status, body))}
+	case status != http.StatusOK:
 		return nil, fmt.Errorf("%s: %w", at, statusError(status, body))
+	case wrong != nil && bytes.HasPrefix(body[start:], []byte("{")):
+		return nil, fmt.Errorf("%s: not a JSON object: %w", at, wrong)
+	case wrong != nil:
+		return nil, absence{fmt.Errorf("%s: not a JSON object: %w", at, wrong)}
 	}
-	if err := jsontext.CheckObject(body, jsontext.Peer, nil); err != nil {
-		return nil, fmt.Errorf("%s: not a JSON object: %w", at, err)
-	}
-	return body[jsontext.Space(body, 0):], nil
+	return body[start:], nil
 }
 
 // do returns the status and the body with which a request is answered.

@@ -61,6 +61,9 @@ type Request struct {
 	Paste func(ctx context.Context, wrong error) (string, error)
 	// Secret is called with every secret before it is sent or can appear anywhere.
 	Secret func(string)
+	// Warn is called with what the person should know before anything is shown; nil:
+	// nobody is told.
+	Warn func(code, message string)
 }
 
 // Consent is the question to the person in the browser. Its texts come from outside:

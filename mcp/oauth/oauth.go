@@ -55,7 +55,7 @@ func (g *Grant) Token(ctx context.Context, r *Refusal) (Token, error) {
 	c := r.challenge()
 	if g.issuer == nil {
 		var err error
-		if g.resource, g.issuer, err = g.agent.discover(ctx, c, ""); err != nil {
+		if g.resource, g.issuer, err = g.agent.discover(ctx, r, ""); err != nil {
 			return Token{}, fmt.Errorf("oauth: %w", err)
 		}
 	}

@@ -34,6 +34,7 @@ type fakeIssuer struct {
 	page     string // the address of the page to sign in; what begins with / is at the server
 	deny     bool   // the person refuses
 	garbled  bool   // the reply of the token endpoint cannot be read
+	old      string // as MCP 2025-03-26: no metadata of the tool server; "bare": none of the issuer either; "down": 503 in its place
 	hostile  bool   // texts steer the terminal, and say what is not so
 	secret   string // begins every token and code
 
@@ -55,6 +56,9 @@ func (a *fakeIssuer) handle(w http.ResponseWriter, r *http.Request, record func(
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	base := "http://" + r.Host
+	if a.old != "" && strings.HasPrefix(r.URL.Path, "/.well-known/") && a.oldDocument(w, r.URL.Path) {
+		return true
+	}
 	switch r.URL.Path {
 	case "/.well-known/oauth-protected-resource/mcp":
 		scopes := "[]"
@@ -94,6 +98,21 @@ func (a *fakeIssuer) handle(w http.ResponseWriter, r *http.Request, record func(
 	default:
 		return false
 	}
+	return true
+}
+
+// oldDocument answers in place of a document that a server of 2025-03-26 does not have.
+func (a *fakeIssuer) oldDocument(w http.ResponseWriter, path string) bool {
+	switch {
+	case strings.HasPrefix(path, "/.well-known/oauth-protected-resource"):
+		w.WriteHeader(http.StatusNotFound)
+	case a.old == "down":
+		w.WriteHeader(http.StatusServiceUnavailable)
+	case a.old != "bare":
+		return false
+	}
+	w.Header().Set("Content-Type", "text/html")
+	io.WriteString(w, "<!doctype html>\n<title>The app</title>\n<body>not this</body>\n")
 	return true
 }
 
@@ -161,6 +180,9 @@ func (a *fakeIssuer) admits(w http.ResponseWriter, r *http.Request, message gjso
 	}
 	scopes, good := a.access[token]
 	metadata := `resource_metadata="http://` + r.Host + `/.well-known/oauth-protected-resource/mcp"`
+	if a.old != "" {
+		metadata = `realm="tools"`
+	}
 	switch {
 	case a.open && method != "tools/call":
 		return true
