@@ -65,7 +65,7 @@ var imports = map[string]string{
 	"mcp/filelock":            "",
 	"mcp/htmltext":            "",
 	"mcp/netguard":            "",
-	"mcp/oauth":               "mcp/filelock mcp/netguard mcp/process mcp/wire stream/goroutine stream/text/jsontext stream/loopback",
+	"mcp/oauth":               "mcp/filelock mcp/htmltext mcp/netguard mcp/process mcp/wire stream/goroutine stream/text/jsontext stream/loopback",
 	"mcp/process":             "mcp/process/cage stream/goroutine",
 	"mcp/process/cage":        "stream/goroutine",
 	"mcp/process/processtest": "testing",

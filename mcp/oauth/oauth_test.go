@@ -77,10 +77,19 @@ func TestGuardAndProxy(t *testing.T) {
 	}
 }
 
-func TestStatusError(t *testing.T) {
-	for body, want := range map[string]string{"": "HTTP status 404", " \n": "HTTP status 404", "no such page\n": "HTTP status 404: no such page"} {
-		if got := statusError(404, []byte(body)).Error(); got != want {
-			t.Errorf("%q: %q", body, got)
+// TestFailure: an error has one short line of an answer, and no page.
+func TestFailure(t *testing.T) {
+	for _, tt := range []struct{ contentType, body, want string }{
+		{"", "", "HTTP status 404"},
+		{"text/html", " \n", "HTTP status 404"},
+		{"text/plain", "no such page\n", "HTTP status 404: no such page"},
+		{"text/html", "no\n such\tpage\n", "HTTP status 404: no such page"},
+		{"", "<!DOCTYPE html>\n<html>secret", "HTTP status 404 with a web page (text/html)"},
+		{"text/html; charset=utf-8", "<x-app>secret", "HTTP status 404 with a web page (text/html; charset=utf-8)"},
+		{"text/plain", strings.Repeat("x ", 1<<19), "HTTP status 404: " + strings.Repeat("x ", 150) + "…"},
+	} {
+		if got := (&response{404, tt.contentType, []byte(tt.body)}).failure().Error(); got != tt.want {
+			t.Errorf("%.40q: %q", tt.body, got)
 		}
 	}
 }

@@ -66,18 +66,18 @@ type tokenReply struct {
 
 // requestToken asks a token endpoint, which belongs to the issuer of that name.
 func (a *agent) requestToken(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (tokenReply, error) {
-	status, doc, err := a.post(ctx, endpoint, issuer, c, form)
-	if err = cmp.Or(err, refusal(status, doc)); err != nil {
+	r, err := a.post(ctx, endpoint, issuer, c, form)
+	if err = cmp.Or(err, r.refusal()); err != nil {
 		return tokenReply{}, err
 	}
-	return readTokenReply(doc)
+	return readTokenReply(r.body)
 }
 
 // revoke sends a token that is not used any more (RFC 7009).
 func (a *agent) revoke(ctx context.Context, l Login, form url.Values) error {
-	status, body, err := a.post(ctx, l.RevocationURL, l.Issuer, l.Client.with(a.settings), form)
-	if err == nil && status != http.StatusOK && status != http.StatusNoContent {
-		err = refusal(status, body)
+	r, err := a.post(ctx, l.RevocationURL, l.Issuer, l.Client.with(a.settings), form)
+	if err == nil && r.status != http.StatusOK && r.status != http.StatusNoContent {
+		err = r.refusal()
 	}
 	return err
 }
@@ -96,12 +96,12 @@ func setTarget(form url.Values, resource string, scopes []string) {
 }
 
 // post sends a form and the client's proof of itself.
-func (a *agent) post(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (status int, body []byte, err error) {
+func (a *agent) post(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (*response, error) {
 	switch c.AuthMethod {
 	case authSigned:
 		assertion, err := clientAssertion(c.ID, a.settings, issuer, time.Now())
 		if err != nil {
-			return 0, nil, err
+			return nil, err
 		}
 		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
 		form.Set("client_assertion", assertion)
@@ -115,7 +115,7 @@ func (a *agent) post(ctx context.Context, endpoint, issuer string, c Client, for
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(form.Encode()))
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if c.AuthMethod == authBasic {
@@ -124,18 +124,25 @@ func (a *agent) post(ctx context.Context, endpoint, issuer string, c Client, for
 	return a.do(req)
 }
 
-// refusal is the error in a reply; nil for none. A reply is never quoted, but
-// for the error that it names: it may hold a token in a form that nobody knows.
-func refusal(status int, body []byte) error {
-	if jsontext.CheckObject(body, jsontext.Peer, nil) == nil {
-		if code := textOf(body, "error"); code != "" { // some send it with status 200
-			return &Error{wire.Snippet([]byte(code)), wire.Snippet([]byte(textOf(body, "error_description")))}
+// refusal is the error in a reply; nil for none, and for no reply. A reply is never
+// quoted, but for the error that it names: it may hold a token in a form that nobody
+// knows.
+func (r *response) refusal() error {
+	if r == nil {
+		return nil
+	}
+	if jsontext.CheckObject(r.body, jsontext.Peer, nil) == nil {
+		if code := textOf(r.body, "error"); code != "" { // some send it with status 200
+			return &Error{wire.Snippet([]byte(code)), wire.Snippet([]byte(textOf(r.body, "error_description")))}
 		}
-		if status == http.StatusOK || status == http.StatusCreated {
+		if r.status == http.StatusOK || r.status == http.StatusCreated {
 			return nil
 		}
 	}
-	return fmt.Errorf("HTTP status %d without an answer that can be read (%d bytes)", status, len(body))
+	if r.isPage() {
+		return fmt.Errorf("HTTP status %d with %s", r.status, r.page())
+	}
+	return fmt.Errorf("HTTP status %d without an answer that can be read (%d bytes)", r.status, len(r.body))
 }
 
 // maxToken bounds a token, which is sent with every request.

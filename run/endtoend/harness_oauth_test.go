@@ -101,17 +101,20 @@ func (a *fakeIssuer) handle(w http.ResponseWriter, r *http.Request, record func(
 	return true
 }
 
-// oldDocument answers in place of a document that a server of 2025-03-26 does not have.
+// oldDocument answers in place of a document that a server of 2025-03-26 does not have:
+// with a page.
 func (a *fakeIssuer) oldDocument(w http.ResponseWriter, path string) bool {
+	status := http.StatusOK
 	switch {
 	case strings.HasPrefix(path, "/.well-known/oauth-protected-resource"):
-		w.WriteHeader(http.StatusNotFound)
+		status = http.StatusNotFound
 	case a.old == "down":
-		w.WriteHeader(http.StatusServiceUnavailable)
+		status = http.StatusServiceUnavailable
 	case a.old != "bare":
 		return false
 	}
 	w.Header().Set("Content-Type", "text/html")
+	w.WriteHeader(status)
 	io.WriteString(w, "<!doctype html>\n<title>The app</title>\n<body>not this</body>\n")
 	return true
 }
