@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"toolpipe/mcp/oauth/dpop"
 	"toolpipe/mcp/wire"
 )
 
@@ -14,11 +15,18 @@ type challenge struct {
 	metadata string   // resource_metadata
 	scopes   []string // scope
 	codes    []string // each error
+	dpop     bool     // the scheme DPoP is among them
 }
 
 // InsufficientScope reports whether a challenge asks for a token with more scopes.
 func InsufficientScope(challenges []string) bool {
 	return slices.Contains(readChallenge(challenges).codes, "insufficient_scope")
+}
+
+// WantsNonce reports whether a challenge asks for a proof with the nonce of the server,
+// which came with it.
+func WantsNonce(challenges []string) bool {
+	return slices.Contains(readChallenge(challenges).codes, dpop.WantsNonce)
 }
 
 // readChallenge reads all challenges in the values of the header. Those count that are
@@ -30,6 +38,7 @@ func readChallenge(values []string) (c challenge) {
 			if found.scheme != "bearer" && found.scheme != "dpop" && found.parameters["resource_metadata"] == "" {
 				continue
 			}
+			c.dpop = c.dpop || found.scheme == "dpop"
 			c.metadata = cmp.Or(c.metadata, found.parameters["resource_metadata"])
 			if len(c.scopes) == 0 {
 				c.scopes = strings.Fields(found.parameters["scope"])

@@ -15,6 +15,7 @@ import (
 
 	"toolpipe/mcp/htmltext"
 	"toolpipe/mcp/netguard"
+	"toolpipe/mcp/oauth/dpop"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/loopback"
 	"toolpipe/stream/text/jsontext"
@@ -26,8 +27,9 @@ type agent struct {
 	server   *url.URL
 	settings *Settings
 	client   *http.Client
-	vouched  []string // endpoints that the metadata of the configured issuer names
-	revision string   // of MCP, sent with requests for documents; "" is not sent
+	vouched  []string  // endpoints that the metadata of the configured issuer names
+	revision string    // of MCP, sent with requests for documents; "" is not sent
+	key      *dpop.Key // that tokens are asked to be bound to; nil for none
 }
 
 func newAgent(server *url.URL, s *Settings) *agent {
@@ -159,6 +161,7 @@ func (a *agent) do(req *http.Request) (*response, error) {
 		return nil, err
 	}
 	defer res.Body.Close()
+	a.key.Learn(req.URL, res.Header)
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxDocument+1))
 	if err == nil && len(body) > maxDocument {
 		err = errors.New("the answer is longer than 1 MiB")

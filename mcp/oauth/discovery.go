@@ -12,7 +12,9 @@ import (
 	"strings"
 
 	"toolpipe/mcp/netguard"
+	"toolpipe/mcp/oauth/dpop"
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/text/jsontext"
 )
 
 // resource is the metadata that a server publishes about itself (RFC 9728).
@@ -20,6 +22,7 @@ type resource struct {
 	id      string // the resource parameter for its tokens; "" for none
 	issuers []string
 	scopes  []string
+	dpop    bool // it takes tokens that are bound to a key
 }
 
 // issuer is an authorization server: its metadata (RFC 8414), or the URLs that the
@@ -33,7 +36,8 @@ type issuer struct {
 	AuthMethods      []string `json:"token_endpoint_auth_methods_supported"`
 	Scopes           []string `json:"scopes_supported"`
 	PKCE             []string `json:"code_challenge_methods_supported"`
-	Documents        bool     `json:"client_id_metadata_document_supported"`          // a client_id may be the URL of a metadata document
+	Documents        bool     `json:"client_id_metadata_document_supported"` // a client_id may be the URL of a metadata document
+	DPoP             []string `json:"dpop_signing_alg_values_supported"`
 	NamesItself      bool     `json:"authorization_response_iss_parameter_supported"` // redirects carry iss (RFC 9207)
 
 	assumed bool // it is the server's own origin, which nothing names
@@ -77,7 +81,11 @@ func (a *agent) discover(ctx context.Context, refusal *Refusal, previous string)
 	case s.hasSecret() && !a.owns(found.TokenURL):
 		return nil, nil, foreignIssuer(found.TokenURL)
 	}
-	return r, found, nil
+	// Many issuers could bind a token to a key whose server then knows bearer tokens alone.
+	if (r.dpop || c.dpop) && slices.Contains(found.DPoP, dpop.Algorithm) {
+		a.key, err = dpop.New()
+	}
+	return r, found, err
 }
 
 // originIssuer is the authorization server of a server from before RFC 9728, which
@@ -167,7 +175,8 @@ func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, 
 	}
 	r := &resource{id: resourceOf(a.server)}
 	address, doc, missing := a.firstDocument(ctx, urls)
-	found := &resource{textOf(doc, "resource"), textsOf(doc, "authorization_servers"), textsOf(doc, "scopes_supported")}
+	bound := string(jsontext.Member(doc, "dpop_bound_access_tokens_required")) == "true" || slices.Contains(textsOf(doc, "dpop_signing_alg_values_supported"), dpop.Algorithm)
+	found := &resource{textOf(doc, "resource"), textsOf(doc, "authorization_servers"), textsOf(doc, "scopes_supported"), bound}
 	if !isShort(slices.Concat(found.issuers, found.scopes, []string{found.id})...) {
 		missing = fmt.Errorf(tooLong, address)
 	}

@@ -134,7 +134,9 @@ func (g *Grant) assertion(ctx context.Context) (string, error) {
 	if s.IDP.Secret != "" {
 		client.AuthMethod = authBasic
 	}
-	r, err := g.agent.post(ctx, s.IDP.TokenURL, "", client, form)
+	idp := *g.agent
+	idp.key = nil // it is for the authorization server
+	r, err := idp.post(ctx, s.IDP.TokenURL, "", client, form)
 	if err = cmp.Or(err, r.refusal()); err != nil {
 		return "", fmt.Errorf("the identity provider: %w", err)
 	}

@@ -239,6 +239,7 @@ func (s *signIn) finish(ctx context.Context, query url.Values) (Login, error) {
 	}
 	s.Secret(t.AccessToken)
 	s.Secret(t.refresh)
+	s.Secret(keyText(t.DPoP))
 	l.take(t)
 	return l, nil
 }

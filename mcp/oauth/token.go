@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"toolpipe/mcp/oauth/dpop"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
 )
@@ -40,9 +41,10 @@ func (s *Settings) authMethod(supported []string) string {
 	return authBasic
 }
 
-// Token is a bearer token for the server.
+// Token is a token for the server.
 type Token struct {
 	AccessToken string    `json:"access_token"`
+	DPoP        *dpop.Key `json:"dpop_key,omitempty"` // that the token is bound to; nil for a bearer token
 	Obtained    time.Time `json:"obtained_at,omitzero"`
 	Expires     time.Time `json:"expires_at,omitzero"` // zero: unknown
 }
@@ -55,6 +57,16 @@ func (t *Token) Expired() bool {
 		margin = max(0, min(margin, t.Expires.Sub(t.Obtained)/2))
 	}
 	return !t.Expires.IsZero() && time.Now().After(t.Expires.Add(-margin))
+}
+
+// Authorize puts the token into a request, with a proof where it is bound to a key.
+func (t *Token) Authorize(req *http.Request) error {
+	scheme := "Bearer "
+	if t.DPoP != nil {
+		scheme = "DPoP "
+	}
+	req.Header.Set("Authorization", scheme+t.AccessToken)
+	return t.DPoP.Sign(req, t.AccessToken)
 }
 
 // tokenReply is a reply of a token endpoint.
@@ -70,7 +82,7 @@ func (a *agent) requestToken(ctx context.Context, endpoint, issuer string, c Cli
 	if err = cmp.Or(err, r.refusal()); err != nil {
 		return tokenReply{}, err
 	}
-	return readTokenReply(r.body)
+	return readTokenReply(r.body, a.key)
 }
 
 // revoke sends a token that is not used any more (RFC 7009).
@@ -95,8 +107,18 @@ func setTarget(form url.Values, resource string, scopes []string) {
 	}
 }
 
-// post sends a form and the client's proof of itself.
+// post sends a form, and once more where the server wants its nonce in the proof of the
+// key.
 func (a *agent) post(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (*response, error) {
+	r, err := a.postOnce(ctx, endpoint, issuer, c, form)
+	if refused, ok := errors.AsType[*Error](r.refusal()); ok && refused.Code == dpop.WantsNonce && a.key != nil {
+		r, err = a.postOnce(ctx, endpoint, issuer, c, form)
+	}
+	return r, err
+}
+
+// postOnce sends a form and the client's proof of itself.
+func (a *agent) postOnce(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (*response, error) {
 	switch c.AuthMethod {
 	case authSigned:
 		assertion, err := clientAssertion(c.ID, a.settings, issuer, time.Now())
@@ -120,6 +142,9 @@ func (a *agent) post(ctx context.Context, endpoint, issuer string, c Client, for
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if c.AuthMethod == authBasic {
 		req.SetBasicAuth(url.QueryEscape(c.ID), url.QueryEscape(c.Secret))
+	}
+	if err := a.key.Sign(req, ""); err != nil {
+		return nil, err
 	}
 	return a.do(req)
 }
@@ -148,12 +173,18 @@ func (r *response) refusal() error {
 // maxToken bounds a token, which is sent with every request.
 const maxToken = 64 << 10
 
-func readTokenReply(doc []byte) (tokenReply, error) {
-	t := tokenReply{Token{AccessToken: textOf(doc, "access_token"), Obtained: time.Now()}, textOf(doc, "refresh_token"), strings.Fields(textOf(doc, "scope"))}
+// readTokenReply reads the reply to a request that was signed with key, nil for none. The
+// server may give a bearer token all the same.
+func readTokenReply(doc []byte, key *dpop.Key) (tokenReply, error) {
+	kind := strings.ToLower(textOf(doc, "token_type"))
+	if kind != "dpop" {
+		key = nil
+	}
+	t := tokenReply{Token{AccessToken: textOf(doc, "access_token"), DPoP: key, Obtained: time.Now()}, textOf(doc, "refresh_token"), strings.Fields(textOf(doc, "scope"))}
 	switch {
 	case t.AccessToken == "" || len(t.AccessToken) > maxToken || !wire.IsPrintable(t.AccessToken) || !wire.IsPrintable(t.refresh):
 		return tokenReply{}, fmt.Errorf("not a token reply (%d bytes)", len(doc))
-	case !strings.EqualFold(textOf(doc, "token_type"), "bearer"):
+	case kind != "bearer" && key == nil:
 		return tokenReply{}, errors.New("the token in the reply is not a bearer token")
 	}
 	const longest = 10 * 365 * 24 * 3600
