@@ -13,7 +13,7 @@ import (
 	"toolpipe/stream/loopback"
 )
 
-// authorization gives the bearer token for one HTTP server: a fixed one, the
+// authorization gives the token for one HTTP server: a fixed one, the
 // output of a command, one of a grant, or that of a stored login. It may be used
 // concurrently; one token is fetched at a time.
 type authorization struct {
@@ -65,9 +65,9 @@ func (a *authorization) hasToken() bool {
 	return a.token.AccessToken != "" || a.fetch != nil || a.login != nil && a.login.login != nil
 }
 
-// bearer is the token to send, "" for none. An expired token is replaced before
-// the server can refuse it.
-func (a *authorization) bearer(ctx context.Context) (string, error) {
+// current is the token to send, without text for none. An expired token is replaced
+// before the server can refuse it.
+func (a *authorization) current(ctx context.Context) (oauth.Token, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.login != nil {
@@ -75,10 +75,10 @@ func (a *authorization) bearer(ctx context.Context) (string, error) {
 	}
 	has := a.token.AccessToken != ""
 	if a.fetch == nil || has && !a.token.Expired() || !has && a.grant {
-		return a.token.AccessToken, nil
+		return a.token, nil
 	}
 	err := a.replace(ctx, nil)
-	return a.token.AccessToken, err
+	return a.token, err
 }
 
 // renew gets another token because the server refused with e the one used.

@@ -84,8 +84,8 @@ func (s *Session) loginSource(u *url.URL) *loginSource {
 	return l
 }
 
-// token is the access token to send, "" for none.
-func (l *loginSource) token(ctx context.Context) (string, error) {
+// token is the token to send, without text for none.
+func (l *loginSource) token(ctx context.Context) (none oauth.Token, err error) {
 	if !l.read {
 		l.read = true
 		if l.reread(ctx); l.refused != nil && ctx.Err() == nil {
@@ -94,25 +94,25 @@ func (l *loginSource) token(ctx context.Context) (string, error) {
 	}
 	switch {
 	case l.login == nil:
-		return "", nil
+		return none, nil
 	case l.unsafe != nil:
-		return "", l.unsafe
+		return none, l.unsafe
 	case l.login.AccessToken != "" && (!l.login.Expired() || time.Now().Before(l.pause)):
-		return l.login.AccessToken, nil
+		return l.login.Token, nil
 	}
-	err := l.refresh(ctx)
+	err = l.refresh(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
+		return none, context.Cause(ctx)
 	case errors.Is(err, oauth.ErrSignedOut): // by another process
 		l.login = nil
-		return "", nil
+		return none, nil
 	case over(err):
-		return "", &LoginError{Server: l.owner.spec.Name, Scopes: l.login.Scopes, Why: err}
+		return none, &LoginError{Server: l.owner.spec.Name, Scopes: l.login.Scopes, Why: err}
 	case err != nil: // the old token is good until the server refuses it
 		l.pause = time.Now().Add(refreshPause)
 	}
-	return l.login.AccessToken, nil
+	return l.login.Token, nil
 }
 
 // reread reads the stored login. After a failure the server is used without it,

@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"path/filepath"
@@ -10,6 +12,8 @@ import (
 	"time"
 
 	"toolpipe/mcp/oauth"
+	"toolpipe/mcp/oauth/dpop"
+	"toolpipe/stream/text/jsontext"
 )
 
 // signedIn is a store with a login at the server, whose access token is given.
@@ -173,5 +177,75 @@ func TestLoginLacksScopes(t *testing.T) {
 	}
 	if g.tokens.Load() != 0 {
 		t.Error("a token was refreshed, which adds no scope")
+	}
+}
+
+// TestBoundToken: a token that is bound to a key goes with a proof of its own in each
+// request. A server that wants its nonce in the proof gets it, once for each token; a call
+// that was refused for it had not run.
+func TestBoundToken(t *testing.T) {
+	g := newGuarded(t)
+	nonce := ""
+	proofs := map[string]bool{}
+	plain, never := 0, false
+	g.web.Config.Handler = http.HandlerFunc(func(base http.Handler) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			token, bound := strings.CutPrefix(r.Header.Get("Authorization"), "DPoP ")
+			parts := strings.Split(r.Header.Get("DPoP"), ".")
+			if r.URL.Path != "/mcp" || r.Method != "POST" {
+				base.ServeHTTP(w, r)
+				return
+			}
+			if !bound || len(parts) != 3 || proofs[parts[1]] || token == "" {
+				plain++
+			} else {
+				proofs[parts[1]] = true
+				claims, _ := base64.RawURLEncoding.DecodeString(parts[1])
+				sum := sha256.Sum256([]byte(token))
+				said := func(name string) string { return jsontext.Text(jsontext.Member(claims, name)) }
+				if said("htu") != g.web.URL+"/mcp" || said("htm") != "POST" || said("ath") != base64.RawURLEncoding.EncodeToString(sum[:]) {
+					t.Errorf("claims %s", claims)
+				}
+				if nonce != "" && (never || said("nonce") != nonce) {
+					w.Header().Set("DPoP-Nonce", nonce)
+					w.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+			}
+			r.Header.Set("Authorization", "Bearer "+token)
+			base.ServeHTTP(w, r)
+		}
+	}(g.web.Config.Handler))
+	g.valid.Store("token-0")
+	store, l := g.signedIn(t, "token-0")
+	key, err := dpop.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.DPoP = key
+	keep(t, store, l)
+	s, rec := connect(t, Spec{URL: l.Server, Logins: store})
+	for _, nonce = range []string{"", "n-1", "n-2"} {
+		before, had := len(g.web.got("tools/call")), len(proofs)
+		want := 1
+		if nonce != "" {
+			want = 2
+		}
+		if got := called(t, s, "t", `{}`); got != "ok" || len(proofs)-had != want || len(g.web.got("tools/call"))-before != 1 {
+			t.Errorf("nonce %q: %s after %d requests, of which %d were calls", nonce, got, len(proofs)-had, len(g.web.got("tools/call"))-before)
+		}
+	}
+	if plain != 0 {
+		t.Errorf("%d requests had no proof, or an old one", plain)
+	}
+	never = true
+	had := len(proofs)
+	if e := callFails(t, s, "t", `{}`); e.Sent || len(proofs)-had > 5 {
+		t.Errorf("%v after %d requests", e, len(proofs)-had)
+	}
+	text, _ := key.MarshalText()
+	if wire := strings.Join(rec.snapshot(&rec.wire), ""); strings.Contains(wire, string(text)) || strings.Contains(wire, "token-0") {
+		t.Error("the key or the token is on the wire log")
 	}
 }

@@ -110,7 +110,7 @@ func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState
 // most once is sent again if no byte of it had left, and once after a refusal of
 // its token, which came before it was run.
 func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at httpState) (*http.Response, error) {
-	renewed := 0
+	renewed, nonce := 0, false
 	for hops := 0; ; {
 		sent := &lastWrite{} // to the connection
 		req := h.newPost(r, body, sent, at)
@@ -120,10 +120,13 @@ func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at ht
 		case errors.Is(err, wire.ErrGone) && kept && (!r.AtMostOnce || sent.Load() == 0): // once more, on a new connection
 		case err != nil:
 			return nil, &wire.NoReplyError{Sent: sent.Load() != 0, Cause: err}
+		case !nonce && req.Header.Get("DPoP") != "" && res.StatusCode == http.StatusUnauthorized && oauth.WantsNonce(res.Header.Values("Www-Authenticate")):
+			nonce = true // send has it now; once with each token
+			h.readFailure(res)
 		case h.asksForToken(res) && (renewed == 0 || renewed == 1 && (!r.AtMostOnce || h.auth.login != nil)):
-			renewed++
+			renewed, nonce = renewed+1, false
 			e := h.readFailure(res)
-			used := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
+			_, used, _ := strings.Cut(req.Header.Get("Authorization"), " ")
 			err := h.auth.renew(ctx, used, e)
 			if err == nil && renewed == 2 && r.AtMostOnce {
 				err = e
@@ -178,14 +181,17 @@ func (h *httpConn) send(ctx context.Context, req *http.Request, once bool) (*htt
 	if netguard.Origin(req.URL) != h.origin {
 		return nil, fmt.Errorf("refusing to leave %s for %s", h.origin, netguard.Origin(req.URL))
 	}
-	bearer, err := h.auth.bearer(ctx)
+	token, err := h.auth.current(ctx)
+	if err == nil && token.AccessToken != "" {
+		err = token.Authorize(req)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if bearer != "" {
-		req.Header["Authorization"] = []string{"Bearer " + bearer}
-	}
 	res, err := h.conns.roundTrip(req.WithContext(ctx), once)
+	if err == nil {
+		token.DPoP.Learn(req.URL, res.Header)
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)

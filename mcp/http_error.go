@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"toolpipe/mcp/htmltext"
 	"toolpipe/mcp/wire"
@@ -34,7 +33,7 @@ type statusError struct {
 func (e *statusError) Error() string {
 	switch {
 	case e.unreadable != nil:
-		return fmt.Sprintf("the response is not JSON (%v): %s", e.unreadable, excerpt(e.body))
+		return fmt.Sprintf("the response is not JSON (%v): %s", e.unreadable, e.excerpt())
 	case e.rpc != nil && e.status == http.StatusOK:
 		return e.rpc.Error()
 	}
@@ -45,7 +44,7 @@ func (e *statusError) Error() string {
 	case e.rpc != nil:
 		message += ": " + e.rpc.Error()
 	case len(bytes.TrimSpace(e.body)) > 0:
-		message += ": " + excerpt(e.body)
+		message += ": " + e.excerpt()
 	}
 	return message
 }
@@ -79,27 +78,25 @@ func (h *httpConn) readFailure(res *http.Response) *statusError {
 	return e
 }
 
-// excerpt is the part of a body that is quoted in an error: the title or the
+// excerpt is the part of the body that is quoted in an error: the title or the
 // text of a web page, the beginning of anything else.
-func excerpt(body []byte) string {
-	if !isPage(body) {
-		return wire.Snippet(body)
+func (e *statusError) excerpt() string {
+	if !e.isPage() {
+		return wire.Snippet(e.body)
 	}
-	what, text := "a web page without a title: ", htmltext.Text(body, nil)
-	if title := regexp.MustCompile(`(?is)<title[^>]*>\s*([^\s<].*?)</title`).FindSubmatch(body); title != nil {
+	what, text := "a web page without a title: ", htmltext.Text(e.body, nil)
+	if title := regexp.MustCompile(`(?is)<title[^>]*>\s*([^\s<].*?)</title`).FindSubmatch(e.body); title != nil {
 		what, text = "the web page ", []byte(html.UnescapeString(string(title[1])))
 	}
 	return what + strconv.Quote(wire.Snippet(bytes.Join(bytes.Fields(text), []byte(" "))))
 }
 
-func isPage(body []byte) bool {
-	return strings.HasPrefix(http.DetectContentType(body), "text/html")
-}
+func (e *statusError) isPage() bool { return htmltext.IsPage(e.body, e.header.Get("Content-Type")) }
 
 // wrongURL reports whether err looks as if there is no MCP server at the URL.
 func wrongURL(err error) bool {
 	e, ok := errors.AsType[*statusError](err)
-	return ok && e.rpc == nil && (e.status == http.StatusNotFound || isPage(e.body))
+	return ok && e.rpc == nil && (e.status == http.StatusNotFound || e.isPage())
 }
 
 // gzipBody is a body that the server compressed although it was not asked to.

@@ -107,7 +107,7 @@ func (x *responseReader) notMessages(r io.Reader, res *http.Response) error {
 	if err != nil {
 		return err
 	}
-	return &statusError{body: body, unreadable: fmt.Errorf("HTTP status %d, %s", res.StatusCode, cmp.Or(mediaType(res), "no Content-Type"))}
+	return &statusError{body: body, header: res.Header, unreadable: fmt.Errorf("HTTP status %d, %s", res.StatusCode, cmp.Or(mediaType(res), "no Content-Type"))}
 }
 
 // json reads a body that is JSON. A reply in it is the reply to this request,

@@ -6,6 +6,7 @@ package htmltext
 import (
 	"bytes"
 	"html"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -28,6 +29,16 @@ func Text(page []byte, base *url.URL) []byte {
 		page = p.markup(page[i:])
 	}
 	return append(bytes.TrimRight(bytes.TrimLeft(p.out, "\n"), " \n"), '\n')
+}
+
+// IsPage reports whether a body is an HTML page: its first bytes say so, or its
+// Content-Type does and it begins with a tag.
+func IsPage(body []byte, contentType string) bool {
+	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\uFEFF")))
+	declared, _, _ := strings.Cut(strings.ToLower(contentType), ";")
+	declared = strings.TrimSpace(declared)
+	return strings.HasPrefix(http.DetectContentType(body), "text/html") ||
+		(declared == "text/html" || declared == "application/xhtml+xml") && bytes.HasPrefix(body, []byte("<"))
 }
 
 // pageText is the text of the page so far.

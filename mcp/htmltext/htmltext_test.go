@@ -36,6 +36,27 @@ func TestReadableText(t *testing.T) {
 	}
 }
 
+func TestIsPage(t *testing.T) {
+	for _, tt := range []struct {
+		body, contentType string
+		want              bool
+	}{
+		{"<!doctype html>\n<title>x</title>", "", true},
+		{" \n<HTML>", "text/plain", true},
+		{"\uFEFF<!DOCTYPE html>", "", true},
+		{"<?xml version='1.0'?><!DOCTYPE html><html/>", "application/xhtml+xml; charset=utf-8", true},
+		{"<custom-app></custom-app>", "Text/HTML;charset=utf-8", true},
+		{"<?xml version='1.0'?><Error/>", "application/xml", false},
+		{"no such page", "text/html", false},
+		{`{"error":"<html>"}`, "text/html", false},
+		{"", "text/html", false},
+	} {
+		if got := IsPage([]byte(tt.body), tt.contentType); got != tt.want {
+			t.Errorf("%q, %q: %t", tt.body, tt.contentType, got)
+		}
+	}
+}
+
 func FuzzReadableText(f *testing.F) {
 	for _, seed := range []string{"<p>a</p>", "<a href='x'>", "<script>", "<li><li>", "<pre>&amp;", "<!--", "<a b=\"", "&#x0;<td>"} {
 		f.Add(seed)

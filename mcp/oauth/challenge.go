@@ -1,49 +1,117 @@
 package oauth
 
 import (
-	"regexp"
+	"cmp"
+	"slices"
 	"strings"
+
+	"toolpipe/mcp/oauth/dpop"
+	"toolpipe/mcp/wire"
 )
 
-// challenge is a Bearer challenge of WWW-Authenticate (RFC 9110, 11.6.1).
+// challenge is what the challenges in the WWW-Authenticate headers of a response say
+// together (RFC 9110, 11.6.1).
 type challenge struct {
-	metadata string // resource_metadata
-	scopes   []string
-	code     string // error
+	metadata string   // resource_metadata
+	scopes   []string // scope
+	codes    []string // each error
+	dpop     bool     // the scheme DPoP is among them
 }
 
 // InsufficientScope reports whether a challenge asks for a token with more scopes.
 func InsufficientScope(challenges []string) bool {
-	return readChallenge(challenges).code == "insufficient_scope"
+	return slices.Contains(readChallenge(challenges).codes, "insufficient_scope")
 }
 
-// readChallenge reads the first Bearer challenge in the values of the header;
-// other schemes before or after it are skipped.
+// WantsNonce reports whether a challenge asks for a proof with the nonce of the server,
+// which came with it.
+func WantsNonce(challenges []string) bool {
+	return slices.Contains(readChallenge(challenges).codes, dpop.WantsNonce)
+}
+
+// readChallenge reads all challenges in the values of the header. Those count that are
+// of a scheme of OAuth, or of any scheme and have a resource_metadata. What several of
+// them say is taken from the first.
 func readChallenge(values []string) (c challenge) {
-	scheme := regexp.MustCompile(`(?i)(?:^|,)[ \t]*bearer(?: |$)`)
-	parameter := regexp.MustCompile(`^[ \t,]*([-!#$%&'*+.^_|~\w]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^",]*))`)
-	escape := regexp.MustCompile(`\\(.)`)
 	for _, v := range values {
-		at := scheme.FindStringIndex(v)
-		if at == nil {
-			continue
-		}
-		for v = v[at[1]:]; ; {
-			found := parameter.FindStringSubmatch(v)
-			if found == nil { // the end, or the next scheme
-				return c
+		for _, found := range splitChallenges(v) {
+			if found.scheme != "bearer" && found.scheme != "dpop" && found.parameters["resource_metadata"] == "" {
+				continue
 			}
-			v = v[len(found[0]):]
-			value := escape.ReplaceAllString(found[2], "$1") + strings.TrimSpace(found[3])
-			switch strings.ToLower(found[1]) {
-			case "resource_metadata":
-				c.metadata = value
-			case "scope":
-				c.scopes = strings.Fields(value)
-			case "error":
-				c.code = value
+			c.dpop = c.dpop || found.scheme == "dpop"
+			c.metadata = cmp.Or(c.metadata, found.parameters["resource_metadata"])
+			if len(c.scopes) == 0 {
+				c.scopes = strings.Fields(found.parameters["scope"])
+			}
+			if code := found.parameters["error"]; code != "" {
+				c.codes = append(c.codes, code)
 			}
 		}
 	}
 	return c
+}
+
+// schemeChallenge is one challenge. Its names are in lower case.
+type schemeChallenge struct {
+	scheme     string
+	parameters map[string]string
+}
+
+// splitChallenges reads a list of challenges. A word without a value begins one: so
+// does what follows the scheme in a challenge such as "Negotiate a87421000492aa87",
+// which then is a scheme that nobody knows. Commas may be missing.
+func splitChallenges(v string) (all []schemeChallenge) {
+	for {
+		v = strings.TrimLeft(v, " \t,")
+		word := v[:tokenLength(v)]
+		after := strings.TrimLeft(v[len(word):], " \t")
+		switch {
+		case v == "":
+			return all
+		case word == "": // no list: on behind the next comma
+			_, v, _ = strings.Cut(v, ",")
+		case strings.HasPrefix(after, "="):
+			var value string
+			value, v = cutValue(strings.TrimLeft(after[1:], " \t"))
+			name := strings.ToLower(word)
+			if len(all) == 0 {
+				continue
+			}
+			if _, twice := all[len(all)-1].parameters[name]; !twice {
+				all[len(all)-1].parameters[name] = value
+			}
+		default:
+			all = append(all, schemeChallenge{strings.ToLower(word), map[string]string{}})
+			v = after
+		}
+	}
+}
+
+// tokenLength is the number of bytes in the token that s begins with.
+func tokenLength(s string) int {
+	n := 0
+	for n < len(s) && wire.IsToken(s[n:n+1]) {
+		n++
+	}
+	return n
+}
+
+// cutValue reads the value of a parameter at the beginning of s: a quoted string, which
+// may hold commas, or all before the next comma.
+func cutValue(s string) (value, rest string) {
+	if !strings.HasPrefix(s, `"`) {
+		value, rest, _ = strings.Cut(s, ",")
+		return strings.TrimRight(value, " \t"), rest
+	}
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == '"':
+			return b.String(), s[i+1:]
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String(), ""
 }

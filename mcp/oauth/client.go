@@ -1,6 +1,8 @@
 package oauth
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +13,9 @@ import (
 	"slices"
 	"time"
 
+	"toolpipe/mcp/htmltext"
 	"toolpipe/mcp/netguard"
+	"toolpipe/mcp/oauth/dpop"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/loopback"
 	"toolpipe/stream/text/jsontext"
@@ -23,7 +27,9 @@ type agent struct {
 	server   *url.URL
 	settings *Settings
 	client   *http.Client
-	vouched  []string // endpoints that the metadata of the configured issuer names
+	vouched  []string  // endpoints that the metadata of the configured issuer names
+	revision string    // of MCP, sent with requests for documents; "" is not sent
+	key      *dpop.Key // that tokens are asked to be bound to; nil for none
 }
 
 func newAgent(server *url.URL, s *Settings) *agent {
@@ -89,50 +95,81 @@ func sameOrigin(configured string, u *url.URL) bool {
 
 const maxDocument = 1 << 20
 
-// statusError is the error for a reply: its HTTP status, and its body unless that is empty.
-func statusError(status int, body []byte) error {
-	if said := wire.Snippet(body); said != "" {
-		return fmt.Errorf("HTTP status %d: %s", status, said)
-	}
-	return fmt.Errorf("HTTP status %d", status)
+// response is what a request was answered with.
+type response struct {
+	status      int
+	contentType string
+	body        []byte
 }
 
-// document fetches a JSON object.
+// failure is the error for an answer: its HTTP status, and a line of its body unless
+// that is empty, or a web page.
+func (r *response) failure() error {
+	said := wire.Snippet(bytes.Join(bytes.Fields(r.body[:min(len(r.body), 1<<10)]), []byte(" ")))
+	switch {
+	case r.isPage():
+		return fmt.Errorf("HTTP status %d with %s", r.status, r.page())
+	case said != "":
+		return fmt.Errorf("HTTP status %d: %s", r.status, said)
+	}
+	return fmt.Errorf("HTTP status %d", r.status)
+}
+
+func (r *response) isPage() bool { return htmltext.IsPage(r.body, r.contentType) }
+
+// page names the page that the answer is.
+func (r *response) page() string {
+	return fmt.Sprintf("a web page (%s)", wire.Snippet([]byte(cmp.Or(r.contentType, "text/html"))))
+}
+
+// document fetches a JSON object. The error is an absence where there is none.
 func (a *agent) document(ctx context.Context, address string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
-	status, body, err := a.do(req)
+	if a.revision != "" {
+		req.Header.Set("MCP-Protocol-Version", a.revision)
+	}
+	r, err := a.do(req)
 	if err != nil {
 		return nil, err
 	}
 	at := req.URL.Scheme + "://" + req.URL.Host + req.URL.Path
-	if status != http.StatusOK {
-		return nil, fmt.Errorf("%s: %w", at, statusError(status, body))
+	start := jsontext.Space(r.body, 0)
+	wrong := jsontext.CheckObject(r.body, jsontext.Peer, nil)
+	switch {
+	case r.status >= 400 && r.status < 500 && r.status != http.StatusRequestTimeout && r.status != http.StatusTooManyRequests:
+		return nil, absence{fmt.Errorf("%s: %w", at, r.failure())}
+	case r.status != http.StatusOK:
+		return nil, fmt.Errorf("%s: %w", at, r.failure())
+	case r.isPage():
+		return nil, absence{fmt.Errorf("%s: %s, not a JSON object", at, r.page())}
+	case wrong != nil && bytes.HasPrefix(r.body[start:], []byte("{")):
+		return nil, fmt.Errorf("%s: not a JSON object: %w", at, wrong)
+	case wrong != nil:
+		return nil, absence{fmt.Errorf("%s: not a JSON object: %w", at, wrong)}
 	}
-	if err := jsontext.CheckObject(body, jsontext.Peer, nil); err != nil {
-		return nil, fmt.Errorf("%s: not a JSON object: %w", at, err)
-	}
-	return body[jsontext.Space(body, 0):], nil
+	return r.body[start:], nil
 }
 
-// do returns the status and the body with which a request is answered.
-func (a *agent) do(req *http.Request) (status int, body []byte, err error) {
+// do sends a request.
+func (a *agent) do(req *http.Request) (*response, error) {
 	req.Header.Set("Accept", "application/json")
 	res, err := a.client.Do(req)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	defer res.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(res.Body, maxDocument+1))
+	a.key.Learn(req.URL, res.Header)
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxDocument+1))
 	if err == nil && len(body) > maxDocument {
 		err = errors.New("the answer is longer than 1 MiB")
 	}
 	if err != nil {
-		return 0, nil, fmt.Errorf("%s://%s%s: %w", req.URL.Scheme, req.URL.Host, req.URL.Path, err)
+		return nil, fmt.Errorf("%s://%s%s: %w", req.URL.Scheme, req.URL.Host, req.URL.Path, err)
 	}
-	return res.StatusCode, body, nil
+	return &response{res.StatusCode, res.Header.Get("Content-Type"), body}, nil
 }
 
 // textOf and textsOf are the text of a member of a JSON object, and the texts of one

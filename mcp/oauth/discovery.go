@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
 	"toolpipe/mcp/netguard"
+	"toolpipe/mcp/oauth/dpop"
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/text/jsontext"
 )
 
 // resource is the metadata that a server publishes about itself (RFC 9728).
@@ -19,6 +22,7 @@ type resource struct {
 	id      string // the resource parameter for its tokens; "" for none
 	issuers []string
 	scopes  []string
+	dpop    bool // it takes tokens that are bound to a key
 }
 
 // issuer is an authorization server: its metadata (RFC 8414), or the URLs that the
@@ -32,8 +36,12 @@ type issuer struct {
 	AuthMethods      []string `json:"token_endpoint_auth_methods_supported"`
 	Scopes           []string `json:"scopes_supported"`
 	PKCE             []string `json:"code_challenge_methods_supported"`
-	Documents        bool     `json:"client_id_metadata_document_supported"`          // a client_id may be the URL of a metadata document
+	Documents        bool     `json:"client_id_metadata_document_supported"` // a client_id may be the URL of a metadata document
+	DPoP             []string `json:"dpop_signing_alg_values_supported"`
 	NamesItself      bool     `json:"authorization_response_iss_parameter_supported"` // redirects carry iss (RFC 9207)
+
+	assumed bool // it is the server's own origin, which nothing names
+	guessed bool // assumed, and its endpoints are guessed: it has no metadata either
 }
 
 // maxShown bounds the texts from outside in an address, a question or an error.
@@ -48,12 +56,15 @@ func isShort(texts ...string) bool { return len(strings.Join(texts, " ")) <= max
 // last sign-in, which is taken again if the server still names it. No secret of the
 // user goes to an issuer on another host that only the server named: an impostor
 // would name its own issuer.
-func (a *agent) discover(ctx context.Context, c challenge, previous string) (*resource, *issuer, error) {
+func (a *agent) discover(ctx context.Context, refusal *Refusal, previous string) (*resource, *issuer, error) {
+	c, s := refusal.challenge(), a.settings
 	r, err := a.protectedResource(ctx, c)
+	if _, absent := errors.AsType[absence](err); absent && c.metadata == "" && refusal != nil && refusal.Status == http.StatusUnauthorized && s.SignsIn() {
+		return a.originIssuer(ctx)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	s := a.settings
 	if s.TokenURL != "" {
 		return r, &issuer{Name: cmp.Or(s.Issuer, s.TokenURL), AuthorizationURL: s.AuthorizationURL, TokenURL: s.TokenURL, PKCE: []string{"S256"}}, nil
 	}
@@ -68,6 +79,32 @@ func (a *agent) discover(ctx context.Context, c challenge, previous string) (*re
 	case s.Issuer != "":
 		a.vouched = []string{found.TokenURL, found.RegistrationURL, found.RevocationURL}
 	case s.hasSecret() && !a.owns(found.TokenURL):
+		return nil, nil, foreignIssuer(found.TokenURL)
+	}
+	// Many issuers could bind a token to a key whose server then knows bearer tokens alone.
+	if (r.dpop || c.dpop) && slices.Contains(found.DPoP, dpop.Algorithm) {
+		a.key, err = dpop.New()
+	}
+	return r, found, err
+}
+
+// originIssuer is the authorization server of a server from before RFC 9728, which
+// asks for a token and has no metadata about itself: its own origin, without the path
+// (MCP 2025-03-26, 2.3). An origin that has no metadata of an authorization server
+// either has the endpoints that are usual then.
+func (a *agent) originIssuer(ctx context.Context) (*resource, *issuer, error) {
+	r := &resource{id: *cmp.Or(a.settings.Resource, new(resourceOf(a.server)))} // RFC 8707 is newer, and does no harm
+	origin := strings.TrimSuffix(a.server.Scheme+"://"+strings.ToLower(a.server.Host), map[string]string{"http": ":80", "https": ":443"}[a.server.Scheme])
+	a.revision = "2025-03-26"
+	found, err := a.metadata(ctx, origin, origin+"/")
+	if _, absent := errors.AsType[absence](err); absent {
+		return r, &issuer{Name: origin, AuthorizationURL: origin + "/authorize", TokenURL: origin + "/token", RegistrationURL: origin + "/register", PKCE: []string{"S256"}, assumed: true, guessed: true}, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("the server does not publish who gives access to it, and its own origin is not used: %w", err)
+	}
+	found.assumed = true
+	if a.settings.hasSecret() && !a.owns(found.TokenURL) {
 		return nil, nil, foreignIssuer(found.TokenURL)
 	}
 	return r, found, nil
@@ -104,7 +141,17 @@ func (e *SettingError) Error() string { return e.message }
 
 func (e *SettingError) Unwrap() error { return e.cause }
 
+// An absence is the answer of a server that does not have the document: a status of
+// 4xx, or no JSON object, such as the page with which some answer every address. A
+// failure of the network or of the server, a redirection and a document that is wrong
+// are none.
+type absence struct{ error }
+
+func (e absence) Unwrap() error { return e.error }
+
 const issuerHint = `add to the server's "oauth" in the config: "issuer": "https://…", the issuer that the maker of the server documents`
+
+const unsureHint = "does it want a login at all? if so, " + issuerHint
 
 func foreignIssuer(address string) error {
 	return &SettingError{
@@ -128,7 +175,8 @@ func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, 
 	}
 	r := &resource{id: resourceOf(a.server)}
 	address, doc, missing := a.firstDocument(ctx, urls)
-	found := &resource{textOf(doc, "resource"), textsOf(doc, "authorization_servers"), textsOf(doc, "scopes_supported")}
+	bound := string(jsontext.Member(doc, "dpop_bound_access_tokens_required")) == "true" || slices.Contains(textsOf(doc, "dpop_signing_alg_values_supported"), dpop.Algorithm)
+	found := &resource{textOf(doc, "resource"), textsOf(doc, "authorization_servers"), textsOf(doc, "scopes_supported"), bound}
 	if !isShort(slices.Concat(found.issuers, found.scopes, []string{found.id})...) {
 		missing = fmt.Errorf(tooLong, address)
 	}
@@ -140,7 +188,7 @@ func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, 
 			return nil, fmt.Errorf("the metadata at %s is about %q, not about this server", address, r.id)
 		}
 	case a.settings.Issuer == "" && a.settings.TokenURL == "":
-		return nil, &SettingError{"the server does not publish who gives access to it: " + missing.Error(), "does it want a login at all? if so, " + issuerHint, missing}
+		return nil, &SettingError{"the server does not publish who gives access to it: " + missing.Error(), unsureHint, missing}
 	}
 	if pin != nil {
 		r.id = *pin
@@ -149,14 +197,22 @@ func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, 
 }
 
 // firstDocument fetches the document from the first of the places that has one. The
-// error says what is wrong with each address.
+// error says what is wrong with each address; it is an absence if all of those are.
 func (a *agent) firstDocument(ctx context.Context, urls []string) (address string, doc []byte, err error) {
+	absent := true
 	for _, address := range urls {
 		doc, failed := a.document(ctx, address)
 		if failed == nil {
 			return address, doc, nil
 		}
+		none, is := errors.AsType[absence](failed)
+		if absent = absent && is; is {
+			failed = none.error
+		}
 		err = wire.JoinErrors(err, failed)
+	}
+	if absent {
+		err = absence{err}
 	}
 	return "", nil, err
 }
@@ -189,8 +245,8 @@ func resourceOf(server *url.URL) string {
 }
 
 // metadata reads the issuer's metadata from the first address that has it. The
-// issuer in it must be name, byte for byte.
-func (a *agent) metadata(ctx context.Context, name string) (*issuer, error) {
+// issuer in it must be name or one of the others, byte for byte.
+func (a *agent) metadata(ctx context.Context, name string, others ...string) (*issuer, error) {
 	u, err := url.Parse(name)
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("%q is not an issuer's URL", name)
@@ -208,7 +264,7 @@ func (a *agent) metadata(ctx context.Context, name string) (*issuer, error) {
 	switch {
 	case !isShort(found.AuthorizationURL, found.TokenURL, found.RegistrationURL, found.RevocationURL):
 		return nil, fmt.Errorf(tooLong, address)
-	case found.Name != name:
+	case found.Name != name && !slices.Contains(others, found.Name):
 		return nil, fmt.Errorf("the metadata at %s is that of issuer %q, not of %q", address, wire.Snippet([]byte(found.Name)), name)
 	case found.TokenURL == "":
 		return nil, fmt.Errorf("the metadata at %s has no token_endpoint", address)

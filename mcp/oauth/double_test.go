@@ -28,6 +28,8 @@ type Double struct {
 	Issuer   map[string]any // the same for the issuer's metadata
 	Clients  []DoubleClient // registered by hand
 
+	Old        bool                                                      // as MCP 2025-03-26: no protected resource metadata, and the issuer is the origin
+	Answer     func(w http.ResponseWriter, path string) bool             // answers in place of the document at a path if it returns true
 	NoResource bool                                                      // there is no protected resource metadata
 	NoIssuer   bool                                                      // there is no issuer's metadata
 	Register   func(request map[string]any) (status int, reply any)      // in place of a registration
@@ -96,13 +98,26 @@ func (s *Double) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, came)
-	switch r.URL.Path {
+	if strings.HasPrefix(r.URL.Path, "/.well-known/") && s.Answer != nil && s.Answer(w, r.URL.Path) {
+		return
+	}
+	path, as := r.URL.Path, s.URL+"/as"
+	if s.Old {
+		as = s.URL
+		switch path {
+		case "/.well-known/oauth-authorization-server":
+			path += "/as"
+		case "/authorize", "/token", "/register", "/revoke":
+			path = "/as" + path
+		}
+	}
+	switch path {
 	case "/.well-known/oauth-protected-resource/mcp":
-		s.document(w, s.NoResource, s.Resource, map[string]any{"resource": s.URL + "/mcp", "authorization_servers": []string{s.URL + "/as"}, "scopes_supported": []string{"read", "write"}})
+		s.document(w, s.NoResource || s.Old, s.Resource, map[string]any{"resource": s.URL + "/mcp", "authorization_servers": []string{as}, "scopes_supported": []string{"read", "write"}})
 	case "/.well-known/oauth-authorization-server/as":
 		s.document(w, s.NoIssuer, s.Issuer, map[string]any{
-			"issuer": s.URL + "/as", "authorization_endpoint": s.URL + "/as/authorize", "token_endpoint": s.URL + "/as/token",
-			"registration_endpoint": s.URL + "/as/register", "revocation_endpoint": s.URL + "/as/revoke",
+			"issuer": as, "authorization_endpoint": as + "/authorize", "token_endpoint": as + "/token",
+			"registration_endpoint": as + "/register", "revocation_endpoint": as + "/revoke",
 			"code_challenge_methods_supported": []string{"S256"}, "authorization_response_iss_parameter_supported": true,
 			"token_endpoint_auth_methods_supported": []string{"none"},
 		})
@@ -177,6 +192,9 @@ func (s *Double) authorize(w http.ResponseWriter, r *http.Request) {
 		wrong = s.Authorize(q)
 	}
 	back := url.Values{"state": {q.Get("state")}, "iss": {s.URL + "/as"}}
+	if s.Old {
+		back.Set("iss", s.URL)
+	}
 	if wrong != "" {
 		back.Set("error", "invalid_request")
 		back.Set("error_description", wrong)

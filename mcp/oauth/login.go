@@ -61,6 +61,9 @@ type Request struct {
 	Paste func(ctx context.Context, wrong error) (string, error)
 	// Secret is called with every secret before it is sent or can appear anywhere.
 	Secret func(string)
+	// Warn is called with what the person should know before anything is shown; nil:
+	// nobody is told.
+	Warn func(code, message string)
 }
 
 // Consent is the question to the person in the browser. Its texts come from outside:
@@ -111,6 +114,9 @@ func Refresh(ctx context.Context, s *Settings, l Login) (Login, error) {
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {l.RefreshToken}}
 	setTarget(form, l.Resource, nil)
 	t, err := a.requestToken(ctx, l.TokenURL, l.Issuer, l.Client.with(a.settings), form)
+	if err == nil && l.DPoP != nil && t.DPoP == nil {
+		err = errors.New("the new token is not bound to the key of the login")
+	}
 	if err != nil {
 		return l, fmt.Errorf("the authorization server %q does not refresh the login: %w", l.Issuer, err)
 	}
@@ -160,6 +166,7 @@ func (l *Login) agent(s *Settings) (*agent, error) {
 		return nil, ErrOtherClient
 	}
 	a := newAgent(server, s)
+	a.key = l.DPoP
 	if s.Issuer != "" {
 		a.vouched = []string{l.TokenURL, l.RevocationURL}
 	}

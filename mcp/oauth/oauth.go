@@ -55,7 +55,7 @@ func (g *Grant) Token(ctx context.Context, r *Refusal) (Token, error) {
 	c := r.challenge()
 	if g.issuer == nil {
 		var err error
-		if g.resource, g.issuer, err = g.agent.discover(ctx, c, ""); err != nil {
+		if g.resource, g.issuer, err = g.agent.discover(ctx, r, ""); err != nil {
 			return Token{}, fmt.Errorf("oauth: %w", err)
 		}
 	}
@@ -134,14 +134,16 @@ func (g *Grant) assertion(ctx context.Context) (string, error) {
 	if s.IDP.Secret != "" {
 		client.AuthMethod = authBasic
 	}
-	status, doc, err := g.agent.post(ctx, s.IDP.TokenURL, "", client, form)
-	if err = cmp.Or(err, refusal(status, doc)); err != nil {
+	idp := *g.agent
+	idp.key = nil // it is for the authorization server
+	r, err := idp.post(ctx, s.IDP.TokenURL, "", client, form)
+	if err = cmp.Or(err, r.refusal()); err != nil {
 		return "", fmt.Errorf("the identity provider: %w", err)
 	}
-	exchanged := textOf(doc, "access_token")
+	exchanged := textOf(r.body, "access_token")
 	g.secret(exchanged)
-	if exchanged == "" || textOf(doc, "issued_token_type") != types+"id-jag" {
-		return "", fmt.Errorf("the identity provider's reply holds no assertion (%d bytes)", len(doc))
+	if exchanged == "" || textOf(r.body, "issued_token_type") != types+"id-jag" {
+		return "", fmt.Errorf("the identity provider's reply holds no assertion (%d bytes)", len(r.body))
 	}
 	return exchanged, nil
 }

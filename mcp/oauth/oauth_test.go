@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // TestTrustedPlaces: without the guard of addresses go only the server's own
@@ -76,23 +77,60 @@ func TestGuardAndProxy(t *testing.T) {
 	}
 }
 
-func TestStatusError(t *testing.T) {
-	for body, want := range map[string]string{"": "HTTP status 404", " \n": "HTTP status 404", "no such page\n": "HTTP status 404: no such page"} {
-		if got := statusError(404, []byte(body)).Error(); got != want {
-			t.Errorf("%q: %q", body, got)
+// TestFailure: an error has one short line of an answer, and no page.
+func TestFailure(t *testing.T) {
+	for _, tt := range []struct{ contentType, body, want string }{
+		{"", "", "HTTP status 404"},
+		{"text/html", " \n", "HTTP status 404"},
+		{"text/plain", "no such page\n", "HTTP status 404: no such page"},
+		{"text/html", "no\n such\tpage\n", "HTTP status 404: no such page"},
+		{"", "<!DOCTYPE html>\n<html>secret", "HTTP status 404 with a web page (text/html)"},
+		{"text/html; charset=utf-8", "<x-app>secret", "HTTP status 404 with a web page (text/html; charset=utf-8)"},
+		{"text/plain", strings.Repeat("x ", 1<<19), "HTTP status 404: " + strings.Repeat("x ", 150) + "…"},
+	} {
+		if got := (&response{404, tt.contentType, []byte(tt.body)}).failure().Error(); got != tt.want {
+			t.Errorf("%.40q: %q", tt.body, got)
 		}
 	}
 }
 
+// TestReadChallenge: every header, and every challenge in it, is read; a comma, a scheme
+// or an equals sign in a quoted string is none.
 func TestReadChallenge(t *testing.T) {
-	for _, v := range []string{
-		`Bearer resource_metadata="https://x/m", scope="a b", error=insufficient_scope`,
-		`bearer scope="a b" , error="insufficient_scope",resource_metadata="https:\/\/x/m"`,
-		`Basic realm="Bearer town", Bearer error="insufficient_scope", scope="a b", resource_metadata="https://x/m", Digest x="y"`,
+	const all = "https://x/m a+b insufficient_scope"
+	for _, tt := range []struct{ values, want string }{ // the values, one a line; metadata, scopes and errors
+		{`Bearer resource_metadata="https://x/m", scope="a b", error=insufficient_scope`, all},
+		{`bearer scope="a b" , error="insufficient_scope",resource_metadata="https:\/\/x/m"`, all},
+		{`Basic realm="Bearer town", Bearer error="insufficient_scope", scope="a b", resource_metadata="https://x/m", Digest x="y"`, all},
+		{"Negotiate\nBasic realm=\"x\"\nBearer resource_metadata=https://x/m, scope=\"a b\"\nDPoP error=insufficient_scope", all},
+		{`Bearer error="insufficient_scope" scope="a b" resource_metadata="https://x/m"`, all},
+		{`Bearer realm="a, Bearer resource_metadata=\"https://evil/m\"", error = "insufficient_scope" , scope	=	"a b",,resource_metadata="https://x/m"`, all},
+		{`DPoP algs="ES256 EdDSA", resource_metadata="https://x/m", Bearer scope="a b", error="insufficient_scope"`, all},
+		{`Private resource_metadata="https://x/m", scope="a b", error="insufficient_scope"`, all},
+		{`Negotiate YII/Zg+==, Bearer resource_metadata="https://x/m", scope="a b", error="insufficient_scope"`, all},
+		{`NTLM TlRMTVNTUAAB,Bearer scope="a b",error="insufficient_scope",resource_metadata="https://x/m"`, all},
+		{"Bearer error=\"invalid_token\"\nDPoP error=\"use_dpop_nonce\", resource_metadata=\"https://x/m\"", "https://x/m  invalid_token+use_dpop_nonce"},
+		{"Bearer resource_metadata=\"https://x/m\", resource_metadata=\"https://y/m\"\nBearer resource_metadata=\"https://z/m\"", "https://x/m  "},
+		{`Basic realm="x", scope="s", error="e"`, "  "},
+		{`Basic realm="Bearer resource_metadata=https://evil/m`, "  "},
+		{`Bearer`, "  "},
+		{`Bearer resource_metadata=`, "  "},
+		{`Bearer resource_metadata="https://x/m`, "https://x/m  "},
+		{`Bearer resource_metadata="https://x/m\`, `https://x/m\  `},
+		{`resource_metadata="https://x/m"`, "  "},
+		{`=,"a", b" ;x, Bearer scope="a b"`, " a+b "},
+		{"", "  "},
 	} {
-		c := readChallenge([]string{"Negotiate", v})
-		if c.metadata != "https://x/m" || strings.Join(c.scopes, "+") != "a+b" || c.code != "insufficient_scope" {
-			t.Errorf("%s: %+v", v, c)
+		c := readChallenge(strings.Split(tt.values, "\n"))
+		if got := c.metadata + " " + strings.Join(c.scopes, "+") + " " + strings.Join(c.codes, "+"); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.values, got, tt.want)
 		}
+	}
+	began := time.Now()
+	for _, unit := range []string{"a", "a ", `"`, "=", ",", `a="`, `\`, "a=b,", "é"} {
+		readChallenge([]string{"Bearer " + strings.Repeat(unit, 256<<10)})
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("long headers took %v", took)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"toolpipe/mcp/oauth/dpop"
 	"toolpipe/stream/goroutine"
 )
 
@@ -109,10 +110,19 @@ func (s *Store) markEnded(ctx context.Context, k Key, l *Login) error {
 	return s.put(ctx, now)
 }
 
+// keyText is the secret text of a key; "" for none.
+func keyText(k *dpop.Key) string {
+	if k == nil {
+		return ""
+	}
+	text, _ := k.MarshalText()
+	return string(text)
+}
+
 // tellSecrets calls Secret with the secrets of a login, so that no output shows them.
 func (s *Store) tellSecrets(l *Login) {
 	if s.Secret != nil {
-		for _, secret := range [...]string{l.AccessToken, l.RefreshToken, l.Client.Secret} {
+		for _, secret := range [...]string{l.AccessToken, l.RefreshToken, l.Client.Secret, keyText(l.DPoP)} {
 			s.Secret(secret)
 		}
 	}

@@ -62,16 +62,16 @@ func (a *agent) register(ctx context.Context, is *issuer, redirectURI string) (C
 		return Client{}, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	status, doc, err := a.do(req)
+	r, err := a.do(req)
 	if err == nil {
-		if err = refusal(status, doc); err != nil && status >= 400 {
-			err = statusError(status, doc) // a refusal holds no secret, and often says what is wrong with the redirect URI
+		if err = r.refusal(); err != nil && r.status >= 400 {
+			err = r.failure() // a refusal holds no secret, and often says what is wrong with the redirect URI
 		}
 	}
 	if err != nil {
 		return Client{}, byHand(fmt.Sprintf("the authorization server %q refuses to register this program: %v", is.Name, err), redirectURI, err)
 	}
-	return readRegistration(doc, method, redirectURI)
+	return readRegistration(r.body, method, redirectURI)
 }
 
 // readRegistration reads the reply. How the client proves itself is what the reply

@@ -72,9 +72,10 @@ func (r Request) prepare(ctx context.Context) (*signIn, error) {
 	r.Secret(s.state)
 	r.Secret(s.verifier)
 	c := r.Refusal.challenge()
-	if s.resource, s.issuer, err = s.agent.discover(ctx, c, r.Previous.Issuer); err != nil {
+	if s.resource, s.issuer, err = s.agent.discover(ctx, r.Refusal, r.Previous.Issuer); err != nil {
 		return nil, err
 	}
+	s.warnAssumed()
 	switch {
 	case s.issuer.AuthorizationURL == "":
 		return nil, fmt.Errorf("the authorization server %q has no page to sign in", s.issuer.Name)
@@ -94,9 +95,25 @@ func (r Request) prepare(ctx context.Context) (*signIn, error) {
 	}
 	if s.client, err = s.agent.registration(ctx, s.issuer, r.Previous, s.callback.redirectURI); err != nil {
 		s.callback.close()
+		if s.issuer.guessed {
+			err = &SettingError{"the server does not publish who gives access to it; its own origin was tried: " + err.Error(), unsureHint, err}
+		}
 	}
 	r.Secret(s.client.Secret)
 	return s, err
+}
+
+// warnAssumed tells which address is taken for the authorization server though
+// nothing names it.
+func (s *signIn) warnAssumed() {
+	if !s.issuer.assumed || s.Warn == nil {
+		return
+	}
+	message := fmt.Sprintf("the server does not publish who gives access to it (RFC 9728), so its own origin %s is taken for the authorization server, as in MCP 2025-03-26", s.issuer.Name)
+	if s.issuer.guessed {
+		message += "; that has no metadata either: /authorize, /token and /register are tried there"
+	}
+	s.Warn("login_assumed", message)
 }
 
 // bind listens where the redirect will come: at the configured URI, at that of
@@ -222,6 +239,7 @@ func (s *signIn) finish(ctx context.Context, query url.Values) (Login, error) {
 	}
 	s.Secret(t.AccessToken)
 	s.Secret(t.refresh)
+	s.Secret(keyText(t.DPoP))
 	l.take(t)
 	return l, nil
 }

@@ -382,6 +382,84 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
+// TestOldServer: a server of MCP 2025-03-26 that asks for a token and publishes nothing
+// about it is its own authorization server, whatever its path, with a warning.
+func TestOldServer(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		bend func(*Double)
+		want string // the login's issuer, behind the origin
+		warn string
+	}{
+		{"metadata", func(*Double) {}, "", "so its own origin URL is taken for the authorization server"},
+		{"metadata with a slash", func(as *Double) {
+			as.Issuer = map[string]any{"issuer": as.URL + "/"}
+			as.Redirect = func(back url.Values) { back.Set("iss", as.URL+"/") }
+		}, "/", "so its own origin URL/ is taken"},
+		{"no metadata", func(as *Double) { as.NoIssuer = true }, "", "URL is taken for the authorization server, as in MCP 2025-03-26; that has no metadata either: /authorize, /token and /register are tried there"},
+		{"no metadata, no iss", func(as *Double) {
+			as.NoIssuer = true
+			as.Redirect = func(back url.Values) { back.Del("iss") }
+		}, "", "no metadata either"},
+		{"no method in the registration", func(as *Double) {
+			as.NoIssuer = true
+			as.Register = func(map[string]any) (int, any) {
+				return 201, map[string]any{"client_id": "me", "client_secret": "s"}
+			}
+			as.Authorize = func(url.Values) string {
+				as.Clients[0].Method = "client_secret_post"
+				return ""
+			}
+		}, "", "no metadata either"},
+	} {
+		as := NewDouble(t)
+		as.Old = true
+		tt.bend(as)
+		r, _ := request(t, as, Settings{})
+		r.Server = as.URL + "/deep/mcp?x=1"
+		r.Refusal = &Refusal{Status: 401, Challenges: []string{`Bearer realm="x", scope="read"`}}
+		var warnings []string
+		r.Warn = func(code, message string) { warnings = append(warnings, code+": "+message) }
+		show := r.Show
+		r.Show = func(c Consent) {
+			if len(warnings) != 1 || c.Issuer != as.URL+tt.want {
+				t.Errorf("%s: shown %+v after the warnings %q", tt.name, c, warnings)
+			}
+			show(c)
+		}
+		l, err := SignIn(t.Context(), r)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if l.AccessToken != "access-1" || l.Issuer != as.URL+tt.want || l.TokenURL != as.URL+"/token" || l.Resource != r.Server || fmt.Sprint(l.Scopes) != "[read]" {
+			t.Errorf("%s: %+v", tt.name, l)
+		}
+		if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "login_assumed: ") || !strings.Contains(warnings[0], strings.ReplaceAll(tt.warn, "URL", as.URL)) {
+			t.Errorf("%s: warnings %q", tt.name, warnings)
+		}
+		asked := as.Seen("/.well-known/oauth-authorization-server")
+		if len(asked) != 1 || asked[0].Header.Get("MCP-Protocol-Version") != "2025-03-26" || len(as.Seen("/.well-known/oauth-protected-resource/deep/mcp")) != 1 || len(as.Seen("/.well-known/oauth-protected-resource")) != 1 {
+			t.Errorf("%s: asked %+v", tt.name, asked)
+		}
+		if fresh, err := Refresh(t.Context(), nil, l); err != nil || fresh.AccessToken != "access-2" {
+			t.Errorf("%s: refreshed: %+v, %v", tt.name, fresh, err)
+		}
+	}
+
+	// A server that wants a key and no login: what to do is said.
+	as := NewDouble(t)
+	as.Old, as.NoIssuer, as.Register = true, true, func(map[string]any) (int, any) { return 404, "no such page" }
+	r, _ := request(t, as, Settings{})
+	r.Refusal = &Refusal{Status: 401}
+	_, err := SignIn(t.Context(), r)
+	setting, ok := errors.AsType[*SettingError](err)
+	if !ok || !strings.HasPrefix(setting.Hint, "does it want a login at all?") || !strings.Contains(err.Error(), "does not publish who gives access to it; its own origin was tried: ") || !strings.Contains(err.Error(), "404") {
+		t.Errorf("%v", err)
+	}
+}
+
 func portOf(uri string) string {
 	u, _ := url.Parse(uri)
 	return u.Port()

@@ -67,10 +67,10 @@ func TestThreatPrivateAddresses(t *testing.T) {
 				t.Errorf("%s at place %d, %s, is asked", what, i, place)
 			}
 		}
-		_, _, err := a.discover(t.Context(), challenge{metadata: place}, "")
+		_, _, err := a.discover(t.Context(), &Refusal{Challenges: []string{`Bearer resource_metadata="` + place + `"`}}, "")
 		fail("the server's metadata", err)
 		as.Resource = map[string]any{"authorization_servers": []string{place}}
-		_, _, err = a.discover(t.Context(), challenge{}, "")
+		_, _, err = a.discover(t.Context(), nil, "")
 		fail("the issuer's metadata", err)
 		_, err = a.register(t.Context(), &issuer{Name: "x", RegistrationURL: place}, "http://localhost:1/callback")
 		fail("the registration", err)
@@ -522,5 +522,102 @@ func TestThreatQuoting(t *testing.T) {
 			}
 			web.Close()
 		}
+	}
+}
+
+// TestThreatAbsence: only a server that plainly has no metadata is taken for its own
+// authorization server. What is wrong, or was not to be had, ends the sign-in before
+// anything is registered or opened.
+func TestThreatAbsence(t *testing.T) {
+	t.Parallel()
+	const resource, issuer = "/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server"
+	answer := func(status int, body string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			w.Header().Set("Location", "/login")
+			w.WriteHeader(status)
+			io.WriteString(w, body)
+		}
+	}
+	cut := func(http.ResponseWriter) { panic(http.ErrAbortHandler) }
+	for _, tt := range []struct {
+		name      string
+		challenge string
+		path      string
+		answer    func(http.ResponseWriter)
+		absent    bool
+	}{
+		{"404", "Bearer", resource, answer(404, "no"), true},
+		{"401 of a gateway", "Bearer", resource, answer(401, `{"error":"unauthorized"}`), true},
+		{"410 without a body", "Bearer", issuer, answer(410, ""), true},
+		{"a page for every address", "Bearer", resource, answer(200, "<!doctype html><title>App</title>"), true},
+		{"a page in place of the issuer's", "Bearer", issuer, answer(200, "<html>"), true},
+		{"nothing", "Bearer", resource, answer(200, ""), true},
+		{"an array", "Bearer", resource, answer(200, "[]"), true},
+		{"no challenge", "", resource, answer(404, "no"), true},
+		{"500", "Bearer", resource, answer(500, "no"), false},
+		{"503 of the issuer's", "Bearer", issuer, answer(503, ""), false},
+		{"503 at the root alone", "Bearer", resource + "$", answer(503, ""), false},
+		{"429", "Bearer", resource, answer(429, "later"), false},
+		{"408", "Bearer", resource, answer(408, ""), false},
+		{"a redirection", "Bearer", resource, answer(302, "<html>"), false},
+		{"a cut connection", "Bearer", resource, cut, false},
+		{"a cut connection at the issuer's", "Bearer", issuer, cut, false},
+		{"the metadata of another", "Bearer", resource, answer(200, `{"resource":"https://evil.test","authorization_servers":["https://evil.test"]}`), false},
+		{"empty metadata", "Bearer", resource, answer(200, `{}`), false},
+		{"broken metadata", "Bearer", resource, answer(200, ` {"resource":`), false},
+		{"another issuer", "Bearer", issuer, answer(200, `{"issuer":"https://evil.test","token_endpoint":"https://evil.test/t"}`), false},
+		{"an error as JSON", "Bearer", issuer, answer(200, `{"error":"not found"}`), false},
+		{"metadata that is named and missing", `Bearer resource_metadata="URL/.well-known/x"`, resource, answer(404, ""), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			as := NewDouble(t)
+			as.Old, as.NoIssuer = true, true
+			as.Answer = func(w http.ResponseWriter, path string) bool {
+				if exact, is := strings.CutSuffix(tt.path, "$"); is && path != exact || !strings.HasPrefix(path, strings.TrimSuffix(tt.path, "$")) {
+					return false
+				}
+				tt.answer(w)
+				return true
+			}
+			r, _ := request(t, as, Settings{})
+			r.Refusal = &Refusal{Status: 401}
+			if tt.challenge != "" {
+				r.Refusal.Challenges = []string{strings.ReplaceAll(tt.challenge, "URL", as.URL)}
+			}
+			_, err := SignIn(t.Context(), r)
+			if (err == nil) != tt.absent || !tt.absent && len(as.Seen("/register"))+len(as.Seen("/authorize")) > 0 {
+				t.Errorf("%v, %d registrations", err, len(as.Seen("/register")))
+			}
+		})
+	}
+	refused := &Refusal{Status: 401}
+	for name, bend := range map[string]func(*Double, *Request){
+		"a server that asked for nothing": func(_ *Double, r *Request) { r.Refusal = nil },
+		"a server that forbids":           func(_ *Double, r *Request) { r.Refusal = &Refusal{Status: 403} },
+		"a network that is down":          func(as *Double, _ *Request) { as.Close() },
+		"no PKCE":                         func(as *Double, _ *Request) { as.Issuer = map[string]any{"code_challenge_methods_supported": nil} },
+		"two slashes":                     func(as *Double, _ *Request) { as.Issuer = map[string]any{"issuer": as.URL + "//"} },
+		"the server's path":               func(as *Double, _ *Request) { as.Issuer = map[string]any{"issuer": as.URL + "/mcp"} },
+		"a redirect of another": func(as *Double, _ *Request) {
+			as.NoIssuer, as.Redirect = true, func(back url.Values) { back.Set("iss", "https://evil.test") }
+		},
+		"a redirect with a slash": func(as *Double, _ *Request) {
+			as.NoIssuer, as.Redirect = true, func(back url.Values) { back.Set("iss", back.Get("iss")+"/") }
+		},
+	} {
+		as := NewDouble(t)
+		as.Old = true
+		r, _ := request(t, as, Settings{})
+		r.Refusal = refused
+		bend(as, &r)
+		if _, err := SignIn(t.Context(), r); err == nil || len(as.Seen("/token")) > 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	as := NewDouble(t)
+	as.Old = true
+	server, _ := url.Parse(as.URL + "/mcp")
+	if _, err := New(server, &Settings{ClientID: "me", Secret: "s"}, func(string) {}).Token(t.Context(), refused); err == nil || len(as.Seen("/token")) > 0 {
+		t.Errorf("a configured secret goes to a guessed place: %v", err)
 	}
 }

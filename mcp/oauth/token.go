@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"toolpipe/mcp/oauth/dpop"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
 )
@@ -40,9 +41,10 @@ func (s *Settings) authMethod(supported []string) string {
 	return authBasic
 }
 
-// Token is a bearer token for the server.
+// Token is a token for the server.
 type Token struct {
 	AccessToken string    `json:"access_token"`
+	DPoP        *dpop.Key `json:"dpop_key,omitempty"` // that the token is bound to; nil for a bearer token
 	Obtained    time.Time `json:"obtained_at,omitzero"`
 	Expires     time.Time `json:"expires_at,omitzero"` // zero: unknown
 }
@@ -57,6 +59,16 @@ func (t *Token) Expired() bool {
 	return !t.Expires.IsZero() && time.Now().After(t.Expires.Add(-margin))
 }
 
+// Authorize puts the token into a request, with a proof where it is bound to a key.
+func (t *Token) Authorize(req *http.Request) error {
+	scheme := "Bearer "
+	if t.DPoP != nil {
+		scheme = "DPoP "
+	}
+	req.Header.Set("Authorization", scheme+t.AccessToken)
+	return t.DPoP.Sign(req, t.AccessToken)
+}
+
 // tokenReply is a reply of a token endpoint.
 type tokenReply struct {
 	Token
@@ -66,18 +78,18 @@ type tokenReply struct {
 
 // requestToken asks a token endpoint, which belongs to the issuer of that name.
 func (a *agent) requestToken(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (tokenReply, error) {
-	status, doc, err := a.post(ctx, endpoint, issuer, c, form)
-	if err = cmp.Or(err, refusal(status, doc)); err != nil {
+	r, err := a.post(ctx, endpoint, issuer, c, form)
+	if err = cmp.Or(err, r.refusal()); err != nil {
 		return tokenReply{}, err
 	}
-	return readTokenReply(doc)
+	return readTokenReply(r.body, a.key)
 }
 
 // revoke sends a token that is not used any more (RFC 7009).
 func (a *agent) revoke(ctx context.Context, l Login, form url.Values) error {
-	status, body, err := a.post(ctx, l.RevocationURL, l.Issuer, l.Client.with(a.settings), form)
-	if err == nil && status != http.StatusOK && status != http.StatusNoContent {
-		err = refusal(status, body)
+	r, err := a.post(ctx, l.RevocationURL, l.Issuer, l.Client.with(a.settings), form)
+	if err == nil && r.status != http.StatusOK && r.status != http.StatusNoContent {
+		err = r.refusal()
 	}
 	return err
 }
@@ -95,13 +107,23 @@ func setTarget(form url.Values, resource string, scopes []string) {
 	}
 }
 
-// post sends a form and the client's proof of itself.
-func (a *agent) post(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (status int, body []byte, err error) {
+// post sends a form, and once more where the server wants its nonce in the proof of the
+// key.
+func (a *agent) post(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (*response, error) {
+	r, err := a.postOnce(ctx, endpoint, issuer, c, form)
+	if refused, ok := errors.AsType[*Error](r.refusal()); ok && refused.Code == dpop.WantsNonce && a.key != nil {
+		r, err = a.postOnce(ctx, endpoint, issuer, c, form)
+	}
+	return r, err
+}
+
+// postOnce sends a form and the client's proof of itself.
+func (a *agent) postOnce(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (*response, error) {
 	switch c.AuthMethod {
 	case authSigned:
 		assertion, err := clientAssertion(c.ID, a.settings, issuer, time.Now())
 		if err != nil {
-			return 0, nil, err
+			return nil, err
 		}
 		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
 		form.Set("client_assertion", assertion)
@@ -115,38 +137,54 @@ func (a *agent) post(ctx context.Context, endpoint, issuer string, c Client, for
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(form.Encode()))
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if c.AuthMethod == authBasic {
 		req.SetBasicAuth(url.QueryEscape(c.ID), url.QueryEscape(c.Secret))
 	}
+	if err := a.key.Sign(req, ""); err != nil {
+		return nil, err
+	}
 	return a.do(req)
 }
 
-// refusal is the error in a reply; nil for none. A reply is never quoted, but
-// for the error that it names: it may hold a token in a form that nobody knows.
-func refusal(status int, body []byte) error {
-	if jsontext.CheckObject(body, jsontext.Peer, nil) == nil {
-		if code := textOf(body, "error"); code != "" { // some send it with status 200
-			return &Error{wire.Snippet([]byte(code)), wire.Snippet([]byte(textOf(body, "error_description")))}
+// refusal is the error in a reply; nil for none, and for no reply. A reply is never
+// quoted, but for the error that it names: it may hold a token in a form that nobody
+// knows.
+func (r *response) refusal() error {
+	if r == nil {
+		return nil
+	}
+	if jsontext.CheckObject(r.body, jsontext.Peer, nil) == nil {
+		if code := textOf(r.body, "error"); code != "" { // some send it with status 200
+			return &Error{wire.Snippet([]byte(code)), wire.Snippet([]byte(textOf(r.body, "error_description")))}
 		}
-		if status == http.StatusOK || status == http.StatusCreated {
+		if r.status == http.StatusOK || r.status == http.StatusCreated {
 			return nil
 		}
 	}
-	return fmt.Errorf("HTTP status %d without an answer that can be read (%d bytes)", status, len(body))
+	if r.isPage() {
+		return fmt.Errorf("HTTP status %d with %s", r.status, r.page())
+	}
+	return fmt.Errorf("HTTP status %d without an answer that can be read (%d bytes)", r.status, len(r.body))
 }
 
 // maxToken bounds a token, which is sent with every request.
 const maxToken = 64 << 10
 
-func readTokenReply(doc []byte) (tokenReply, error) {
-	t := tokenReply{Token{AccessToken: textOf(doc, "access_token"), Obtained: time.Now()}, textOf(doc, "refresh_token"), strings.Fields(textOf(doc, "scope"))}
+// readTokenReply reads the reply to a request that was signed with key, nil for none. The
+// server may give a bearer token all the same.
+func readTokenReply(doc []byte, key *dpop.Key) (tokenReply, error) {
+	kind := strings.ToLower(textOf(doc, "token_type"))
+	if kind != "dpop" {
+		key = nil
+	}
+	t := tokenReply{Token{AccessToken: textOf(doc, "access_token"), DPoP: key, Obtained: time.Now()}, textOf(doc, "refresh_token"), strings.Fields(textOf(doc, "scope"))}
 	switch {
 	case t.AccessToken == "" || len(t.AccessToken) > maxToken || !wire.IsPrintable(t.AccessToken) || !wire.IsPrintable(t.refresh):
 		return tokenReply{}, fmt.Errorf("not a token reply (%d bytes)", len(doc))
-	case !strings.EqualFold(textOf(doc, "token_type"), "bearer"):
+	case kind != "bearer" && key == nil:
 		return tokenReply{}, errors.New("the token in the reply is not a bearer token")
 	}
 	const longest = 10 * 365 * 24 * 3600

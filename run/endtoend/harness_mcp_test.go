@@ -36,6 +36,8 @@ func newFakeServer(args []string) (*fakeServer, error) {
 		flags.BoolVar(&a.final, "final", false, "oauth: refuse every refresh token")
 		flags.BoolVar(&a.alone, "no-refresh", false, "oauth: give no refresh token")
 		flags.StringVar(&a.page, "page", "", "oauth: address of the page to sign in")
+		flags.StringVar(&a.old, "old", "", "oauth: as MCP 2025-03-26: metadata (of the issuer alone), bare, or down")
+		flags.BoolVar(&a.dpop, "dpop", false, "oauth: bind tokens to a key")
 		flags.BoolVar(&a.deny, "deny", false, "oauth: the person refuses")
 		flags.BoolVar(&a.garbled, "garbled", false, "oauth: give tokens in a reply that cannot be read")
 		flags.BoolVar(&a.down, "down", false, "oauth: fail at every refresh")

@@ -34,6 +34,8 @@ type fakeIssuer struct {
 	page     string // the address of the page to sign in; what begins with / is at the server
 	deny     bool   // the person refuses
 	garbled  bool   // the reply of the token endpoint cannot be read
+	old      string // as MCP 2025-03-26: no metadata of the tool server; "bare": none of the issuer either; "down": 503 in its place
+	dpop     bool   // tokens are bound to a key, and are sent with proofs
 	hostile  bool   // texts steer the terminal, and say what is not so
 	secret   string // begins every token and code
 
@@ -55,6 +57,9 @@ func (a *fakeIssuer) handle(w http.ResponseWriter, r *http.Request, record func(
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	base := "http://" + r.Host
+	if a.old != "" && strings.HasPrefix(r.URL.Path, "/.well-known/") && a.oldDocument(w, r.URL.Path) {
+		return true
+	}
 	switch r.URL.Path {
 	case "/.well-known/oauth-protected-resource/mcp":
 		scopes := "[]"
@@ -64,7 +69,7 @@ func (a *fakeIssuer) handle(w http.ResponseWriter, r *http.Request, record func(
 		fmt.Fprintf(w, `{"resource":%q,"authorization_servers":[%q],"scopes_supported":%s}`, base+"/mcp", base, scopes)
 	case "/.well-known/oauth-authorization-server":
 		fmt.Fprintf(w, `{"issuer":%q,"authorization_endpoint":%q,"token_endpoint":%q,"registration_endpoint":%q,"revocation_endpoint":%q,`+
-			`"code_challenge_methods_supported":["S256"],"token_endpoint_auth_methods_supported":["none"],"authorization_response_iss_parameter_supported":true}`,
+			`"code_challenge_methods_supported":["S256"],"token_endpoint_auth_methods_supported":["none"],"authorization_response_iss_parameter_supported":true,"dpop_signing_alg_values_supported":["ES256"]}`,
 			base, a.authorizationPage(base), base+"/token", base+"/register", base+"/revoke")
 	case "/register":
 		record("register")
@@ -97,6 +102,24 @@ func (a *fakeIssuer) handle(w http.ResponseWriter, r *http.Request, record func(
 	return true
 }
 
+// oldDocument answers in place of a document that a server of 2025-03-26 does not have:
+// with a page.
+func (a *fakeIssuer) oldDocument(w http.ResponseWriter, path string) bool {
+	status := http.StatusOK
+	switch {
+	case strings.HasPrefix(path, "/.well-known/oauth-protected-resource"):
+		status = http.StatusNotFound
+	case a.old == "down":
+		status = http.StatusServiceUnavailable
+	case a.old != "bare":
+		return false
+	}
+	w.Header().Set("Content-Type", "text/html")
+	w.WriteHeader(status)
+	io.WriteString(w, "<!doctype html>\n<title>The app</title>\n<body>not this</body>\n")
+	return true
+}
+
 func (a *fakeIssuer) authorizationPage(base string) string {
 	switch {
 	case a.page == "":
@@ -125,6 +148,9 @@ func (a *fakeIssuer) give(w http.ResponseWriter, r *http.Request) {
 		a.access, a.refresh = map[string][]string{}, map[string][]string{}
 		good = false
 	}
+	if (r.Header.Get("DPoP") != "") != a.dpop {
+		good = false
+	}
 	if !good {
 		w.WriteHeader(http.StatusBadRequest)
 		io.WriteString(w, `{"error":"invalid_grant"}`)
@@ -133,7 +159,7 @@ func (a *fakeIssuer) give(w http.ResponseWriter, r *http.Request) {
 	delete(a.refresh, old)
 	access := a.token("access")
 	a.access[access] = scopes
-	reply := fmt.Sprintf(`{"access_token":%q,"token_type":"Bearer","scope":%s`, access, jsontext.Quoted(strings.Join(scopes, " ")))
+	reply := fmt.Sprintf(`{"access_token":%q,"token_type":%q,"scope":%s`, access, a.scheme(), jsontext.Quoted(strings.Join(scopes, " ")))
 	if !a.alone {
 		refresh := a.token("refresh")
 		a.refresh[refresh] = scopes
@@ -148,24 +174,38 @@ func (a *fakeIssuer) give(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, reply+"}")
 }
 
+// scheme is how tokens are sent to the tool server.
+func (a *fakeIssuer) scheme() string {
+	if a.dpop {
+		return "DPoP"
+	}
+	return "Bearer"
+}
+
 // admits reports whether a request to the tool server has a token that is good for
 // it, and refuses it otherwise.
 func (a *fakeIssuer) admits(w http.ResponseWriter, r *http.Request, message gjson.Result) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	method := message.Get("method").String()
-	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	token := strings.TrimPrefix(r.Header.Get("Authorization"), a.scheme()+" ")
+	if (r.Header.Get("DPoP") != "") != a.dpop {
+		token = "none"
+	}
 	if method == a.withdraw && method != "" {
 		a.withdraw = ""
 		delete(a.access, token)
 	}
 	scopes, good := a.access[token]
 	metadata := `resource_metadata="http://` + r.Host + `/.well-known/oauth-protected-resource/mcp"`
+	if a.old != "" {
+		metadata = `realm="tools"`
+	}
 	switch {
 	case a.open && method != "tools/call":
 		return true
 	case !good:
-		challenge := "Bearer " + metadata
+		challenge := a.scheme() + " " + metadata
 		if a.scope != "" {
 			challenge += `, scope="` + a.scope + `"`
 		}

@@ -68,6 +68,7 @@ func (l *logins) signIn(ctx context.Context, srv *servers.Server) error {
 		login, err := oauth.SignIn(ctx, oauth.Request{
 			Server: srv.URL, Settings: srv.OAuth, Refusal: refusal, Previous: previous, Scopes: strings.Fields(l.inv.Config.LoginScopes),
 			Secret: l.inv.Secrets.Add, Paste: l.paste(), Show: l.showConsent,
+			Warn: func(code, message string) { l.inv.Warn(code, srv.Name, message) },
 		})
 		if err != nil {
 			return loginError(srv, err)
