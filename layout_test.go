@@ -388,7 +388,7 @@ const (
 var house = map[string]int{
 	"fields of approve.Call":                    16,
 	"fields of approve.Gate":                    12,
-	"fields of mcp.Session":                     24,
+	"fields of mcp.Session":                     25,
 	"fields of mcp.Spec":                        21,
 	"fields of mcp.httpConn":                    11,
 	"fields of mcp/builtin/code.definition":     12,

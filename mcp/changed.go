@@ -17,6 +17,7 @@ import (
 // changes is what the server says of changes, and what it is asked to say.
 type changes struct {
 	announced atomic.Bool // the list of tools has changed
+	watched   atomic.Bool // Watch was called
 
 	mu      sync.Mutex
 	listens map[string]context.CancelFunc // 2026-07-28: of resources, by their URIs
@@ -77,7 +78,7 @@ func (s *Session) Relist(ctx context.Context) ([]wire.Tool, error) {
 // Watch asks a server of 2026-07-28 to announce changes of its lists, which any other
 // does by itself.
 func (s *Session) Watch() {
-	if s.Protocol() == wire.ModernRevision {
+	if s.Protocol() == wire.ModernRevision && !s.changes.watched.Swap(true) {
 		s.listen(s.life, `"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true`)
 	}
 }

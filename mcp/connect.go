@@ -109,9 +109,6 @@ func (s *Session) junk(line []byte) {
 func (s *Session) modernMeta(asks bool) []byte {
 	meta := fmt.Appendf(nil, `"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s`,
 		wire.ModernRevision, s.clientInfo(), s.clientCapabilities(true, asks))
-	if s.report.logs() {
-		meta = append(meta, `,"io.modelcontextprotocol/logLevel":"info"`...)
-	}
 	return meta
 }
 

@@ -27,6 +27,8 @@ type Session struct {
 
 	askingMeta []byte // instead of meta, of requests for which the user can be asked
 
+	logLevel atomic.Pointer[string] // 2026-07-28: from which the server is to log; nil: it is not to log
+
 	listing atomic.Pointer[toolListing] // of Connect, or of the last Relist
 	changes changes
 
@@ -60,6 +62,9 @@ func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
 	s := &Session{spec: spec, procs: procs, report: newReporter(hooks, &spec)}
 	s.agreed.Store(&agreement{})
 	s.listing.Store(&toolListing{})
+	if s.report.logs() {
+		s.logLevel.Store(new("info"))
+	}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -120,6 +125,9 @@ func (s *Session) askingRequest(method string, params []byte, ask wire.AskFunc) 
 	if ask != nil && s.spec.Elicit == "each" {
 		r.Meta = s.askingMeta
 	}
+	if level := s.logLevel.Load(); level != nil && s.meta != nil {
+		r.Meta = joinMembers(r.Meta, append([]byte(`"io.modelcontextprotocol/logLevel":`), jsontext.Quoted(*level)...))
+	}
 	if method != "tools/call" {
 		r.Meta = joinMembers(r.Meta, s.spec.Client.Meta)
 	}
@@ -177,10 +185,14 @@ func (s *Session) has(capability string) bool {
 // Completes reports whether the server completes arguments of prompts and templates.
 func (s *Session) Completes() bool { return s.has("completions") }
 
-// LogFrom asks a legacy server to log from level on, if it can log. A modern server
-// is told with each request.
+// LogFrom asks the server to log from level on, if it can log. A modern server is told
+// with each request that follows.
 func (s *Session) LogFrom(ctx context.Context, level string) error {
-	if !s.isLegacy() || !s.has("logging") {
+	if !s.isLegacy() {
+		s.logLevel.Store(&level)
+		return nil
+	}
+	if !s.has("logging") {
 		return nil
 	}
 	_, err := s.Request(ctx, "logging/setLevel", "", append(jsontext.AppendQuoted([]byte(`{"level":`), level), '}'))

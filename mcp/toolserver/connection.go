@@ -24,11 +24,10 @@ type connection struct {
 	stop   context.CancelCauseFunc // of ctx
 	calls  sync.WaitGroup          // counts the requests that are being answered
 
-	mu       sync.Mutex          // guards what follows
-	running  map[string]*request // by its id, as it came
-	logLevel int                 // that a legacy client set: the index in logLevels
-	user     user                // of the client
-	listens  listens             // what the client wants to hear of
+	mu      sync.Mutex          // guards what follows
+	running map[string]*request // by its id, as it came
+	user    user                // of the client
+	listens listens             // what the client wants to hear of
 }
 
 // request is a request that is being answered.
@@ -44,7 +43,7 @@ const maxRunning = 1024
 
 // connect makes a connection whose calls end with ctx.
 func (s *Server) connect(ctx context.Context) *connection {
-	c := &connection{server: s, running: map[string]*request{}, logLevel: len(logLevels), user: newUser()}
+	c := &connection{server: s, running: map[string]*request{}, user: newUser(), listens: listens{logLevel: len(logLevels), lowest: len(logLevels)}}
 	c.outbox.changed.L = &c.outbox.lock
 	c.ctx, c.stop = context.WithCancelCause(ctx)
 	return c

@@ -29,9 +29,12 @@ const maxListens = 256
 
 // listens is what a client wants to hear of. A legacy client hears of all lists.
 type listens struct {
-	legacy bool           // the client has begun with initialize
-	all    []*listener    // requests of 2026-07-28 that stay open
-	uris   map[string]int // of resources: how many want to hear of each
+	legacy   bool // the client has begun with initialize
+	logLevel int  // that a legacy client set: the index in logLevels
+	lowest   int  // that a request of 2026-07-28 asked for
+
+	all  []*listener    // requests of 2026-07-28 that stay open
+	uris map[string]int // of resources: how many want to hear of each
 }
 
 // A listener is a request subscriptions/listen.

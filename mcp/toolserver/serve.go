@@ -218,6 +218,7 @@ func (c *connection) begin(sent context.Context, m wire.Message, prepare func(co
 	c.running[id] = r
 	c.calls.Add(1)
 	c.mu.Unlock()
+	c.logFrom(r.logLevel)
 	answer := prepare(ctx, r)
 	goroutine.Start(func() {
 		defer c.calls.Done()
@@ -275,7 +276,7 @@ func (c *connection) request(sent context.Context, m wire.Message, method string
 			return
 		}
 		c.mu.Lock()
-		c.logLevel = level
+		c.listens.logLevel = level
 		c.mu.Unlock()
 	}
 	c.begin(sent, m, func(ctx context.Context, r *request) func() ([]byte, error) {
@@ -327,6 +328,22 @@ func logLevel(level []byte) int {
 	return len(logLevels)
 }
 
+// logFrom has the servers behind this one log from a level on that a request of
+// 2026-07-28 asks for, if no request before asked for as much. It does not wait.
+func (c *connection) logFrom(level int) {
+	front := c.server.Front
+	c.mu.Lock()
+	more := front != nil && level < c.listens.lowest
+	if more {
+		c.listens.lowest = level
+	}
+	c.mu.Unlock()
+	if more {
+		params := append(jsontext.AppendQuoted([]byte(`{"level":`), logLevels[level]), '}')
+		goroutine.Start(func() { front.Request(c.ctx, &HostRequest{Method: "logging/setLevel", Params: params}) })
+	}
+}
+
 // Log sends the client of Serve a log notification, if it asked for that level, or
 // one of the requests that are being answered did. params are those of
 // notifications/message.
@@ -336,7 +353,7 @@ func (s *Server) Log(params []byte) {
 		return
 	}
 	c.mu.Lock()
-	wanted := level >= c.logLevel
+	wanted := level >= c.listens.logLevel
 	for _, r := range c.running {
 		wanted = wanted || level >= r.logLevel
 	}

@@ -157,3 +157,55 @@ func TestDeclaresForms(t *testing.T) {
 		}
 	}
 }
+
+// TestListen: a client of 2026-07-28 hears of what it has asked for, under the id of its
+// own request, until it cancels that or the server ends.
+func TestListen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := asking()
+		var subscribed []string
+		s.Front.ToolsChange = true
+		s.Front.Subscribe = func(_ context.Context, uri string, on bool) error {
+			if uri == "none" {
+				return errors.New("no such resource")
+			}
+			subscribed = append(subscribed, fmt.Sprint(uri, on))
+			return nil
+		}
+		in, toServer := io.Pipe()
+		fromServer, out := io.Pipe()
+		lines := bufio.NewScanner(fromServer)
+		ended := make(chan error, 1)
+		go func() { ended <- s.Serve(t.Context(), in, out, time.Second); out.Close() }()
+		say := func(line string) { io.WriteString(toServer, line+"\n") }
+		hear := func() string { lines.Scan(); return lines.Text() }
+		const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+		expect := func(want string) {
+			t.Helper()
+			if got := hear(); got != want {
+				t.Errorf("%s\nwant %s", got, want)
+			}
+		}
+		say(`{"jsonrpc":"2.0","id":"a","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["x","none"]},` + meta + `}}`)
+		expect(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"a"},"notifications":{"toolsListChanged":true,"resourceSubscriptions":["x"]}}}`)
+		say(`{"jsonrpc":"2.0","id":2,"method":"subscriptions/listen","params":{"notifications":{"promptsListChanged":true,"resourceSubscriptions":["x"]},` + meta + `}}`)
+		hear()
+		s.Replace([]wire.Tool{{Name: "new"}})
+		expect(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"a"}}}`)
+		s.Announce("notifications/resources/list_changed", []byte("{}")) // which nobody has asked for
+		s.Announce("notifications/resources/updated", []byte(`{"uri":"y"}`))
+		s.Announce("notifications/resources/updated", []byte(`{"uri":"x","_meta":{"io.modelcontextprotocol/subscriptionId":7}}`))
+		expect(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x","_meta":{"io.modelcontextprotocol/subscriptionId":"a"}}}`)
+		expect(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x","_meta":{"io.modelcontextprotocol/subscriptionId":2}}}`)
+		say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+		synctest.Wait()
+		s.Announce("notifications/prompts/list_changed", []byte("{}"))
+		s.Announce(listChanged, []byte("{}"))
+		expect(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"a"}}}`)
+		toServer.Close()
+		expect(`{"jsonrpc":"2.0","id":"a","result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":"a"}}}`)
+		if err := <-ended; err != nil || strings.Join(subscribed, " ") != "xtrue" {
+			t.Errorf("%v, %q", err, subscribed)
+		}
+	})
+}

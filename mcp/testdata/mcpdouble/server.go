@@ -143,7 +143,7 @@ func (s *Server) Handle(came gjson.Result, send func(string)) {
 		kind = `"resultType":"complete",`
 		cached = kind + `"ttlMs":0,"cacheScope":"private",`
 	}
-	const capabilities = `"capabilities":{"tools":{"listChanged":true},"resources":{},"prompts":{}}`
+	const capabilities = `"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true},"prompts":{},"completions":{}}`
 	switch m.method() {
 	case "server/discover":
 		if !s.modern {
@@ -218,6 +218,13 @@ func (s *Server) Handle(came gjson.Result, send func(string)) {
 			send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":%d}}`, i))
 		}
 		s.call(m, kind)
+	case "resources/subscribe": // and it changes at once
+		m.reply(`{}`)
+		m.send(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":` + m.Get("params.uri").Raw + `}}`)
+	case "resources/unsubscribe":
+		m.reply(`{}`)
+	case "completion/complete":
+		m.reply(`{` + kind + `"completion":{"values":[` + quote(m.Get("params.ref.name").String()+m.Get("params.ref.uri").String()+" "+m.Get("params.argument.value").String()) + `]}}`)
 	case "tasks/get", "tasks/update", "tasks/cancel":
 		s.task(m)
 	default:
