@@ -319,6 +319,14 @@ func (s *script) skip(args []string) error {
 	return nil
 }
 
+// memory MIB lets the runs that follow use more memory: other programs that they start
+// count too.
+func (s *script) allowMemory(args []string) error {
+	mib, err := strconv.Atoi(args[0])
+	s.memory = int64(mib) << 20
+	return err
+}
+
 // model FILE starts a fake model with that script and makes it the default
 // endpoint; its URL is in $MODEL_URL, its captures in $REQUESTS. The script of
 // the model before must have been used up. model -as NAME FILE starts

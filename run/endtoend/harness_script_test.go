@@ -249,6 +249,7 @@ func init() {
 		"pause":    (*script).pause,
 		"mode":     (*script).mode,
 		"skip":     (*script).skip,
+		"memory":   (*script).allowMemory,
 		"secret":   (*script).secret,
 	}
 }
