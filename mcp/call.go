@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -129,6 +130,7 @@ func (s *Session) ResumeTask(ctx context.Context, tool, id string, progress func
 }
 
 func (s *Session) taskPeer(id string, progress func(wire.Progress), ask wire.AskFunc) task.Peer {
+	notes := int64(0)
 	return task.Peer{
 		Legacy: s.isLegacy(),
 		Request: func(ctx context.Context, method string, params []byte) ([]byte, error) {
@@ -139,8 +141,8 @@ func (s *Session) taskPeer(id string, progress func(wire.Progress), ask wire.Ask
 		},
 		Gone: func() bool { return s.conn.lost() != nil },
 		Note: func(message string) {
-			if progress != nil {
-				progress(wire.Progress{Message: message})
+			if notes++; progress != nil {
+				progress(wire.Progress{Progress: strconv.AppendInt(nil, notes, 10), Message: message})
 			}
 		},
 	}

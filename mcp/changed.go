@@ -23,6 +23,9 @@ type changes struct {
 	listens map[string]context.CancelFunc // 2026-07-28: of resources, by their URIs
 }
 
+// listenMethod is the request of 2026-07-28 that stays open, for notifications.
+const listenMethod = "subscriptions/listen"
+
 // announcements are the notifications that a server sends when something has changed.
 var announcements = []string{
 	"notifications/tools/list_changed", "notifications/prompts/list_changed",
@@ -86,7 +89,7 @@ func (s *Session) Watch() {
 // listen asks for notifications until ctx ends. A server that does not offer them refuses,
 // or answers at once.
 func (s *Session) listen(ctx context.Context, notifications string) {
-	r := s.request("subscriptions/listen", []byte(`{"notifications":{`+notifications+`}}`))
+	r := s.request(listenMethod, []byte(`{"notifications":{`+notifications+`}}`))
 	s.start(func() {
 		if _, err := s.conn.exchange(ctx, r); err != nil && ctx.Err() == nil {
 			s.report.log("subscriptions/listen: " + err.Error())

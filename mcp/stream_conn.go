@@ -36,6 +36,7 @@ type call struct {
 	id       int64
 	reply    chan reply // one element, so that the reader never waits
 	progress func(params []byte)
+	listens  bool // it stays open: a reply that names no request is not for it
 }
 
 type reply struct {
@@ -51,7 +52,7 @@ func newStreamConn(t wire.Transport, s *Session) *streamConn {
 }
 
 func (m *streamConn) exchange(ctx context.Context, r *wire.Request) ([]byte, error) {
-	c := &call{reply: make(chan reply, 1), progress: r.Progress}
+	c := &call{reply: make(chan reply, 1), progress: r.Progress, listens: r.Method == listenMethod}
 	m.mu.Lock()
 	if m.cause != nil {
 		defer m.mu.Unlock()
@@ -167,13 +168,27 @@ func (m *streamConn) skipped(large *wire.FrameTooLarge) bool {
 func (m *streamConn) take(id int64) *call {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if id == 0 && len(m.waiting) == 1 {
-		for id = range m.waiting {
-		}
+	if id == 0 {
+		id = m.onlyOne()
 	}
 	c := m.waiting[id]
 	delete(m.waiting, id)
 	return c
+}
+
+// onlyOne is the id of the only call that waits for a reply; 0 where there are more, or
+// none.
+func (m *streamConn) onlyOne() (only int64) {
+	for id, c := range m.waiting {
+		switch {
+		case c.listens:
+		case only != 0:
+			return 0
+		default:
+			only = id
+		}
+	}
+	return only
 }
 
 // progress passes on the progress of a request to the call that waits for it.

@@ -35,6 +35,7 @@ func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer, grace time
 	var err error
 	select {
 	case err = <-read:
+		close(c.user.gone)
 		c.endListens()
 		select {
 		case <-goroutine.Done(c.calls.Wait):

@@ -31,10 +31,13 @@ type user struct {
 	sent    int64                         // ids of requests count from 1
 	waiting map[int64]chan<- wire.Message // for the response to such a request
 	held    map[string]*heldCall          // calls of 2026-07-28 whose client is to ask, by their requestState
+	gone    chan struct{}                 // closed when the client will send no more
 }
 
+var errGone = errors.New("the client sends no more")
+
 func newUser() user {
-	return user{asking: make(chan struct{}, 1), waiting: map[int64]chan<- wire.Message{}, held: map[string]*heldCall{}}
+	return user{asking: make(chan struct{}, 1), waiting: map[int64]chan<- wire.Message{}, held: map[string]*heldCall{}, gone: make(chan struct{})}
 }
 
 // A heldCall is a call or another request of 2026-07-28 that was answered with a question.
@@ -115,6 +118,8 @@ func (c *connection) askLegacy(ctx context.Context, form wire.Form, progress fun
 	select {
 	case c.user.asking <- struct{}{}:
 		defer func() { <-c.user.asking }()
+	case <-c.user.gone:
+		return Answer{}, errGone
 	case <-ctx.Done():
 		return Answer{}, context.Cause(ctx)
 	}
@@ -140,6 +145,8 @@ func (c *connection) askLegacy(ctx context.Context, form wire.Form, progress fun
 			return readAnswer(result), err
 		case <-tick.C:
 			progress(wire.Progress{Progress: strconv.AppendInt(nil, int64(n), 10), Message: "waiting for an answer of the user"})
+		case <-c.user.gone:
+			return Answer{}, errGone
 		case <-ctx.Done():
 			c.put(wire.CancelledNotification(id), true)
 			return Answer{}, context.Cause(ctx)
@@ -194,6 +201,8 @@ func (c *connection) askModern(ctx context.Context, h *heldCall, form wire.Form)
 			if answer := jsontext.Member(given, key); answer != nil {
 				return readAnswer(answer), nil
 			}
+		case <-c.user.gone:
+			return Answer{}, errGone
 		case <-ctx.Done():
 			c.mu.Lock()
 			delete(c.user.held, state)

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"toolpipe/mcp"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
@@ -61,7 +60,6 @@ func (m *mode) serve(ctx context.Context) error {
 		server.Add(t, nil)
 	}
 	v.Host.Store(server)
-	m.box.EachSession((*mcp.Session).Watch)
 	err := server.Serve(ctx, v.Streams.In, v.Streams.Out, serveGrace)
 	m.tally.Add(h.feed.Close())
 	if e, ok := errors.AsType[*toolserver.WriteError](err); ok {

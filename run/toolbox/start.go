@@ -118,6 +118,9 @@ func (b *Toolbox) start(ctx context.Context, c *Connection) {
 	spoken := ""
 	if c.Session != nil {
 		spoken = c.Session.Protocol()
+		if b.inv.Config.Mode == config.Serve {
+			c.Session.Watch()
+		}
 	}
 	switch {
 	case ctx.Err() != nil, spoken == c.Spec.Protocol.Known:

@@ -130,6 +130,10 @@ func (u *hostUser) aside(do func()) {
 		do()
 		return
 	}
+	select {
+	case <-u.asks: // what is left of another question
+	default:
+	}
 	done := make(chan struct{})
 	goroutine.Start(func() {
 		defer close(done)
