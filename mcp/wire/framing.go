@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -38,7 +39,7 @@ func tooLarge(begin, end []byte) error {
 // maxSkipped is how much of a message that is too large is read to reach its end.
 const maxSkipped = 16 * MaxFrame
 
-var errEndless = fmt.Errorf("a message of more than %d MiB", maxSkipped>>20)
+var errEndless = errors.New("a message of more than 1 GiB")
 
 // edge is how much of each end of a message that is too large is searched for its id.
 const edge = 4 << 10

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -92,7 +93,8 @@ const hostWait = time.Second
 // 2026-07-28 at the calls that declare it. A server may hide a tool from a client that
 // cannot be asked, so nothing is promised that would always be declined.
 func (b *Toolbox) heedHost() {
-	if b.inv.Config.Mode != config.Serve || b.inv.Config.Elicit != "" || len(b.inv.Servers) == 0 {
+	builtIn := func(s servers.Server) bool { return s.Local != nil }
+	if b.inv.Config.Mode != config.Serve || b.inv.Config.Elicit != "" || len(slices.DeleteFunc(slices.Clone(b.inv.Servers), builtIn)) == 0 {
 		return
 	}
 	var first []byte
