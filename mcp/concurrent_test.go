@@ -64,6 +64,7 @@ func useAll(t *testing.T, s *Session) {
 	args := json.RawMessage(`{"a":"b"}`)
 	uses := map[string]func(){
 		"Protocol":     func() { s.Protocol() },
+		"Restarted":    func() { s.Restarted() },
 		"Transport":    func() { s.Transport() },
 		"Instructions": func() { s.Instructions() },
 		"Tools":        func() { s.Tools() },

@@ -63,9 +63,11 @@ func (s *Session) restartLegacy(ctx context.Context, version, why string) error 
 	return s.initialize(ctx, version)
 }
 
+const freshProcess = "a fresh process"
+
 // restart ends the server's process and starts a new one.
 func (s *Session) restart(why string) error {
-	s.tried = append(s.tried, "a fresh process")
+	s.tried = append(s.tried, freshProcess)
 	s.report.log(why + ", starting it afresh")
 	return s.spawn()
 }

@@ -72,6 +72,10 @@ func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
 // Protocol is the negotiated revision.
 func (s *Session) Protocol() string { return s.agreed.Load().revision }
 
+// Restarted reports whether a process of the server had to be started more than once, to
+// find out which revision it speaks.
+func (s *Session) Restarted() bool { return slices.Contains(s.tried, freshProcess) }
+
 // isLegacy reports whether a legacy revision was agreed on.
 func (s *Session) isLegacy() bool {
 	revision := s.Protocol()

@@ -2,6 +2,7 @@ package toolserver
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"toolpipe/mcp/wire"
@@ -177,6 +178,17 @@ func (c *connection) subscribe(sent context.Context, m wire.Message, on bool) {
 			return []byte("{}"), c.interest(uri, more)
 		}
 	})
+}
+
+// Subscribed are the resources of which the client of Serve wants to hear.
+func (s *Server) Subscribed() []string {
+	c := s.client.Load()
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Keys(c.listens.uris))
 }
 
 // Announce tells the client of Serve that a list or a resource has changed, if it wants to

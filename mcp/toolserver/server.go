@@ -51,6 +51,8 @@ type Front struct {
 	Subscribe func(ctx context.Context, uri string, on bool) error
 	// Notified is told of what a server behind this one announces.
 	Notified func(server, method string, params []byte)
+	// Started is told that a server behind this one is starting again, without blocking.
+	Started func(server string)
 
 	ToolsChange bool // the list of tools may change (Replace)
 	Completes   bool // arguments of prompts and of templates can be completed

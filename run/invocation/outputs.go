@@ -101,6 +101,13 @@ func (o *Outputs) Announced(server, method string, params []byte) {
 	}
 }
 
+// Restarting tells the host's side that a server starts again.
+func (o *Outputs) Restarting(server string) {
+	if host := o.Host.Load(); host != nil && host.Front.Started != nil {
+		host.Front.Started(server)
+	}
+}
+
 // ToHost passes on what a server logs, under its name.
 func (o *Outputs) ToHost(server string, params []byte) {
 	host := o.Host.Load()

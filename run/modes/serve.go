@@ -53,7 +53,7 @@ func (m *mode) serve(ctx context.Context) error {
 	server := toolserver.New("toolpipe", v.Config.Version)
 	h.server, server.Instructions = server, m.instructions()
 	server.Front = &toolserver.Front{
-		Call: h.call, Request: h.request, Subscribe: h.subscribe, Notified: h.notified,
+		Call: h.call, Request: h.request, Subscribe: h.subscribe, Notified: h.notified, Started: h.resubscribe,
 		ToolsChange: h.follows(), Completes: h.completes(),
 	}
 	for _, t := range h.offered() {

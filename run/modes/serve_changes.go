@@ -106,6 +106,20 @@ func (h *host) subscribe(ctx context.Context, uri string, on bool) error {
 	return session.Unsubscribe(ctx, uri)
 }
 
+// resubscribe asks a server that starts again for the changes of which the host still wants
+// to hear.
+func (h *host) resubscribe(server string) {
+	goroutine.Start(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), relistLimit)
+		defer cancel()
+		for _, uri := range h.server.Subscribed() {
+			if c := h.ownerOf(ctx, uri); c != nil && c.Name == server {
+				h.subscribe(ctx, uri, true)
+			}
+		}
+	})
+}
+
 // complete completes an argument of a prompt or of a template of a server, which knows them
 // by its own names.
 func (h *host) complete(ctx context.Context, params []byte) ([]byte, error) {

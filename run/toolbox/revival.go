@@ -34,6 +34,7 @@ func (b *Toolbox) reviveLost(ctx context.Context) {
 			if lost != nil {
 				b.starts.begin(func() { lost.Close() })
 			}
+			defer b.inv.Restarting(c.Name)
 			b.inv.Warn("server_restarted", c.Name, "server "+strconv.Quote(c.Name)+" was lost and is started again")
 			return b.startLater(ctx, c)
 		}}

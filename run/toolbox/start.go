@@ -106,7 +106,7 @@ func (b *Toolbox) heedHost() {
 }
 
 // start starts a server with what is known of the revision that it speaks: from the lock,
-// or else from the memory, which learns from the start.
+// or else from the memory, which learns of the servers that had to be started twice.
 func (b *Toolbox) start(ctx context.Context, c *Connection) {
 	only := c.Spec.Protocol.Only
 	if c.Local != nil || only != "" && only != "auto" {
@@ -126,6 +126,7 @@ func (b *Toolbox) start(ctx context.Context, c *Connection) {
 	}
 	switch {
 	case ctx.Err() != nil, spoken == c.Spec.Protocol.Known:
+	case inLock == "" && remembered == "" && (c.Session == nil || !c.Session.Restarted()): // it costs such a server nothing
 	case inLock == "":
 		if err := b.memory().Learn(ctx, key, spoken); err != nil {
 			b.inv.Face.VerboseLine("server " + strconv.Quote(c.Name) + ": the revision that it speaks cannot be remembered: " + err.Error())
