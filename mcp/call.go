@@ -113,13 +113,17 @@ func (s *Session) taskHandle(tool string, result []byte) []byte {
 // newTask waits for the task whose handle is the result of a call.
 func (s *Session) newTask(ctx context.Context, c *ToolCall, handle []byte) ([]byte, error) {
 	id, err := task.ID(handle)
-	if err == nil && c.Task != nil {
-		err = c.Task(id)
-	}
 	if err != nil {
 		return nil, &wire.NoReplyError{Sent: true, Cause: err}
 	}
-	return task.Await(ctx, id, handle, s.taskPeer(id, c.Progress, c.Ask))
+	peer := s.taskPeer(id, c.Progress, c.Ask)
+	if c.Task != nil {
+		if err := c.Task(id); err != nil {
+			task.Cancel(ctx, id, peer)
+			return nil, &wire.NoReplyError{Sent: true, Cause: err}
+		}
+	}
+	return task.Await(ctx, id, handle, peer)
 }
 
 // ResumeTask waits for a task with which the server answered a call of an earlier run.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -55,6 +56,15 @@ func TestTaskThatIsGivenUp(t *testing.T) {
 	}))
 	s, _ := connect(t, Spec{URL: web.URL})
 	if _, err := s.CallTool(bounded(t), &ToolCall{Tool: "t", Args: []byte("{}")}); !wire.MayHaveArrived(err) || len(web.got("tasks/get")) > 0 {
-		t.Errorf("%v", err)
+		t.Errorf("without an id: %v", err)
+	}
+	web = serveWeb(t, instead(modernWeb, "tools/call", func(w http.ResponseWriter, r webRequest) {
+		sendJSON(w, 200, r.reply(`{"resultType":"task","taskId":"x","status":"working"}`))
+	}))
+	s, _ = connect(t, Spec{URL: web.URL})
+	full := errors.New("the disk is full")
+	_, err := s.CallTool(bounded(t), &ToolCall{Tool: "t", Args: []byte("{}"), Task: func(string) error { return full }})
+	if !wire.MayHaveArrived(err) || !errors.Is(err, full) || len(web.got("tasks/get")) > 0 || len(web.got("tasks/cancel")) != 1 {
+		t.Errorf("that nobody can keep: %v", err)
 	}
 }

@@ -92,6 +92,9 @@ var (
 	errCancelled = errors.New("the task was cancelled at the server")
 )
 
+// Cancel asks the server to end a task for which nobody waits, also after the end of ctx.
+func Cancel(ctx context.Context, id string, peer Peer) { (&wait{peer: peer, id: id}).cancel(ctx) }
+
 // poll polls until the status is final. Its error is a *wire.RPCError only where the
 // task failed with that.
 func (w *wait) poll(ctx context.Context, seed []byte) ([]byte, error) {

@@ -36,6 +36,10 @@ type user struct {
 
 var errGone = errors.New("the client sends no more")
 
+// ErrNotBack is why a question has no answer whose client was to come back with one: it
+// may leave that out, for example when its user does not want to go on.
+var ErrNotBack = errors.New("the host did not come back with an answer")
+
 func newUser() user {
 	return user{asking: make(chan struct{}, 1), waiting: map[int64]chan<- wire.Message{}, held: map[string]*heldCall{}, gone: make(chan struct{})}
 }
@@ -207,7 +211,7 @@ func (c *connection) askModern(ctx context.Context, h *heldCall, form wire.Form)
 			c.mu.Lock()
 			delete(c.user.held, state)
 			c.mu.Unlock()
-			return Answer{}, context.Cause(ctx)
+			return Answer{}, fmt.Errorf("%w: %w", ErrNotBack, context.Cause(ctx))
 		}
 	}
 }

@@ -317,7 +317,7 @@ func (r *round) put(ctx context.Context, c *call, q *approve.Question) error {
 		limited, cancel := context.WithTimeoutCause(ctx, hostPatience, fmt.Errorf("the host gave no answer in %v", hostPatience))
 		defer cancel()
 		answer, err := ask(limited, wire.Form{Message: text, Schema: []byte(form)})
-		if limited.Err() != nil && ctx.Err() == nil {
+		if limited.Err() != nil && ctx.Err() == nil && !errors.Is(err, toolserver.ErrNotBack) {
 			r.plan.silent.Store(true)
 		}
 		return answer.Action == "accept" && string(jsontext.Member(answer.Content, "allow")) == "true", err
