@@ -51,13 +51,13 @@ type listener struct {
 func (c *connection) listen(m wire.Message) {
 	l := &listener{id: string(m.ID)}
 	c.mu.Lock()
-	full := len(c.listens.all) >= maxListens
-	if !full {
+	refused := len(c.listens.all) >= maxListens || slices.ContainsFunc(c.listens.all, func(other *listener) bool { return other.id == l.id })
+	if !refused {
 		c.listens.all = append(c.listens.all, l)
 	}
 	c.mu.Unlock()
-	if full {
-		c.reply(m.ID, nil, &wire.RPCError{Code: codeBusy, Message: "too many subscriptions"})
+	if refused {
+		c.reply(m.ID, nil, &wire.RPCError{Code: codeBusy, Message: "too many subscriptions, or two of one id"})
 		return
 	}
 	goroutine.Start(func() { c.grant(l, jsontext.Member(m.Params, "notifications")) })

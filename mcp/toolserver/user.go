@@ -235,7 +235,7 @@ func (c *connection) hold(state string, h *heldCall) ([]byte, error) {
 // reports whether it is one. One that is not the same is refused.
 func (c *connection) continues(m wire.Message) bool {
 	state := jsontext.Member(m.Params, "requestState")
-	if state == nil {
+	if state == nil || string(state) == "null" {
 		return false
 	}
 	c.mu.Lock()

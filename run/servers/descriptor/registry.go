@@ -147,7 +147,7 @@ func (r *reader) pack(v document.Value) (*pack, error) {
 		p.program = hint
 	}
 	p.what = p.kind + " package " + p.word
-	return p, r.checkPack(p)
+	return p, checkPack(p)
 }
 
 // runner is the program that starts a package, and the package as it takes it.
@@ -172,7 +172,7 @@ func runner(v document.Value, kind, id, version string) (program, word string, e
 // image is the name of a container image. Files of before 2025-10-11 have its registry and its tag apart.
 func image(v document.Value, id, version string) string {
 	base := cmp.Or(text(v, "registryBaseUrl"), text(v, "registry_base_url"))
-	if u, err := url.Parse(base); err == nil && u.Host != "" && u.Host != "docker.io" && !strings.HasPrefix(id, u.Host+"/") {
+	if u, err := url.Parse(base); err == nil && u.Host != "" && !strings.HasPrefix(id, u.Host+"/") {
 		id = u.Host + "/" + id
 	}
 	switch tagged := strings.ContainsAny(id[strings.LastIndexByte(id, '/')+1:], ":@"); {
@@ -184,27 +184,23 @@ func image(v document.Value, id, version string) string {
 	return id + ":" + version
 }
 
-// checkPack refuses a package that is spoken to over HTTP, or is kept at another place than its runner fetches
-// packages from: there one of the same name may be something else.
-func (r *reader) checkPack(p *pack) error {
+// checkPack refuses a package that is spoken to over HTTP.
+func checkPack(p *pack) error {
 	if t, ok := p.fields["transport"]; ok {
 		if kind := text(t, "type"); kind != "stdio" {
 			return t.Errorf("the package is started and then spoken to over %q, which is not supported for packages; stdio is", kind)
 		}
 	}
-	base := p.fields.text("registryBaseUrl")
-	u, err := url.Parse(base)
-	homes := map[string][]string{"npm": {"npmjs.org", "npmjs.com"}, "pypi": {"pypi.org"}, "nuget": {"nuget.org"}}[p.kind]
-	if base == "" || homes == nil || err == nil && slices.ContainsFunc(homes, func(home string) bool { return u.Host == home || strings.HasSuffix(u.Host, "."+home) }) {
-		return nil
-	}
-	return p.fields["registryBaseUrl"].Errorf("packages of %s are not fetched from %q", p.kind, base)
+	return nil
 }
 
 // start is the command of a package, in the order of VS Code: what the runner wants, runtimeArguments, the package,
 // packageArguments.
 func (r *reader) start(p *pack) error {
 	r.Notes = append(r.Notes, p.notes...)
+	if base := p.fields.text("registryBaseUrl"); base != "" && p.kind != "oci" && p.kind != "docker" {
+		r.note(Detail, "the file names the registry %s, and %s fetches packages from the one that it is configured for", base, p.program)
+	}
 	before, err := r.arguments(p.fields["runtimeArguments"])
 	if err != nil {
 		return err

@@ -81,13 +81,13 @@ func TestPackages(t *testing.T) {
 		{`"registryType":"npm","identifier":"fs","version":"1","runtimeHint":"bunx"`, nil, "bunx|fs@1", "", ""},
 		{`"registryType":"npm","identifier":"fs","version":"1","runtimeHint":"node"`, nil, "npx|-y|fs@1", "", ""},
 		{`"registryType":"npm","identifier":"fs","version":"1","runtimeArguments":[{"type":"positional","value":"-y"},{"value":"--quiet"}]`, nil, "npx|-y|--quiet|fs@1", "", ""},
-		{`"registryType":"pypi","identifier":"fs","version":"1.2","registryBaseUrl":"https://pypi.org"`, nil, "uvx|fs@1.2", "", ""},
+		{`"registryType":"pypi","identifier":"fs","version":"1.2","registryBaseUrl":"https://packages.test"`, nil, "uvx|fs@1.2", "", ""},
 		{`"registryType":"pypi","identifier":"fs","version":"1.2","runtimeHint":"pipx"`, nil, "pipx|run|fs@1.2", "", ""},
 		{`"registryType":"nuget","identifier":"Fs","version":"1"`, nil, "dnx|Fs@1|--yes", "", ""},
 		{`"registryType":"nuget","identifier":"Fs","version":"1","packageArguments":[{"type":"positional","value":"mcp"}]`, nil, "dnx|Fs@1|--yes|--|mcp", "", ""},
-		{`"registryType":"oci","identifier":"ghcr.io/me/fs:1"`, nil, "docker|run|-i|--rm|ghcr.io/me/fs:1", "", ""},
-		{`"registryType":"oci","identifier":"me/fs","version":"1","registryBaseUrl":"https://docker.io","runtimeHint":"podman"`, nil, "podman|run|-i|--rm|me/fs:1", "", ""},
-		{`"registryType":"oci","identifier":"me/fs","version":"sha256:ab","registryBaseUrl":"https://ghcr.io"`, nil, "docker|run|-i|--rm|ghcr.io/me/fs@sha256:ab", "", ""},
+		{`"registryType":"oci","identifier":"images.test/me/fs:1"`, nil, "docker|run|-i|--rm|images.test/me/fs:1", "", ""},
+		{`"registryType":"oci","identifier":"me/fs","version":"1","registryBaseUrl":"https://images.test","runtimeHint":"podman"`, nil, "podman|run|-i|--rm|images.test/me/fs:1", "", ""},
+		{`"registryType":"oci","identifier":"me/fs","version":"sha256:ab","registryBaseUrl":"https://images.test"`, nil, "docker|run|-i|--rm|images.test/me/fs@sha256:ab", "", ""},
 		{`"registryType":"oci","identifier":"localhost:5000/fs@sha256:ab","version":"1"`, nil, "docker|run|-i|--rm|localhost:5000/fs@sha256:ab", "", ""},
 		{`"registryType":"oci","identifier":"fs:1","runtimeArguments":[{"type":"positional","value":"run"},{"type":"named","name":"--network","value":"host"}],"environmentVariables":[{"name":"TOKEN"},{"name":"LEVEL","default":"info"},{"name":"GONE"}]`, []string{"TOKEN=t"},
 			"LEVEL=info|TOKEN=t|docker|run|-i|--rm|--network|host|-e|TOKEN|-e|LEVEL|fs:1", "", "left out: GONE"},
@@ -96,7 +96,6 @@ func TestPackages(t *testing.T) {
 		// What cannot be started, or would be something else.
 		{`"registryType":"mcpb","identifier":"https://x.test/a.mcpb","fileSha256":"ab"`, nil, "https://x.test/a.mcpb", "the package is a bundle, and toolpipe downloads none", ""},
 		{`"registryType":"npm","identifier":"fs","transport":{"type":"streamable-http","url":"http://localhost:{port}/mcp"}`, nil, "fs", `spoken to over "streamable-http"`, ""},
-		{`"registryType":"npm","identifier":"fs","registryBaseUrl":"https://npmjs.org.evil.test"`, nil, "fs", `packages of npm are not fetched from "https://npmjs.org.evil.test"`, ""},
 		{`"registryType":"cargo","identifier":"fs"`, nil, "fs", `registryType "cargo" are not known`, ""},
 		{`"registryType":"npm","identifier":"-c"`, nil, "-c", "identifier is not the name of a package", ""},
 		{`"registryType":"npm","identifier":7`, nil, "npx|-y|7", "", ""},
@@ -190,7 +189,7 @@ func TestEnvironmentVariables(t *testing.T) {
 
 // Files of before 2025-09-16 have other names for the same.
 func TestSnakeCase(t *testing.T) {
-	s, err := read(t, `{"name":"a/b","version_detail":{"version":"1"},"packages":[{"registry_type":"npm","registry_base_url":"https://registry.npmjs.org","identifier":"fs","version":"1",
+	s, err := read(t, `{"name":"a/b","version_detail":{"version":"1"},"packages":[{"registry_type":"npm","registry_base_url":"https://packages.test","identifier":"fs","version":"1",
 		"runtime_hint":"npx","package_arguments":[{"type":"positional","value_hint":"dir","is_required":true,"is_repeated":true}],
 		"environment_variables":[{"name":"K","is_required":true,"is_secret":true}]}]}`, "TOOLPIPE_INPUT_dir=x\ny", "K=k")
 	if got := line(s); err != "" || got != "K=k|npx|-y|fs@1|x|y" || notes(s) != "" {
