@@ -46,6 +46,9 @@ json end status ok`)
 // TestFaultMemoryOfText holds that an answer is in memory about once, in every form of
 // output, also when it is cut or never ends.
 func TestFaultMemoryOfText(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector multiplies the memory")
+	}
 	t.Parallel()
 	size := load(96, 24) // MiB
 	delta := chatText(strings.Repeat("an answer of any length ", 4096/24))
