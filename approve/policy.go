@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"toolpipe/stream/text/jsontext"
@@ -51,81 +50,6 @@ func ParsePolicy(path string, data []byte) (*Policy, error) {
 	}
 	policy.Warnings = p.warnings
 	return policy, nil
-}
-
-// A policyReader turns the document of a policy file into rules. Its methods
-// return the first error, which errorAt makes.
-type policyReader struct {
-	document
-	path     string
-	warnings []Warning
-	line     struct{ offset, number int } // the last line that lineOf counted
-}
-
-// A policyKey is a key that an object of a policy may have.
-type policyKey struct {
-	name    string
-	read    func(at int) error // reads its value
-	missing string             // the error without it, "" if it may be left out
-}
-
-// object reads an object that has these keys and no others; wrong is the error for
-// another value.
-func (p *policyReader) object(at int, wrong string, keys []policyKey) error {
-	if p.nodes[at].kind != '{' {
-		return p.errorAt(p.nodes[at].start, "%s", wrong)
-	}
-	names, found := make([]string, len(keys)), make([]bool, len(keys))
-	for k := range keys {
-		names[k] = keys[k].name
-	}
-	for i := range p.children(at) {
-		k := slices.Index(names, string(p.key(i)))
-		if k < 0 {
-			return p.unknownKey(i, strings.Join(names, ", "))
-		}
-		if err := keys[k].read(i); err != nil {
-			return err
-		}
-		found[k] = true
-	}
-	for k := range keys {
-		if !found[k] && keys[k].missing != "" {
-			return p.errorAt(p.nodes[at].start, "%s", keys[k].missing)
-		}
-	}
-	return nil
-}
-
-// into is a function that reads a value by read, and keeps the result in to.
-func into[T any](to *T, read func(at int) (T, error)) func(at int) error {
-	return func(at int) (err error) {
-		*to, err = read(at)
-		return err
-	}
-}
-
-// array calls read with each element of an array; wrong is the error for another
-// value.
-func (p *policyReader) array(at int, wrong string, read func(at int) error) error {
-	if p.nodes[at].kind != '[' {
-		return p.errorAt(p.nodes[at].start, "%s", wrong)
-	}
-	for i := range p.children(at) {
-		if err := read(i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// appendTo is a function that reads a value by read, and adds the result to all.
-func appendTo[T any](all *[]T, read func(at int) (T, error)) func(at int) error {
-	return func(at int) error {
-		one, err := read(at)
-		*all = append(*all, one)
-		return err
-	}
 }
 
 // policy reads the whole file.
@@ -252,33 +176,6 @@ func (p *policyReader) warnOfLiterals(r *Rule) {
 			p.warnings = append(p.warnings, Warning{"policy_glob", fmt.Sprintf("%s: %s in the glob %q stands for itself; an example under \"match\" shows that this is meant", r.Origin, literal, pattern)})
 		}
 	}
-}
-
-func (p *policyReader) boolean(at int) (bool, error) {
-	kind := p.nodes[at].kind
-	if kind != 't' && kind != 'f' {
-		return false, p.errorAt(p.nodes[at].start, "%s is true or false", p.key(at))
-	}
-	return kind == 't', nil
-}
-
-// decision reads the word for one of these decisions; wrong is the error for
-// another value.
-func (p *policyReader) decision(at int, wrong string, among ...Decision) (Decision, error) {
-	for _, d := range among {
-		if string(p.raw(at)) == `"`+d.String()+`"` {
-			return d, nil
-		}
-	}
-	return Deny, p.errorAt(p.nodes[at].start, "%s", wrong)
-}
-
-// nonEmpty reads a string that is not empty.
-func (p *policyReader) nonEmpty(at int, what string) (string, error) {
-	if p.nodes[at].kind != '"' || p.nodes[at].end-p.nodes[at].start == 2 {
-		return "", p.errorAt(p.nodes[at].start, "%s is a string that is not empty", what)
-	}
-	return string(p.str(at)), nil
 }
 
 // globs reads a name pattern or an array of them.
@@ -423,9 +320,4 @@ func (p *policyReader) example(at int, r *Rule, key string) error {
 		return p.errorAt(p.nodes[at].start, "the rule of line %s %s this example of %s", strings.TrimPrefix(r.Origin, p.path+":"), does, key)
 	}
 	return nil
-}
-
-// origin names the file and the line of a value.
-func (p *policyReader) origin(at int) string {
-	return p.path + ":" + strconv.Itoa(p.lineOf(p.nodes[at].start))
 }

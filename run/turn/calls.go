@@ -16,7 +16,6 @@ import (
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
-	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/session"
 	"toolpipe/run/stdio"
@@ -24,59 +23,7 @@ import (
 	"toolpipe/run/trace"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/text/secrets"
 )
-
-// caller answers the calls of the model's turns. Each turn's calls are a round.
-type caller struct {
-	plan *Plan
-	box  *toolbox.Toolbox
-	output
-	options
-	lines   lineCalls
-	session *session.File  // of the run itself; nil: there is none
-	nest    *nestedRun     // that asks for the calls; nil for the run itself
-	known   *confine.Known // of files, by the model that asks for the calls; nil: it is not told of changes
-	flow    *flow          // of the conversation that the calls belong to
-	*limits                // of the run; nil: it has no loop
-}
-
-// output is where what happens to calls is told.
-type output struct {
-	emit  func(event.Event) error
-	flush func() error
-	say   func(format string, args ...any) // prints a line on stderr
-}
-
-// options are what flags say of calls.
-type options struct {
-	parallel       int  // read-only calls that run at once
-	maxBytes       int  // of a result for the model; 0: all of it
-	wholeResults   bool // events show in full what was cut for the model
-	separate       bool // no model reads a result, so text and structured content stay apart
-	dryRun         bool
-	denyUnapproved bool          // an unapproved call is denied, and the run goes on
-	serves         bool          // the calls are those of a host (--serve)
-	askHost        string        // which of its calls the host asks its user about, as --ask-host says
-	secrets        *secrets.Set  // of the run; nil: none
-	trace          trace.Context // that the run is part of
-}
-
-// resultBytes is how much of a result a model gets if no flag says it.
-const resultBytes = 256 << 10
-
-// newCaller has what flags and config say of calls. known may be nil.
-func (p *Plan) newCaller(known *confine.Known) *caller {
-	v, c := p.Inv, p.Inv.Config
-	return &caller{
-		plan: p, box: p.Box, known: known, flow: newFlow(v.Gate), lines: lineCalls{enabled: c.CmdLines},
-		output: output{v.Emit, v.Flush, v.Face.Notef},
-		options: options{
-			parallel: cmp.Or(c.Parallel, 8), maxBytes: cmp.Or(int(c.MaxResultBytes), resultBytes),
-			wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), serves: c.Mode == config.Serve, askHost: c.AskHost, secrets: v.Secrets, trace: c.Trace(),
-		},
-	}
-}
 
 // round is the calls of one turn. All of them are decided in order before any of
 // them runs, and their results are reported in order.
@@ -112,12 +59,6 @@ type call struct {
 	progress func(wire.Progress) // is told its progress too; may be nil
 	done     chan struct{}       // closed when it has its answer
 	user     hostUser
-}
-
-// hostUser is the user of the host whose call it is.
-type hostUser struct {
-	ask  toolserver.Asker // asks him; nil: nobody can
-	asks chan struct{}    // takes an element when he is asked, one at most
 }
 
 // answer decides and runs calls, then the command lines of the same reply. The

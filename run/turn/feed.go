@@ -122,6 +122,12 @@ func (f *Feed) Call(ctx context.Context, asked *toolserver.HostCall) func() Outc
 	}
 }
 
+// hostUser is the user of the host whose call it is.
+type hostUser struct {
+	ask  toolserver.Asker // asks him; nil: nobody can
+	asks chan struct{}    // takes an element when he is asked, one at most
+}
+
 // aside does something for a call. It returns when that is done, or the user is asked
 // meanwhile, who may take minutes or, at a host that does not come back, give no answer:
 // other calls do not wait for that.

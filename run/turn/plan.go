@@ -15,13 +15,17 @@ import (
 	"sync/atomic"
 
 	"toolpipe/approve"
+	"toolpipe/mcp/builtin/confine"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
+	"toolpipe/run/session"
 	"toolpipe/run/settings"
 	"toolpipe/run/toolbox"
+	"toolpipe/run/trace"
 	"toolpipe/stream"
+	"toolpipe/stream/text/secrets"
 )
 
 // A Plan is what calls are made with: the invocation, its tool servers, and its agents.
@@ -176,4 +180,55 @@ func (p *Plan) checkCost() error {
 		}
 	}
 	return nil
+}
+
+// caller answers the calls of the model's turns. Each turn's calls are a round.
+type caller struct {
+	plan *Plan
+	box  *toolbox.Toolbox
+	output
+	options
+	lines   lineCalls
+	session *session.File  // of the run itself; nil: there is none
+	nest    *nestedRun     // that asks for the calls; nil for the run itself
+	known   *confine.Known // of files, by the model that asks for the calls; nil: it is not told of changes
+	flow    *flow          // of the conversation that the calls belong to
+	*limits                // of the run; nil: it has no loop
+}
+
+// output is where what happens to calls is told.
+type output struct {
+	emit  func(event.Event) error
+	flush func() error
+	say   func(format string, args ...any) // prints a line on stderr
+}
+
+// options are what flags say of calls.
+type options struct {
+	parallel       int  // read-only calls that run at once
+	maxBytes       int  // of a result for the model; 0: all of it
+	wholeResults   bool // events show in full what was cut for the model
+	separate       bool // no model reads a result, so text and structured content stay apart
+	dryRun         bool
+	denyUnapproved bool          // an unapproved call is denied, and the run goes on
+	serves         bool          // the calls are those of a host (--serve)
+	askHost        string        // which of its calls the host asks its user about, as --ask-host says
+	secrets        *secrets.Set  // of the run; nil: none
+	trace          trace.Context // that the run is part of
+}
+
+// resultBytes is how much of a result a model gets if no flag says it.
+const resultBytes = 256 << 10
+
+// newCaller has what flags and config say of calls. known may be nil.
+func (p *Plan) newCaller(known *confine.Known) *caller {
+	v, c := p.Inv, p.Inv.Config
+	return &caller{
+		plan: p, box: p.Box, known: known, flow: newFlow(v.Gate), lines: lineCalls{enabled: c.CmdLines},
+		output: output{v.Emit, v.Flush, v.Face.Notef},
+		options: options{
+			parallel: cmp.Or(c.Parallel, 8), maxBytes: cmp.Or(int(c.MaxResultBytes), resultBytes),
+			wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), serves: c.Mode == config.Serve, askHost: c.AskHost, secrets: v.Secrets, trace: c.Trace(),
+		},
+	}
 }

@@ -9,9 +9,9 @@ import (
 // TestSeatbeltArguments shows the profile whole. It has not run on a Mac.
 func TestSeatbeltArguments(t *testing.T) {
 	spec := Spec{
-		Write:   []string{"/private/tmp/run", "/Volumes/disk/u/work", "/Volumes/disk/u/.config/app/cache"},
-		Protect: []string{"/Volumes/disk/u/work/sub/.git/hooks"},
-		Hide:    []string{"/Volumes/disk/u/.config", "/Volumes/disk/u/work/.env", "/Volumes/disk/u/.ssh"},
+		Write:   []string{"/private/tmp/run", "/disk/u/work", "/disk/u/.config/app/cache"},
+		Protect: []string{"/disk/u/work/sub/.git/hooks"},
+		Hide:    []string{"/disk/u/.config", "/disk/u/work/.env", "/disk/u/.ssh"},
 	}
 	args := seatbeltArguments(&spec)
 	own := strings.TrimPrefix(args[1], seatbeltBase)
@@ -29,8 +29,8 @@ func TestSeatbeltArguments(t *testing.T) {
 		t.Errorf("profile:\n%s, want\n%s", own, want)
 	}
 	parameters := []string{
-		"-DPATH_0=/Volumes/disk/u/.config", "-DPATH_1=/Volumes/disk/u/.config/app/cache", "-DPATH_2=/Volumes/disk/u/.ssh", "-DPATH_3=/Volumes/disk/u/work", "-DPATH_4=/Volumes/disk/u/work/.env",
-		"-DPATH_5=/Volumes/disk/u/work/sub", "-DPATH_6=/Volumes/disk/u/work/sub/.git", "-DPATH_7=/Volumes/disk/u/work/sub/.git/hooks", "-DPATH_8=/private/tmp/run", "--",
+		"-DPATH_0=/disk/u/.config", "-DPATH_1=/disk/u/.config/app/cache", "-DPATH_2=/disk/u/.ssh", "-DPATH_3=/disk/u/work", "-DPATH_4=/disk/u/work/.env",
+		"-DPATH_5=/disk/u/work/sub", "-DPATH_6=/disk/u/work/sub/.git", "-DPATH_7=/disk/u/work/sub/.git/hooks", "-DPATH_8=/private/tmp/run", "--",
 	}
 	if args[0] != "-p" || !slices.Equal(args[2:], parameters) {
 		t.Errorf("parameters: %q", args[2:])
