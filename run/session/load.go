@@ -73,18 +73,9 @@ type sent struct {
 // readTask takes the task of a call.
 func readTask(m document.Member, open map[string]*sent) error {
 	t, call := &Task{}, ""
-	for _, v := range m.Members() {
-		if v.Kind() != '"' {
-			return v.Errorf("%s is not a string", v.Key)
-		}
-		if v.Key == "call" {
-			call = v.Text()
-		}
-		for _, known := range t.members() {
-			if v.Key == known.key {
-				*known.value = v.Text()
-			}
-		}
+	keys := document.Keys("call", &call, "id", &t.ID, "server", &t.Server, "at", &t.At, "protocol", &t.Protocol, "tool", &t.Tool, "arguments", &t.Arguments)
+	if err := m.ReadKeys(keys); err != nil {
+		return err
 	}
 	was := open[call]
 	if was == nil || t.ID == "" {

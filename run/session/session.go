@@ -255,19 +255,10 @@ func (s *File) BeginTask(call string, t *Task) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	line := jsontext.AppendMember([]byte(`{"task":{`), "call", jsontext.Quoted(call))
-	for _, m := range t.members() {
-		line = jsontext.AppendMember(line, m.key, jsontext.Quoted(*m.value))
+	for _, m := range [][2]string{{"id", t.ID}, {"server", t.Server}, {"at", t.At}, {"protocol", t.Protocol}, {"tool", t.Tool}, {"arguments", t.Arguments}} {
+		line = jsontext.AppendMember(line, m[0], jsontext.Quoted(m[1]))
 	}
 	return s.write(append(line, "}}\n"...))
-}
-
-func (t *Task) members() []taskMember {
-	return []taskMember{{"id", &t.ID}, {"server", &t.Server}, {"at", &t.At}, {"protocol", &t.Protocol}, {"tool", &t.Tool}, {"arguments", &t.Arguments}}
-}
-
-type taskMember struct {
-	key   string
-	value *string
 }
 
 func (s *File) note(what, id string) error {

@@ -87,6 +87,10 @@ func TestRefused(t *testing.T) {
 		userLine + `{"sent":"a"}` + "\n":                                                `:2: neither a message`,
 		userLine + sendA:                                                                `:2: no call without a result has the id "a"`,
 		userLine + callLine + `{"sending":7}` + "\n":                                    `:3: no call without a result has the id 7`,
+		userLine + callLine + `{"task":{"call":"c","id":"t"}}` + "\n":                   `:3: a task without an id, or of no call without a result`,
+		userLine + callLine + `{"task":{"call":"a"}}` + "\n":                            `:3: a task without an id`,
+		userLine + callLine + `{"task":{"call":"a","id":7}}` + "\n":                     `:3: 7 is not a string`,
+		userLine + callLine + `{"task":"a"}` + "\n":                                     `:3: not an object`,
 		userLine + callLine + `{"sending":"c"}` + "\n":                                  `:3: no call without a result has the id "c"`,
 		userLine + callLine + sendA + resultA + sendA:                                   `:5: no call without a result has the id "a"`,
 		userLine + resultA:                                                              `:2: a tool message without its call: no open call has the id "a"`,
@@ -210,6 +214,7 @@ func TestWritten(t *testing.T) {
 		s.Add(nil, stream.Message{Role: stream.User, Parts: []stream.Part{{Text: odd}}}),
 		s.Add(map[string]string{"x": "1", "y": "2"}, stream.Message{Role: stream.Assistant, Calls: []stream.Call{{ID: odd, Name: "x"}, {ID: "b", Name: "y"}}}),
 		s.Sending(odd), s.NotSent(odd), s.Sending(odd), s.Sending("b"), s.Add(nil, failed),
+		s.BeginTask("b", &Task{ID: odd, Server: "s", At: "0", Protocol: "2026-07-28", Tool: odd, Arguments: "1"}),
 		s.Add(map[string]string{"x": "1", "y": "3"}),
 	} {
 		if err != nil {
@@ -220,12 +225,13 @@ func TestWritten(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || !s.Made {
 		t.Errorf("%v, %v, made %v", info.Mode(), err, s.Made)
 	}
-	if strings.Count(before, "\n") != 8 || !strings.Contains(before, "\n"+`{"tools":{"x":"1","y":"2"}}`+"\n") {
+	if strings.Count(before, "\n") != 9 || !strings.Contains(before, "\n"+`{"tools":{"x":"1","y":"2"}}`+"\n") {
 		t.Errorf("%q", before)
 	}
 	s.Close()
 	s = mustOpen(t, path)
-	if len(s.messages) != 3 || !s.messages[2].Failed || len(s.Unknown) != 1 || s.Unknown[0].ID != "b" || s.Tools["y"] != "2" || s.Made {
+	if len(s.messages) != 3 || !s.messages[2].Failed || len(s.Unknown) != 1 || s.Unknown[0].ID != "b" || s.Tools["y"] != "2" || s.Made ||
+		*s.TaskOf("b") != (Task{ID: strings.ToValidUTF8(odd, "\ufffd"), Server: "s", At: "0", Protocol: "2026-07-28", Tool: strings.ToValidUTF8(odd, "\ufffd"), Arguments: "1"}) || s.TaskOf("a") != nil {
 		t.Errorf("%+v", s)
 	}
 	if text(t, path) != before {
