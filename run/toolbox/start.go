@@ -105,14 +105,21 @@ func (b *Toolbox) heedHost() {
 	}
 }
 
-// start starts a server with what is known of the revision that it speaks: from the lock,
-// or else from the memory, which learns of the servers that had to be started twice.
+// start starts a server. Behind --serve it is asked to announce changes of its lists.
 func (b *Toolbox) start(ctx context.Context, c *Connection) {
-	only := c.Spec.Protocol.Only
-	if c.Local != nil || only != "" && only != "auto" {
+	if only := c.Spec.Protocol.Only; c.Local != nil || only != "" && only != "auto" {
 		c.Start(ctx, b.inv.Config.Processes, b.Hooks(&c.Server))
-		return
+	} else {
+		b.startAsKnown(ctx, c)
 	}
+	if c.Session != nil && c.Local == nil && b.inv.Config.Mode == config.Serve {
+		c.Session.Watch()
+	}
+}
+
+// startAsKnown starts a server with what is known of the revision that it speaks: from the
+// lock, or else from the memory, which learns of the servers that had to be started twice.
+func (b *Toolbox) startAsKnown(ctx context.Context, c *Connection) {
 	key, inLock := revisions.Key(c.URL, c.Command, c.Dir), b.locked.revisions[c.Name]
 	remembered := b.memory().Known(key)
 	c.Spec.Protocol.Known = cmp.Or(inLock, remembered)
@@ -120,9 +127,6 @@ func (b *Toolbox) start(ctx context.Context, c *Connection) {
 	spoken := ""
 	if c.Session != nil {
 		spoken = c.Session.Protocol()
-		if b.inv.Config.Mode == config.Serve {
-			c.Session.Watch()
-		}
 	}
 	switch {
 	case ctx.Err() != nil, spoken == c.Spec.Protocol.Known:
