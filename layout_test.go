@@ -40,12 +40,13 @@ var imports = map[string]string{
 	"run/sandbox":    "run/config run/event run/failure run/invocation run/servers run/settings approve mcp/builtin/command mcp/builtin/confine mcp/builtin/watch mcp/process mcp/process/cage",
 	"run/schema":     "stream/text/jsontext",
 	"run/servers":    "run/config run/document run/failure run/servers/convert run/servers/descriptor run/stdio approve mcp mcp/oauth mcp/process mcp/wire stream/text/secrets",
-	"run/session":    "run/config run/document run/failure run/input run/stdio mcp/filelock stream stream/ownership stream/text/jsontext",
+	"run/session":    "run/config run/document run/failure run/input run/stdio approve mcp/filelock stream stream/ownership stream/text/jsontext",
 	"run/settings":   "run/config run/document run/event run/failure run/servers run/stdio approve mcp/oauth mcp/process stream stream/loopback stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/stdio":      "mcp/process stream/goroutine",
 	"run/toolbox":    "run/config run/elicit run/event run/failure run/input run/invocation run/lock run/revisions run/sandbox run/schema run/servers run/settings run/stdio approve mcp mcp/builtin/code mcp/builtin/command mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/oauth mcp/process mcp/process/cage mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
 	"run/trace":      "",
-	"run/turn":       "run/config run/event run/face run/failure run/finder run/invocation run/revisions run/schema run/servers run/session run/settings run/stdio run/toolbox run/trace approve mcp mcp/builtin/confine mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
+	"run/trim":       "run/event run/failure run/session stream stream/text/jsontext",
+	"run/turn":       "run/config run/event run/face run/failure run/finder run/invocation run/revisions run/schema run/servers run/session run/settings run/stdio run/toolbox run/trace run/trim approve mcp mcp/builtin/confine mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
 
 	"run/servers/convert":    "run/config",
 	"run/servers/descriptor": "run/document run/failure",
@@ -80,7 +81,7 @@ var imports = map[string]string{
 	"mcp/toolserver":          "mcp/wire stream/goroutine stream/text/jsontext stream/text/nearest",
 	"mcp/wire":                "stream/text/jsontext",
 
-	"stream":                        "stream/goroutine stream/text/jsontext stream/loopback stream/ownership stream/text/secrets stream/text/subschema github.com/tidwall/gjson",
+	"stream":                        "stream/goroutine stream/text/jsontext stream/loopback stream/ownership stream/text/secrets stream/text/subschema stream/text/toolong github.com/tidwall/gjson",
 	"stream/goroutine":              "",
 	"stream/loopback":               "",
 	"stream/ownership":              "",
@@ -89,6 +90,7 @@ var imports = map[string]string{
 	"stream/text/jsontext":          "",
 	"stream/text/nearest":           "",
 	"stream/text/secrets":           "stream/text/jsontext",
+	"stream/text/toolong":           "",
 	"stream/text/subschema":         "stream/text/jsontext github.com/tidwall/gjson",
 }
 

@@ -128,18 +128,24 @@ func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error 
 }
 
 // asJSON gives the messages that --output messages prints, as JSON.
-func (v *conversation) asJSON(yield func([]byte, bool) bool) {
+// A session has what is left out of requests and so no longer in memory.
+func (v *conversation) asJSON(yield func([]byte, bool) bool) error {
 	all := v.messages
 	if v.loop != nil {
 		all = v.loop.Messages()
 	}
 	for i := range all {
-		for piece, last := range stream.ChatMessage(&all[i]) {
+		m, err := v.session.Whole(i, &all[i])
+		if err != nil {
+			return err
+		}
+		for piece, last := range stream.ChatMessage(m) {
 			if !yield(piece, last) {
-				return
+				return nil
 			}
 		}
 	}
+	return nil
 }
 
 // needBlock is the error of an answer that has no block to print: prose must not

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -90,7 +91,6 @@ func (v *conversation) printsSession(ctx context.Context) (bool, error) {
 		}
 	}
 	v.messages = v.session.Messages()
-	v.session.Close()
 	return true, nil
 }
 
@@ -175,6 +175,9 @@ func (v *conversation) withResume(err error) error {
 	f := *failure.Of(err)
 	if v.session == nil || !session.Unanswered(v.loop.Messages()) || f.Status == failure.StatusOutput {
 		return err
+	}
+	if e, ok := errors.AsType[*stream.Error](err); ok && e.Kind == stream.TooLong {
+		return err // to go on leads to the same refusal
 	}
 	f.Hints = append(slices.Clone(f.Hints), "without a prompt, --session "+config.ShellQuote(v.inv.Config.Session)+" goes on from here")
 	return &f

@@ -76,6 +76,7 @@ const (
 	Cut                     // the reply ended before it was whole
 	Stalled                 // silent for IdleTimeout
 	TooLarge                // a cap was exceeded
+	TooLong                 // the endpoint refused the request for its length
 	Mismatch                // a replay that does not fit the request
 )
 
@@ -88,7 +89,8 @@ type Error struct {
 	Status  int // HTTP status, 0 for none
 	Message string
 	Hint    string
-	Began   bool // a part of the reply had come
+	Began   bool    // a part of the reply had come
+	Fits    float64 // of TooLong: the share of the request that the endpoint would take, as far as it tells; else 0
 	Cause   error
 }
 
@@ -231,7 +233,7 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 			return reply, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case x.repair():
+		case !isTooLong(err) && x.repair():
 			continue
 		}
 		next, again := x.nextRetry(err, &retries)
@@ -286,7 +288,10 @@ func (c *Client) body(r *Request) *body {
 		c.encoder, c.messages, c.encoded = c.dialect.encoder(r, c.options), segments{}, 0
 	}
 	for ; c.encoded < len(messages); c.encoded++ {
-		if m := &messages[c.encoded]; !isSystem(m) {
+		if m := messages[c.encoded].asSent(); !isSystem(m) {
+			if c.options.bareRounds && m.Role == Assistant && leavesOut(resultsOf(messages, c.encoded)) {
+				m = m.bare()
+			}
 			c.encoder.message(&c.messages, m)
 		}
 	}
@@ -309,6 +314,9 @@ func (c *Client) body(r *Request) *body {
 	tail.str("]}")
 	return joinBody(&c.head, &between, &c.messages, &tail)
 }
+
+// Rewrite has the next request written anew: Instead of messages was set.
+func (c *Client) Rewrite() { c.encoder = nil }
 
 // headKey is what may change of the head of a request: how it is written, and the
 // number of tools and of system messages.

@@ -85,6 +85,7 @@ type options struct {
 	noResultImages   bool   // leave the images of tool results out
 	noToolNames      bool   // leave the names of tools in their results out
 	shortTexts       bool   // cut the descriptions of tools
+	bareRounds       bool   // leave the state of the endpoint out of the rounds whose results are left out
 }
 
 // refuses reports whether a refusal names one of the fields, and the dialect

@@ -16,6 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/text/toolong"
 )
 
 // maxResponse caps the bytes of one reply, as sent and as inflated.
@@ -180,7 +181,8 @@ func (x *exchange) refused(res *http.Response) error {
 	done(err)
 	x.idle.pause()
 	x.status, x.refusal = res.StatusCode, string(b)
-	x.retry = mayPass(res.StatusCode, strings.ToLower(x.refusal))
+	lower := strings.ToLower(x.refusal)
+	x.retry = mayPass(res.StatusCode, lower)
 	if says := res.Header.Get("X-Should-Retry"); says == "true" || says == "false" { // as the SDKs of OpenAI and Anthropic read it
 		x.retry = says == "true"
 	}
@@ -200,6 +202,9 @@ func (x *exchange) refused(res *http.Response) error {
 		e.Message += ": " + text
 	}
 	e.Hint = x.hint(res.StatusCode, x.refusal)
+	if toolong.Refuses(res.StatusCode, lower) {
+		x.tooLong(e, x.shownError(b))
+	}
 	return e
 }
 

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -13,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/tidwall/gjson"
+
+	"toolpipe/stream/text/toolong"
 )
 
 // maxErrorBody caps what is read of the body of a refusal.
@@ -173,8 +176,6 @@ func (x *exchange) hint(status int, refusal string) string {
 		return cfg.Hints.Later
 	case status >= 500:
 		return "the failure is the endpoint's own: its log may say why, and the same command may succeed later"
-	case containsAny(refusal, "context length", "context_length", "too long"):
-		return "the conversation does not fit the model's context"
 	}
 	return ""
 }
@@ -219,4 +220,17 @@ func isAboutRoles(refusal string) bool {
 
 func containsAny(s string, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
+}
+
+// tooLong makes e the error of a refusal for length, which text words. The same request
+// would be refused again.
+func (x *exchange) tooLong(e *Error, text string) {
+	x.retry = false
+	e.Kind, e.Fits = TooLong, toolong.Fits(text)
+	e.Hint = cmp.Or(e.Hint, "the conversation does not fit the model's context")
+}
+
+func isTooLong(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Kind == TooLong
 }

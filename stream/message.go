@@ -10,6 +10,7 @@ package stream
 
 import (
 	"encoding/json"
+	"slices"
 )
 
 // Role says who speaks in a Message.
@@ -26,17 +27,61 @@ const (
 )
 
 // Message is one entry of a conversation. It must not be changed once it has
-// been part of a Request: a Client encodes each message once.
+// been part of a Request, since a Client encodes each message once, but for
+// Instead, before Client.Rewrite.
 type Message struct {
-	Role   Role
-	Parts  []Part
-	Calls  []Call // assistant only: the calls that it asks for, in order
-	CallID string // tool only: the id of the call that this answers
-	Name   string // tool: the name that the model knows the tool by; user and assistant: the speaker's name, sent by the chat dialect only
-	Failed bool   // tool only: the tool reported an error, or did not run
-	Opaque Opaque // assistant only: the endpoint's own state, which is sent back unread
+	Role    Role
+	Parts   []Part
+	Instead []Part // what is sent in place of Parts, which are left out of requests; nil: nothing is left out
+	Calls   []Call // assistant only: the calls that it asks for, in order
+	CallID  string // tool only: the id of the call that this answers
+	Name    string // tool: the name that the model knows the tool by; user and assistant: the speaker's name, sent by the chat dialect only
+	Failed  bool   // tool only: the tool reported an error, or did not run
+	Output  bool   // user only: it is no message of the user, but holds what commands printed
+	Opaque  Opaque // assistant only: the endpoint's own state, which is sent back unread
 
 	Labels []string // say what the content is; kept in a written conversation, and never sent
+}
+
+// Sent are the parts that are sent.
+func (m *Message) Sent() []Part {
+	if m.Instead != nil {
+		return m.Instead
+	}
+	return m.Parts
+}
+
+// asSent is the message with what is sent of it.
+func (m *Message) asSent() *Message {
+	if m.Instead == nil {
+		return m
+	}
+	sent := *m
+	sent.Parts, sent.Instead = m.Instead, nil
+	return &sent
+}
+
+// leavesOut reports whether anything of messages is left out of requests.
+func leavesOut(messages []Message) bool {
+	return slices.ContainsFunc(messages, func(m Message) bool { return m.Instead != nil })
+}
+
+// resultsOf are the results that follow the i-th message.
+func resultsOf(messages []Message, i int) []Message {
+	behind := messages[i+1:]
+	n := slices.IndexFunc(behind, func(m Message) bool { return m.Role != ToolRole })
+	if n < 0 {
+		n = len(behind)
+	}
+	return behind[:n]
+}
+
+// bare is a message of the assistant without the endpoint's own state, whose signatures may
+// hold for what followed it. The extra members of calls stay, which some endpoints demand.
+func (m *Message) bare() *Message {
+	bare := *m
+	bare.Opaque = Opaque{}
+	return &bare
 }
 
 // Part is a piece of a message's content. At most one of the fields is set; a

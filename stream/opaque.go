@@ -44,6 +44,9 @@ func writeState(w *segments, m *Message) {
 	w.put(`,"`+StateMember+`":{"api":?,"endpoint":?,"model":?,"digest":?,"state":?}`, o.api, o.endpoint, o.model, digest(m), state)
 }
 
+// Size is about how many bytes of a request it takes.
+func (o *Opaque) Size() int { return len(o.json) + len(o.content) }
+
 func (o *Opaque) state() []byte {
 	switch {
 	case o.api != chatDialect.name:

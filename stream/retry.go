@@ -91,6 +91,8 @@ func (x *exchange) repair() bool {
 		repair{&c.options.noResultImages, refusesImages(x.status, refusal) && hasResultImages(x.request), "without the images of tool results"},
 		repair{&c.options.shortTexts, x.status == 400 && refusesDescriptions(refusal) && hasLongDescription(x.request),
 			fmt.Sprintf("with descriptions of tools of at most %d characters", maxDescription)},
+		repair{&c.options.bareRounds, x.status == 400 && containsAny(refusal, "signature", "thinking", "reasoning") && leavesOut(x.request.Messages),
+			"without the reasoning of the rounds whose results are left out"},
 	)
 	if change == "" && (x.status == 400 || x.status == 422) {
 		change = c.dialect.repair(&c.options, x.request, refusal)

@@ -115,7 +115,7 @@ var situations = []situation{
 	},
 	{
 		name: "bad-request-event", request: question(),
-		outcomes: []outcome{{failure: "1 400"}},
+		outcomes: []outcome{{failure: "6 400"}},
 	},
 	{
 		name: "cut", request: question(),

@@ -9,7 +9,7 @@ import (
 // for chat templates without tools.
 func (d *dialect) withoutToolRole(messages []Message) (list []Message) {
 	for i := range messages {
-		m := messages[i]
+		m := *messages[i].asSent()
 		switch m.Role {
 		case Assistant:
 			m = callsAsText(m)

@@ -39,7 +39,6 @@ const (
 	Serve // be a server over standard input and output
 )
 
-// Config is one invocation as plain data: what the flags said, nothing
 // ServerFlags are the flags that say something of one server.
 type ServerFlags struct {
 	ServerAuthEnv   []string // NAME=VAR
@@ -71,6 +70,13 @@ type Commands struct {
 	ServerSandboxes []string
 }
 
+// Context is how the request follows what happens while a run lasts.
+type Context struct {
+	Refresh bool   // tell the model of changes to files
+	Trim    string // auto, off or a number of tokens; "" is auto
+}
+
+// Config is one invocation as plain data: what the flags said, nothing
 // resolved. The zero value of a field means that its flag was not given.
 type Config struct {
 	Version   string
@@ -94,7 +100,7 @@ type Config struct {
 	NoStdin    bool
 	NamesInput bool // the prompt - asks for standard input, even if it is a terminal
 	Files      []string
-	Refresh    bool // tell the model of changes to files
+	Context
 	System     *string
 	SystemFile string
 	Session    string   // the file of a conversation that goes on

@@ -56,14 +56,19 @@ func (k fileKind) Read(c *Config, what, path string, limit int64, warn Warner) (
 
 // ReadFrom is Read for the file that is open as f.
 func (k fileKind) ReadFrom(c *Config, f *os.File, what, path string, limit int64, warn Warner) ([]byte, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, OpenError(what, path, err)
-	}
-	if err := k.check(c, what, path, info, warn); err != nil {
+	if err := k.Check(c, f, what, path, warn); err != nil {
 		return nil, err
 	}
 	return ReadLimited(f, what+": "+strconv.Quote(path), limit)
+}
+
+// Check makes the demands on the file that is open as f.
+func (k fileKind) Check(c *Config, f *os.File, what, path string, warn Warner) error {
+	info, err := f.Stat()
+	if err != nil {
+		return OpenError(what, path, err)
+	}
+	return k.check(c, what, path, info, warn)
 }
 
 // CheckProgram refuses a program, or a file that it reads, which others can change.

@@ -35,6 +35,7 @@ func (c *Config) choices() []choice {
 		{"find-tools", c.FindTools, []string{"never", "auto", "always"}},
 		{"elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},
 		{"api", c.API, stream.APIs()},
+		{"trim", "", []string{"auto", "off"}}, // or a number: mistakes has the check
 	}
 }
 
@@ -129,6 +130,7 @@ func (c *Config) mistakes() []mistake {
 	addShell := func(flag string) []string { return []string{"add --shell, or leave " + flag + " out"} }
 	return []mistake{
 		{c.MaxTotal.Cost != "" && !(IsNumber(c.MaxTotal.Cost) && c.MaxTotal.Cost[0] != '-'), "--max-cost: " + strconv.Quote(c.MaxTotal.Cost) + " is not a number from 0 on", nil},
+		{!c.trims(), "--trim: " + strconv.Quote(c.Trim) + " is not auto, off or a number of tokens from 1000 on", nil},
 		{c.Temperature != "" && !IsNumber(c.Temperature), "--temperature: " + strconv.Quote(c.Temperature) + " is not a number", nil},
 		{c.KeyFile != "" && c.KeyEnv != nil && *c.KeyEnv != "", "--key-env and --key-file: only one of them can be given", nil},
 		{c.System != nil && c.SystemFile != "", "--system and --system-file: only one of them can be given", nil},
@@ -168,6 +170,15 @@ func (c *Config) mistakes() []mistake {
 		{serves && c.MaxResultBytes > 0, "--serve and --max-result-bytes: results pass whole", nil},
 	}
 }
+
+// trims reports whether --trim has one of its values.
+func (c *Config) trims() bool {
+	tokens, err := strconv.ParseUint(c.Trim, 10, 31)
+	return c.Trim == "" || c.Trim == "auto" || c.Trim == "off" || err == nil && tokens >= fewestTokens
+}
+
+// fewestTokens is less than any model takes. A smaller number means thousands, or something else.
+const fewestTokens = 1000
 
 // IsNumber reports whether s is a number as JSON writes it.
 func IsNumber(s string) bool {

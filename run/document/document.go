@@ -25,8 +25,9 @@ type Document struct {
 	// hint. known are the keys of the object that it stands in.
 	Hint func(key string, known []string) string
 
-	name string // the name of the document in errors
-	data []byte
+	name   string // the name of the document in errors
+	data   []byte
+	before int // lines of the file that precede data
 }
 
 // A Value is one JSON value of a document.
@@ -61,30 +62,6 @@ func ParseAs(name string, data []byte, o jsontext.Options) (Value, error) {
 	return d.value(jsontext.Space(data, 0)), nil
 }
 
-// ParseLines reads JSON lines: one object on each line that is not blank. The last line
-// may not be whole, because its writer was killed or the disk was full. Such a line is
-// no value; cut is the offset at which it begins, -1 if there is none.
-func ParseLines(name string, data []byte) (values []Value, cut int, err error) {
-	d := &Document{name: name, data: data}
-	for number, from := 1, 0; from < len(data); number++ {
-		line, _, whole := bytes.Cut(data[from:], []byte{'\n'})
-		last := from+len(line)+1 >= len(data)
-		err := jsontext.Check(line, jsontext.Options{})
-		e, _ := errors.AsType[*jsontext.SyntaxError](err)
-		switch {
-		case err == nil:
-			values = append(values, d.value(jsontext.Space(data, from)))
-		case len(bytes.TrimSpace(line)) == 0:
-		case last && (!whole || !bytes.HasSuffix(bytes.TrimSpace(line), []byte{'}'})):
-			return values, from, nil
-		default:
-			return nil, -1, failure.Usage("%s:%d:%d: %s", name, number, e.Column, e.Message)
-		}
-		from += len(line) + 1
-	}
-	return values, -1, nil
-}
-
 // value returns the value that begins at from.
 func (d *Document) value(from int) Value { return Value{d, from, jsontext.ValueEnd(d.data, from)} }
 
@@ -94,7 +71,7 @@ func (d *Document) Name() string { return d.name }
 // Raw returns the text of the value as it stands in the document.
 func (v Value) Raw() []byte { return v.Doc.data[v.From:v.To] }
 
-func (v Value) line() int { return bytes.Count(v.Doc.data[:v.From], []byte{'\n'}) + 1 }
+func (v Value) line() int { return v.Doc.before + bytes.Count(v.Doc.data[:v.From], []byte{'\n'}) + 1 }
 
 // Origin is the document and the line of the value, such as ci.json:12.
 func (v Value) Origin() string { return v.Doc.name + ":" + strconv.Itoa(v.line()) }

@@ -9,6 +9,7 @@ package event
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -186,6 +187,19 @@ type Retry struct {
 	Message string        `event:"message,ours"`
 
 	Discards bool `event:"discards,opt"` // text and reasoning of this turn so far do not count
+}
+
+// Trim tells that the requests from this turn on leave out what they held before.
+type Trim struct {
+	Turn        int `event:"turn"`
+	Results     int `event:"results"`
+	Attachments int `event:"attachments,opt"`
+	Bytes       int `event:"bytes"` // of the texts and pictures that are left out now
+}
+
+// Said is the event in words.
+func (t *Trim) Said() string {
+	return fmt.Sprintf("requests leave out more: results: %d, attachments: %d, bytes: %d", t.Results, t.Attachments, t.Bytes)
 }
 
 // Warning is something the user should know.
@@ -371,6 +385,7 @@ func (*Task) kind() string        { return "task" }
 func (*Result) kind() string      { return "tool_result" }
 func (*Turn) kind() string        { return "turn" }
 func (*Retry) kind() string       { return "retry" }
+func (*Trim) kind() string        { return "trim" }
 func (*Warning) kind() string     { return "warning" }
 func (*Attention) kind() string   { return "attention" }
 func (e *Nested) kind() string    { return e.Event.kind() }

@@ -1,7 +1,5 @@
 package event
 
-import "iter"
-
 // NDJSONOutput writes one event a line.
 type NDJSONOutput struct {
 	*Writer
@@ -56,7 +54,9 @@ func (o *JSONOutput) Event(e Event) error {
 // changed and resumed. It writes nothing when there is no conversation.
 type MessagesOutput struct {
 	*Writer
-	Messages iter.Seq2[[]byte, bool] // each as JSON, in pieces of which none ends inside a character; true for the last one of a message
+	// Messages gives each message as JSON, in pieces of which none ends inside a character;
+	// true for the last one of a message. The error is of a message that cannot be read.
+	Messages func(yield func(piece []byte, last bool) bool) error
 }
 
 func (o *MessagesOutput) Event(e Event) error {
@@ -65,12 +65,17 @@ func (o *MessagesOutput) Event(e Event) error {
 	}
 	before := "[\n"
 	var b []byte
-	for piece, last := range o.Messages {
+	err := o.Messages(func(piece []byte, last bool) bool {
 		b = appendPiece(append(b[:0], before...), piece)
 		o.write(b)
 		if before = ""; last {
 			before = ",\n"
 		}
+		return true
+	})
+	if err != nil {
+		o.Flush()
+		return err
 	}
 	if b != nil {
 		o.write([]byte("\n]\n"))

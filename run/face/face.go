@@ -262,20 +262,26 @@ func (f *Face) Event(e event.Event) error {
 		f.answered(parent, e)
 	case *event.Retry:
 		f.retried(e)
+	case *event.Trim:
+		f.verbosely(e.Said())
 	case *event.Warning:
 		if !e.Repeated {
 			f.say(f.paint(yellow, "warning:") + " " + escapeLines(e.Message))
 		}
 	case *event.Attention:
-		bell := ""
-		if f.streams.ErrTerminal {
-			bell = "\a"
-		}
-		f.say(f.paint(yellow, "attention:") + " " + escape.Escape(e.Reason) + bell)
+		f.attended(e)
 	case *event.End:
 		f.await("")
 	}
 	return nil
+}
+
+func (f *Face) attended(e *event.Attention) {
+	bell := ""
+	if f.streams.ErrTerminal {
+		bell = "\a"
+	}
+	f.say(f.paint(yellow, "attention:") + " " + escape.Escape(e.Reason) + bell)
 }
 
 func (f *Face) retried(e *event.Retry) {

@@ -42,6 +42,8 @@ func inputFlags(c *config.Config) []Flag {
 			Help: "attach a text file or a picture (repeatable); UTF-8, PNG, JPEG, GIF, WebP or PDF; - is standard input"},
 		{Name: "refresh", Setting: &c.Refresh,
 			Help: "tell the model, after each round of calls, which files that it was given or has read were changed"},
+		{Name: "trim", Value: "HOW", Setting: &c.Trim,
+			Help: "when requests leave the oldest results of tools out: auto (default) when the endpoint refuses for length, off, or above N tokens"},
 		{Name: "input", Everyday: true, Short: "i", Value: "FORM", Setting: &c.Input,
 			Help: "what stdin is: auto (default), text or messages; messages is a JSON message array"},
 		{Name: "no-stdin", Setting: &c.NoStdin,

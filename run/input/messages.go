@@ -58,49 +58,78 @@ func parseMessages(doc document.Value, withState bool) ([]stream.Message, error)
 	return msgs, err
 }
 
-// Messages reads the messages of a conversation. Calls and their answers must fit:
-// each tool message answers a call of the assistant message before it, each call
-// is answered, except those of the last assistant message when only tool messages
-// follow it. These are left open, to be run first.
+// Messages reads the messages of a conversation.
 func Messages(elements []document.Value, withState bool) ([]stream.Message, error) {
 	var msgs []stream.Message
-	open := map[string]document.Value{} // calls of the last assistant message without an answer
+	var sequence Sequence
 	for _, e := range elements {
-		m, err := parseMessage(e)
+		m, err := Message(e)
+		if err == nil {
+			err = sequence.Next(&m, e)
+		}
 		if err != nil {
 			return nil, err
-		}
-		if m.Role == stream.ToolRole {
-			if _, ok := open[m.CallID]; !ok {
-				return nil, inputError(e, "a tool message without its call: no open call has the id %q", m.CallID)
-			}
-			delete(open, m.CallID)
-		} else if len(open) > 0 {
-			ids := slices.SortedFunc(maps.Keys(open), func(a, b string) int { return open[a].From - open[b].From })
-			return nil, inputError(open[ids[0]], "the call %q has no answer", ids[0])
-		}
-		if len(m.Calls) > 0 {
-			calls, _ := e.Get("tool_calls")
-			for i, at := range calls.Elements() {
-				if _, twice := open[m.Calls[i].ID]; twice {
-					return nil, inputError(e, "two calls have the id %q", m.Calls[i].ID)
-				}
-				open[m.Calls[i].ID] = at
-			}
 		}
 		msgs = append(msgs, m)
 	}
 	stream.UniqueIDs(msgs)
 	for i, e := range elements {
-		state, ok := e.Get(stream.StateMember)
-		if !withState || !ok || state.IsNull() || msgs[i].Role != stream.Assistant {
-			continue
+		if !withState {
+			break
 		}
-		if err := msgs[i].RestoreState(state.Raw()); err != nil {
-			return nil, inputError(state, "%s %v", stream.StateMember, err)
+		if err := ReadState(&msgs[i], e); err != nil {
+			return nil, err
 		}
 	}
 	return msgs, nil
+}
+
+// A Sequence checks the messages of a conversation one by one. Calls and their answers must
+// fit: each tool message answers a call of the assistant message before it, each call
+// is answered, except those of the last assistant message when only tool messages
+// follow it. These are left open, to be run first.
+type Sequence struct {
+	open map[string]document.Value // calls of the last assistant message without an answer
+}
+
+// Next takes the next message m, which was read from e.
+func (s *Sequence) Next(m *stream.Message, e document.Value) error {
+	if m.Role == stream.ToolRole {
+		if _, ok := s.open[m.CallID]; !ok {
+			return inputError(e, "a tool message without its call: no open call has the id %q", m.CallID)
+		}
+		delete(s.open, m.CallID)
+	} else if len(s.open) > 0 {
+		ids := slices.SortedFunc(maps.Keys(s.open), func(a, b string) int { return s.open[a].From - s.open[b].From })
+		return inputError(s.open[ids[0]], "the call %q has no answer", ids[0])
+	}
+	if len(m.Calls) == 0 {
+		return nil
+	}
+	if s.open == nil {
+		s.open = map[string]document.Value{}
+	}
+	calls, _ := e.Get("tool_calls")
+	for i, at := range calls.Elements() {
+		if _, twice := s.open[m.Calls[i].ID]; twice {
+			return inputError(e, "two calls have the id %q", m.Calls[i].ID)
+		}
+		s.open[m.Calls[i].ID] = at
+	}
+	return nil
+}
+
+// ReadState reads the state that an endpoint wants back with the message m, which was read
+// from e.
+func ReadState(m *stream.Message, e document.Value) error {
+	state, ok := e.Get(stream.StateMember)
+	if !ok || state.IsNull() || m.Role != stream.Assistant {
+		return nil
+	}
+	if err := m.RestoreState(state.Raw()); err != nil {
+		return inputError(state, "%s %v", stream.StateMember, err)
+	}
+	return nil
 }
 
 // AllSent refuses a conversation with a part that the API has no form for: a
@@ -119,7 +148,8 @@ func AllSent(msgs []stream.Message, api, from string) error {
 // error or did not run, which some endpoints are told.
 const FailedMember = "is_error"
 
-func parseMessage(e document.Value) (m stream.Message, err error) {
+// Message reads one message, without the state that an endpoint wants back.
+func Message(e document.Value) (m stream.Message, err error) {
 	if e.Kind() != '{' {
 		return m, inputError(e, "a message that is not an object")
 	}

@@ -3,7 +3,6 @@ package invocation
 import (
 	"cmp"
 	"context"
-	"iter"
 	"os"
 	"sync/atomic"
 
@@ -34,7 +33,7 @@ type Outputs struct {
 
 // NewOutputs cannot fail, so that every error of a run has its end event.
 // messages are what --output messages prints.
-func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages iter.Seq2[[]byte, bool]) *Outputs {
+func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages func(func([]byte, bool) bool) error) *Outputs {
 	set := &secrets.Set{}
 	o := &Outputs{Emitter: event.NewEmitter(set), Secrets: set}
 	if !s.OutFile {

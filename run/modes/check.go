@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -67,6 +68,7 @@ func (k *checkup) run(ctx context.Context) error {
 	k.model(ctx)
 	if ctx.Err() == nil {
 		k.servers(ctx)
+		k.trim()
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -77,6 +79,27 @@ func (k *checkup) run(ctx context.Context) error {
 	}
 	k.programs(ctx)
 	return k.first
+}
+
+// trim warns where the definitions of tools alone are about as long as --trim lets requests be.
+func (k *checkup) trim() {
+	limit, err := strconv.Atoi(k.inv.Config.Trim)
+	if err != nil {
+		return // auto, off, or not given
+	}
+	const perToken = 4 // bytes
+	tokens := 0
+	for _, t := range k.plan.Box.All() {
+		if m := t.ForModel(); !t.Withheld {
+			tokens += (len(m.Name) + len(m.Description) + len(m.Schema)) / perToken
+		}
+	}
+	message := fmt.Sprintf("requests of at most %d tokens, about %d of them for the definitions of tools", limit, tokens)
+	if tokens > limit/2 {
+		k.say("trim", "warning", message, "--tools GLOBS offers fewer tools, and --find-tools auto offers them when they are looked for")
+		return
+	}
+	k.ok("trim", message)
 }
 
 func (k *checkup) say(subject, status, message string, hints ...string) {

@@ -2,66 +2,78 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"toolpipe/run/document"
 	"toolpipe/run/input"
 	"toolpipe/stream"
-	"toolpipe/stream/text/jsontext"
 )
 
-// load takes the lines of the file.
-func (s *File) load(lines []document.Value) (err error) {
-	var messages []document.Value
-	ids := map[string]bool{}    // of all calls
-	results := map[string]int{} // the places of the results since the last message of another role
-	open := map[string]*sent{}  // the calls of the last assistant message without a result
-	for _, line := range lines {
-		role, ok := line.Get("role")
-		if !ok {
-			if err := s.tell(line, open); err != nil {
-				return err
-			}
-			continue
-		}
-		if id, ok := line.Get("tool_call_id"); ok {
-			if at, again := results[id.Text()]; again { // --refresh has added something to it
-				messages[at] = line
-				continue
-			}
-			results[id.Text()] = len(messages)
-			delete(open, id.Text())
-		} else {
-			clear(results)
-		}
-		messages = append(messages, line)
-		if role.Text() != string(stream.Assistant) {
-			continue
-		}
-		clear(open)
-		for call := range jsontext.Elements(jsontext.Member(line.Raw(), "tool_calls")) {
-			id := jsontext.Text(jsontext.Member(call, "id"))
-			if ids[id] { // the call would get another ID, by which the file does not know it
-				return line.Errorf("a call before has the id %q too", id)
-			}
-			ids[id], open[id] = true, &sent{}
-		}
+// A loader takes the lines of the file, in order.
+type loader struct {
+	*File
+	sequence input.Sequence
+	kinds    map[string]func(*loader, document.Member) error
+	ids      map[string]bool  // of all calls
+	answers  map[string]int   // the places of all results among the messages, by their calls
+	last     int              // the place of the last message that is no result
+	open     map[string]*sent // the calls of the last assistant message without a result
+	at       place            // of the line
+}
+
+// load takes a line. Of what is left out of requests only the place in the file is kept.
+func (l *loader) load(line document.Line) error {
+	if _, ok := line.Get("role"); !ok {
+		return l.tell(line)
 	}
-	if s.messages, err = input.Messages(messages, true); err != nil {
+	at := place{line.Begin, line.Length}
+	m, err := input.Message(line.Value)
+	if err != nil {
 		return err
 	}
-	Sort(s.messages)
-	for _, m := range slices.Backward(s.messages) {
+	isResult := m.Role == stream.ToolRole
+	if i, again := l.answers[m.CallID]; isResult && again && i > l.last { // an older version repeated it with what --refresh added
+		l.messages[i], l.places.results[m.CallID] = m, []place{at}
+		return nil
+	}
+	if err := cmp.Or(l.sequence.Next(&m, line.Value), input.ReadState(&m, line.Value)); err != nil {
+		return err
+	}
+	if isResult {
+		l.answers[m.CallID] = len(l.messages)
+		delete(l.open, m.CallID)
+	} else {
+		l.last = len(l.messages)
+	}
+	l.placed(&m, at)
+	l.messages = append(l.messages, m)
+	if m.Role != stream.Assistant {
+		return nil
+	}
+	clear(l.open)
+	for _, call := range m.Calls {
+		if l.ids[call.ID] { // the call would get another ID, by which the file does not know it
+			return line.Errorf("a call before has the id %q too", call.ID)
+		}
+		l.ids[call.ID], l.open[call.ID] = true, &sent{}
+	}
+	return nil
+}
+
+// finish looks at what the last lines have left open.
+func (l *loader) finish() {
+	Sort(l.messages)
+	for _, m := range slices.Backward(l.messages) {
 		if m.Role != stream.ToolRole {
 			for _, c := range m.Calls {
-				if was := open[c.ID]; was != nil && was.sent {
-					s.Unknown = append(s.Unknown, Sent{c, was.task})
+				if was := l.open[c.ID]; was != nil && was.sent {
+					l.Unknown = append(l.Unknown, Sent{c, was.task})
 				}
 			}
 			break
 		}
 	}
-	return nil
 }
 
 // sent is what lines tell about a call.
@@ -85,33 +97,47 @@ func readTask(m document.Member, open map[string]*sent) error {
 	return nil
 }
 
-// tell takes a line that tells about calls.
-func (s *File) tell(line document.Value, open map[string]*sent) error {
-	members := line.Members()
-	if len(members) != 1 {
-		return line.Errorf("neither a message nor another line of a session")
+// lineKinds are the lines that are no messages, by the only member that each has.
+func lineKinds() map[string]func(*loader, document.Member) error {
+	return map[string]func(*loader, document.Member) error{
+		"sending":  (*loader).readSending,
+		"not_sent": (*loader).readSending,
+		"task":     func(l *loader, m document.Member) error { return readTask(m, l.open) },
+		"tools":    (*loader).readTools,
+		"added":    (*loader).readAdded,
+		"left_out": (*loader).readLeftOut,
 	}
-	switch m := members[0]; m.Key {
-	case "sending", "not_sent":
-		was := open[m.Text()]
-		if was == nil {
-			return line.Errorf("no call without a result has the id %s", m.Short())
+}
+
+// tell takes a line that is no message.
+func (l *loader) tell(line document.Line) error {
+	if members := line.Members(); len(members) == 1 {
+		if read := l.kinds[members[0].Key]; read != nil {
+			l.at = place{line.Begin, line.Length}
+			return read(l, members[0])
 		}
-		was.sent = m.Key == "sending"
-	case "task":
-		return readTask(m, open)
-	case "tools":
-		if m.Kind() != '{' {
-			return line.Errorf("tools is not an object")
+	}
+	return line.Errorf("neither a message nor another line of a session")
+}
+
+func (l *loader) readSending(m document.Member) error {
+	was := l.open[m.Text()]
+	if was == nil {
+		return m.Errorf("no call without a result has the id %s", m.Short())
+	}
+	was.sent = m.Key == "sending"
+	return nil
+}
+
+func (l *loader) readTools(m document.Member) error {
+	if m.Kind() != '{' {
+		return m.Errorf("tools is not an object")
+	}
+	for _, t := range m.Members() {
+		if t.Kind() != '"' {
+			return m.Errorf("the digest of the tool %q is not a string", t.Key)
 		}
-		for _, t := range m.Members() {
-			if t.Kind() != '"' {
-				return line.Errorf("the digest of the tool %q is not a string", t.Key)
-			}
-			s.Tools[t.Key] = t.Text()
-		}
-	default:
-		return line.Errorf("neither a message nor another line of a session")
+		l.Tools[t.Key] = t.Text()
 	}
 	return nil
 }
@@ -120,8 +146,15 @@ func (s *File) tell(line document.Value, open map[string]*sent) error {
 // its power may have left zeros behind it.
 func isBegun(line []byte) bool {
 	line = bytes.TrimRight(line, "\x00\r\n")
-	return slices.ContainsFunc([]string{`{"role":`, `{"tools":`, `{"sending":`, `{"not_sent":`, `{"task":`}, func(whole string) bool {
+	begins := func(name string) bool {
+		whole := `{"` + name + `":`
 		n := min(len(whole), len(line))
 		return whole[:n] == string(line[:n])
-	})
+	}
+	for name := range lineKinds() {
+		if begins(name) {
+			return true
+		}
+	}
+	return begins("role")
 }

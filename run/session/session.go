@@ -6,6 +6,8 @@
 //	{"sending":"ID"}              this call is about to be sent to its tool
 //	{"not_sent":"ID"}             it was not sent after all
 //	{"task":{"call":"ID",…}}      its server answered it with a task (type Task)
+//	{"added":{"call":"ID",…}}     this was added to its result
+//	{"left_out":[{"call":"ID",…}]} requests leave its result out from now on (type Left)
 //
 // A line is on the disk before the event that it tells of, so that no call is sent
 // twice, however a run ends. The file is locked for as long as it is open.
@@ -40,14 +42,14 @@ type File struct {
 	Cut     int               // bytes of a last line that is not whole, which Repair takes away
 	Made    bool              // Open has made the file
 
-	messages []stream.Message
-	path     string
-	f        *os.File
-	whole    int64 // bytes before the last line that is not whole
-	unended  bool  // the last line is whole but for its end
+	messages  []stream.Message
+	leavesOut bool // this run leaves out what runs before it left out of requests
+	path      string
+	f         *os.File
 
-	mu  sync.Mutex
-	err error // of the first failed write, after which nothing is written
+	mu     sync.Mutex
+	places places
+	err    error // of the first failed write, after which nothing is written
 }
 
 // Sent is a call that a run before this one has sent.
@@ -68,6 +70,9 @@ type Task struct {
 
 const flag = "--session" // errors begin with it
 
+// longestLine is six times what a run reads as input: so many bytes can a byte take.
+const longestLine = 6 * input.MaxInput
+
 // Open opens the session of --session, or makes a new one.
 func Open(c *config.Config, warn config.Warner) (*File, error) {
 	path := c.Session
@@ -76,7 +81,7 @@ func Open(c *config.Config, warn config.Warner) (*File, error) {
 	if err != nil {
 		return nil, config.OpenError(flag, path, err)
 	}
-	s := &File{path: path, f: f, Tools: map[string]string{}}
+	s := &File{path: path, f: f, Tools: map[string]string{}, places: places{longest: longestLine, results: map[string][]place{}}, leavesOut: c.Trim != "off"}
 	info, err := f.Stat()
 	if err == nil && info.Mode().IsRegular() {
 		err = s.lock()
@@ -93,25 +98,19 @@ func Open(c *config.Config, warn config.Warner) (*File, error) {
 }
 
 func (s *File) read(c *config.Config, warn config.Warner) error {
-	data, err := config.RuleFile.ReadFrom(c, s.f, flag, s.path, input.MaxInput, warn)
-	if err != nil {
+	if err := config.RuleFile.Check(c, s.f, flag, s.path, warn); err != nil {
 		return err
 	}
-	lines, cut, err := document.ParseLines(s.path, data)
+	l := &loader{File: s, kinds: lineKinds(), ids: map[string]bool{}, answers: map[string]int{}, last: -1, open: map[string]*sent{}}
+	end, err := document.ReadLines(s.path, s.f, s.places.longest, l.load)
 	if err != nil {
 		return failure.Within(flag, err)
 	}
-	if err := s.load(lines); err != nil {
-		return failure.Within(flag, err)
+	l.finish()
+	if len(end.Cut) > 0 && !isBegun(end.Cut) { // the file may hold something else, which is not ours to take away
+		return failure.Usage("%s: %s:%d: neither a message nor another line of a session", flag, s.path, end.Number)
 	}
-	if cut >= 0 && !isBegun(data[cut:]) { // the file may hold something else, which is not ours to take away
-		line := bytes.Count(data[:cut], []byte{'\n'}) + 1
-		return failure.Usage("%s: %s:%d: neither a message nor another line of a session", flag, s.path, line)
-	}
-	if cut >= 0 {
-		s.whole, s.Cut = int64(cut), len(data)-cut
-	}
-	s.unended = cut < 0 && len(data) > 0 && data[len(data)-1] != '\n'
+	s.places.size, s.Cut, s.places.unended = end.At, len(end.Cut), end.Unended
 	if s.Made {
 		err = filelock.SyncDir(filepath.Dir(s.path))
 	}
@@ -121,9 +120,10 @@ func (s *File) read(c *config.Config, warn config.Warner) error {
 // Repair has the file end with a whole line. It comes before anything is written.
 func (s *File) Repair() (err error) {
 	if s.Cut > 0 {
-		err = s.f.Truncate(s.whole)
-	} else if s.unended {
+		err = s.f.Truncate(s.places.size)
+	} else if s.places.unended {
 		_, err = s.f.Write([]byte{'\n'})
+		s.places.size++
 	}
 	return s.failed(err)
 }
@@ -185,17 +185,67 @@ func (s *File) Add(tools map[string]string, messages ...stream.Message) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.definitions(nil, tools)
 	for i := range messages {
-		begin := len(b)
-		b = stream.AppendChatMessage(b, &messages[i])
-		joinLines(b[begin:])
-		if messages[i].Failed {
-			b = append(b[:len(b)-1], `,"`+input.FailedMember+`":true}`...)
+		if err := s.checkLength(&messages[i]); err != nil {
+			return err
 		}
-		b = append(b, '\n')
 	}
-	return s.write(b)
+	lines := s.definitions(nil, tools)
+	for i := range messages {
+		m, begin := &messages[i], s.places.size+int64(len(lines))
+		for piece, last := range stream.ChatMessage(m) {
+			joinLines(piece)
+			if last && m.Failed {
+				piece = append(piece[:len(piece)-1], failedSuffix...)
+			}
+			if lines = append(lines, piece...); len(lines) > longPiece {
+				if s.put(lines) != nil {
+					return s.err
+				}
+				lines = lines[:0]
+			}
+		}
+		s.placed(m, place{begin, int(s.places.size + int64(len(lines)) - begin)})
+		lines = append(lines, '\n')
+	}
+	return s.write(lines)
+}
+
+// failedSuffix ends the message of a call that failed, in place of its bracket.
+const failedSuffix = `,"` + input.FailedMember + `":true}`
+
+// longPiece is how much of a message is in memory while it is written.
+const longPiece = 256 << 10
+
+// checkLength refuses a message that would make a line which the next run refuses.
+func (s *File) checkLength(m *stream.Message) error {
+	const most = 6 // bytes of a line for a byte of text
+	rough := int64(0)
+	for _, p := range m.Parts {
+		rough += int64(len(p.Text)+len(p.JSON)+len(p.Raw)) * most
+		if p.Image != nil {
+			rough += int64(len(p.Image.Data))
+		}
+	}
+	if rough <= s.places.longest/2 {
+		return nil
+	}
+	length := int64(0)
+	for piece := range stream.ChatMessage(m) {
+		length += int64(len(piece))
+	}
+	if m.Failed {
+		length += int64(len(failedSuffix)) - 1
+	}
+	if length <= s.places.longest {
+		return nil
+	}
+	what := "a message of the role " + string(m.Role)
+	e := failure.Usage("%s: %s has %d MiB as a line, and a line of a session may have %d MiB", flag, what, length>>20, s.places.longest>>20)
+	if m.Role != stream.User {
+		e.Status = failure.StatusOutput
+	}
+	return e
 }
 
 // joinLines makes JSON of several lines, which an endpoint may have sent, one line of
@@ -272,13 +322,20 @@ func (s *File) note(what, id string) error {
 
 // write writes lines and waits until the disk has them.
 func (s *File) write(lines []byte) error {
+	if s.put(lines) != nil {
+		return s.err
+	}
+	s.err = s.failed(filelock.Sync(s.f))
+	return s.err
+}
+
+// put writes lines, or a part of a line, which the disk may not have yet.
+func (s *File) put(lines []byte) error {
 	if s.err != nil {
 		return s.err
 	}
-	_, err := s.f.Write(lines)
-	if err == nil {
-		err = filelock.Sync(s.f)
-	}
+	n, err := s.f.Write(lines)
+	s.places.size += int64(n)
 	s.err = s.failed(err)
 	return s.err
 }

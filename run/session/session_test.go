@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"toolpipe/run/config"
+	"toolpipe/run/document"
 	"toolpipe/run/failure"
-	"toolpipe/run/input"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
 )
@@ -83,36 +83,43 @@ func TestRefused(t *testing.T) {
 		"[]\n" + userLine: `:1: neither a message nor another line`,
 		userLine + "{}\n": `:2: neither a message nor another line`,
 		userLine + "7\n":  `:2: neither a message nor another line`,
-		userLine + `{"sending":"a","not_sent":"a"}` + "\n":                              `:2: neither a message`,
-		userLine + `{"sent":"a"}` + "\n":                                                `:2: neither a message`,
-		userLine + sendA:                                                                `:2: no call without a result has the id "a"`,
-		userLine + callLine + `{"sending":7}` + "\n":                                    `:3: no call without a result has the id 7`,
-		userLine + callLine + `{"task":{"call":"c","id":"t"}}` + "\n":                   `:3: a task without an id, or of no call without a result`,
-		userLine + callLine + `{"task":{"call":"a"}}` + "\n":                            `:3: a task without an id`,
-		userLine + callLine + `{"task":{"call":"a","id":7}}` + "\n":                     `:3: 7 is not a string`,
-		userLine + callLine + `{"task":"a"}` + "\n":                                     `:3: not an object`,
-		userLine + callLine + `{"sending":"c"}` + "\n":                                  `:3: no call without a result has the id "c"`,
-		userLine + callLine + sendA + resultA + sendA:                                   `:5: no call without a result has the id "a"`,
-		userLine + resultA:                                                              `:2: a tool message without its call: no open call has the id "a"`,
-		userLine + callLine + resultA + resultB + userLine + resultA:                    `:6: a tool message without its call`,
-		userLine + callLine + resultA + userLine:                                        `:2: the call "b" has no answer`,
-		userLine + callLine + resultA + resultB + callLine:                              `:5: a call before has the id "a" too`,
-		userLine + strings.ReplaceAll(callLine, `"b"`, `"a"`):                           `:2: a call before has the id "a" too`,
-		userLine + `{"role":"nobody","content":"hi"}` + "\n":                            `:2: unknown role "nobody"`,
-		userLine + `{"role":7,"content":"hi"}` + "\n":                                   `:2: unknown role 7`,
-		userLine + `{"role":"user","role":"user","content":"hi"}` + "\n":                `:2:`,
-		userLine + "{\"role\":\"user\",\"content\":\"\xff\"}\n":                         `:2:27: `,
-		userLine + `{"role":"user","content":{"a":1` + "}\n":                            `:2:33: `,
-		userLine + `{"role":"user"` + "\n" + userLine:                                   `:2:15: `,
-		userLine + `{"role":"user","content":}` + "\n":                                  `:2:26: `,
-		userLine + `{"role":"assistant","content":"x","provider_state":7}` + "\n":       `:2: provider_state is not what`,
-		userLine + `{"role":"user","content":"a"} {"role":"user","content":"b"}` + "\n": `:2:31: `,
-		userLine + `{"tools":[]}` + "\n":                                                `:2: tools is not an object`,
-		userLine + `{"tools":{"x":1}}` + "\n":                                           `:2: the digest of the tool "x" is not a string`,
-		"a secret":                                                                      `:1: neither a message`,
-		"a note\n":                                                                      `:1: neither a message`,
-		userLine + `{"model":"x`:                                                        `:2: neither a message`,
-		"\ufeff{\"role\":\"user\",\"cont":                                               `:1: neither a message`,
+		userLine + `{"sending":"a","not_sent":"a"}` + "\n":                                             `:2: neither a message`,
+		userLine + `{"sent":"a"}` + "\n":                                                               `:2: neither a message`,
+		userLine + sendA:                                                                               `:2: sending: no call without a result has the id "a"`,
+		userLine + callLine + `{"sending":7}` + "\n":                                                   `:3: sending: no call without a result has the id 7`,
+		userLine + callLine + `{"task":{"call":"c","id":"t"}}` + "\n":                                  `:3: task: a task without an id, or of no call without a result`,
+		userLine + callLine + `{"task":{"call":"a"}}` + "\n":                                           `:3: task: a task without an id`,
+		userLine + callLine + `{"task":{"call":"a","id":7}}` + "\n":                                    `:3: task.id: 7 is not a string`,
+		userLine + callLine + `{"task":"a"}` + "\n":                                                    `:3: task: not an object`,
+		userLine + callLine + `{"sending":"c"}` + "\n":                                                 `:3: sending: no call without a result has the id "c"`,
+		userLine + callLine + sendA + resultA + sendA:                                                  `:5: sending: no call without a result has the id "a"`,
+		userLine + resultA:                                                                             `:2: a tool message without its call: no open call has the id "a"`,
+		userLine + callLine + resultA + resultB + userLine + resultA:                                   `:6: a tool message without its call`,
+		userLine + callLine + resultA + userLine:                                                       `:2: the call "b" has no answer`,
+		userLine + callLine + resultA + resultB + callLine:                                             `:5: a call before has the id "a" too`,
+		userLine + strings.ReplaceAll(callLine, `"b"`, `"a"`):                                          `:2: two calls have the id "a"`,
+		userLine + `{"role":"nobody","content":"hi"}` + "\n":                                           `:2: unknown role "nobody"`,
+		userLine + `{"role":7,"content":"hi"}` + "\n":                                                  `:2: unknown role 7`,
+		userLine + `{"role":"user","role":"user","content":"hi"}` + "\n":                               `:2:`,
+		userLine + "{\"role\":\"user\",\"content\":\"\xff\"}\n":                                        `:2:27: `,
+		userLine + `{"role":"user","content":{"a":1` + "}\n":                                           `:2:33: `,
+		userLine + `{"role":"user"` + "\n" + userLine:                                                  `:2:15: `,
+		userLine + `{"role":"user","content":}` + "\n":                                                 `:2:26: `,
+		userLine + `{"role":"assistant","content":"x","provider_state":7}` + "\n":                      `:2: provider_state is not what`,
+		userLine + `{"role":"user","content":"a"} {"role":"user","content":"b"}` + "\n":                `:2:31: `,
+		userLine + `{"tools":[]}` + "\n":                                                               `:2: tools: tools is not an object`,
+		userLine + `{"tools":{"x":1}}` + "\n":                                                          `:2: tools: the digest of the tool "x" is not a string`,
+		userLine + `{"left_out":[{"call":"a","says":"x"}]}` + "\n":                                     `:2: left_out[0]: no message before this line has what is left out`,
+		userLine + `{"left_out":[{"message":1,"part":0,"says":"x"}]}` + "\n":                           `:2: left_out[0]: no message before`,
+		userLine + `{"left_out":[{"message":0,"part":1,"says":"x"}]}` + "\n":                           `:2: left_out[0]: no message before`,
+		userLine + `{"left_out":[{"message":0,"part":-2,"says":"x"}]}` + "\n":                          `:2: left_out[0]`,
+		userLine + `{"left_out":{}}` + "\n":                                                            `:2: left_out: left_out is not a list`,
+		userLine + `{"added":{"call":"a","text":"x"}}` + "\n":                                          `:2: added: no result before this line is of the call "a"`,
+		userLine + callLine + resultA + `{"added":{"call":"a","text":"x","labels":["secret"]}}` + "\n": `:4: added: labels is not a list of`,
+		"a secret":                        `:1: neither a message`,
+		"a note\n":                        `:1: neither a message`,
+		userLine + `{"model":"x`:          `:2: neither a message`,
+		"\ufeff{\"role\":\"user\",\"cont": `:1: neither a message`,
 	} {
 		path := write(t, content)
 		_, err := open(t, path)
@@ -125,17 +132,29 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestTooLarge holds that a file which no run could hold is refused.
-func TestTooLarge(t *testing.T) {
+// TestTooLong holds that a line which no run could hold is refused, be it read or written,
+// and that the file as a whole has no bound.
+func TestTooLong(t *testing.T) {
 	t.Parallel()
-	path := write(t, userLine)
-	if err := os.Truncate(path, input.MaxInput+1); err != nil {
-		t.Fatal(err)
+	path := write(t, strings.Repeat(userLine, 3000))
+	s := mustOpen(t, path)
+	s.places.longest = 1 << 20
+	for _, n := range []int{s.longestText(), s.longestText() + 1} {
+		long := stream.Message{Role: stream.User, Parts: []stream.Part{{Text: strings.Repeat("x", n)}}}
+		if err := s.Add(nil, long); (err == nil) != (n == s.longestText()) {
+			t.Errorf("%d bytes: %v", n, err)
+		}
 	}
-	if _, err := open(t, path); err == nil || !strings.Contains(err.Error(), "is larger than 64 MiB") {
-		t.Errorf("%v", err)
+	for _, longest := range []int64{1 << 20, 1<<20 - 1} {
+		_, err := document.ReadLines(path, s.f, longest, func(document.Line) error { return nil })
+		if (err == nil) != (longest == 1<<20) {
+			t.Errorf("a line of at most %d bytes: %v", longest, err)
+		}
 	}
 }
+
+// longestText is the longest text that a message of the user can have.
+func (s *File) longestText() int { return int(s.places.longest) - len(`{"role":"user","content":""}`) }
 
 // TestRepaired holds what becomes of a last line that a writer left who was killed.
 func TestRepaired(t *testing.T) {

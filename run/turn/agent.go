@@ -201,8 +201,11 @@ func (a *Agent) loop(ctx context.Context, n *nestedRun, flow *flow, args toolser
 	if err != nil {
 		return nil, err
 	}
-	request.Messages, l.frame = WithSystem([]stream.Message{{Role: stream.User, Parts: []stream.Part{{Text: prompt}}}},
+	frame := 0
+	request.Messages, frame = WithSystem([]stream.Message{{Role: stream.User, Parts: []stream.Part{{Text: prompt}}}},
 		System{args.Text("system"), args.Has("system")}, calls.box, calls.lines.enabled)
+	l.useTrimmer(frame)
+	l.trimmer.Drops = true
 	return l, nil
 }
 

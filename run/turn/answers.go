@@ -108,7 +108,7 @@ func (r *round) messages() (all []stream.Message) {
 		}
 	}
 	if len(outputs) > 0 {
-		all = append(all, stream.Message{Role: stream.User, Parts: []stream.Part{{Text: strings.Join(outputs, "\n\n")}}, Labels: labels.Words()})
+		all = append(all, stream.Message{Role: stream.User, Output: true, Parts: []stream.Part{{Text: strings.Join(outputs, "\n\n")}}, Labels: labels.Words()})
 	}
 	return all
 }

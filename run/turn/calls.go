@@ -353,7 +353,7 @@ func (r *round) tellChanges(ctx context.Context, last *call) {
 			last.labels |= approve.Private
 			last.answer.event.Labels = last.labels.Words()
 			r.flow.add(last.labels, last.origin)
-			r.keep(last) // with the changes it takes the place of the result that was kept
+			r.stop(r.session.AddTo(last.ID, "\n"+text, last.answer.event.Labels))
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"toolpipe/run/face"
 	"toolpipe/run/revisions"
 	"toolpipe/run/session"
+	"toolpipe/run/trim"
 	"toolpipe/stream"
 )
 
@@ -112,9 +113,28 @@ type stored struct {
 func (l *Loop) UseSession(s *session.File) {
 	l.session = s
 	all := l.model.Request.Messages
-	l.stored.saved = l.frame + len(s.Messages())
+	l.stored.saved = l.trimmer.Frame + len(s.Messages())
 	l.stored.later = all[l.stored.saved:]
 	l.model.Request.Messages = all[:l.stored.saved:l.stored.saved] // results go between
+}
+
+// useTrimmer has the requests of the loop trimmed as --trim says. What they leave out is in
+// the session, and files that were in it are not known any more. frame is how many messages
+// are no part of the conversation.
+func (l *Loop) useTrimmer(frame int) {
+	t := trim.New(l.plan.Inv.Config.Trim)
+	t.Frame, t.Emit = frame, l.emit
+	t.CanRepeat = func(name string) bool {
+		tool := l.box.Tool(name)
+		return tool != nil && tool.OnlyReads()
+	}
+	t.Keep = func(all []session.Left) error {
+		for i := range all {
+			l.known.Forget(all[i].Call, all[i].Says)
+		}
+		return l.session.LeaveOut(all)
+	}
+	l.trimmer = t
 }
 
 // save writes to the session what the conversation has grown by.

@@ -19,18 +19,19 @@ import (
 	"toolpipe/run/invocation"
 	"toolpipe/run/servers"
 	"toolpipe/run/session"
+	"toolpipe/run/trim"
 	"toolpipe/stream"
 )
 
 // A Loop lets a model and its tools take turns until a reply asks for no more calls.
 type Loop struct {
 	model      *invocation.Model // the Messages of its request are the conversation with its frame
+	trimmer    *trim.Trimmer
 	form       answerForm
 	finder     *finder.Finder // nil: all tools are offered
 	text       textUse
 	processors processors
 	stored     stored
-	frame      int // messages before the conversation: the frame, never part of the output
 	paused     paused
 	*Tally
 	*caller // that answers the calls
@@ -70,8 +71,10 @@ type Tally struct {
 // messages already, of which the first frame are no part of the conversation.
 func (p *Plan) NewLoop(tally *Tally, f *finder.Finder, known *confine.Known, frame int) *Loop {
 	v := p.Inv
-	l := &Loop{model: v.Model, form: answerForm{from: "--schema"}, finder: f, frame: frame, Tally: tally, caller: p.newCaller(known)}
+	l := &Loop{model: v.Model, form: answerForm{from: "--schema"}, finder: f, Tally: tally, caller: p.newCaller(known)}
 	l.limits = p.newLimits()
+	l.useTrimmer(frame)
+	l.trimmer.Drops = v.Config.Output != "messages" || v.Config.Session != ""
 	l.text.joins = v.Text != nil && v.Config.Log == ""
 	if text := v.Text; text != nil {
 		l.text.final = func() bool { return text.Stream && !text.Terminal }
@@ -91,8 +94,8 @@ func (l *Loop) PassText() {
 	l.model.Request.TextPassing = true
 }
 
-// Messages are the conversation without its frame.
-func (l *Loop) Messages() []stream.Message { return l.model.Request.Messages[l.frame:] }
+// Messages are the conversation without its frame, which is never part of the output.
+func (l *Loop) Messages() []stream.Message { return l.model.Request.Messages[l.trimmer.Frame:] }
 
 // Run answers the calls that the conversation leaves open, then takes turns.
 func (l *Loop) Run(ctx context.Context) error {
@@ -203,9 +206,9 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 	if before.on {
 		sink.TakesBack = nil // what came before the pause would be taken back with it
 	}
-	reply, err := l.model.Client.Reply(ctx, l.model.Request, sink)
+	reply, err := l.trimmer.Reply(ctx, l.model.Client, l.model.Request, l.Turns, sink)
 	for !before.on && l.fallsBack(ctx, err) {
-		reply, err = l.model.Client.Reply(ctx, l.model.Request, sink)
+		reply, err = l.trimmer.Reply(ctx, l.model.Client, l.model.Request, l.Turns, sink)
 	}
 	if !l.text.passes {
 		l.Text = piecesOf(sink.Said)

@@ -206,7 +206,7 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 		withheld := r.plan.Inv.Gate.Withheld(ctx, r.asked(c, c.tool))
 		bounds.Denied, bounds.Matches = withheld.Paths, withheld.Matches
 		if r.known != nil && r.mayRead(ctx, c) {
-			bounds.Known = r.known
+			bounds.Known, bounds.Call = r.known, c.ID
 		}
 	}
 	return bounds

@@ -27,6 +27,7 @@ type Bounds struct {
 	Matches func(names ...string) bool
 	// Known learns which files the call shows and writes. It may be nil.
 	Known *Known
+	Call  string // the id of the call, by which Known is told to forget what it showed
 }
 
 type boundsKey struct{}

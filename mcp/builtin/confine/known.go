@@ -40,11 +40,12 @@ type knownFile struct {
 	name     string // as the model was told it
 	rel      string // from the root of area
 	area     *Area
-	attached bool    // area is of this file alone, and is opened anew for each look
-	bounds   Bounds  // of the call that found it
-	last     content // the content that the model knows
-	away     string  // why the file cannot be read now, as the model was told; "" when it can be
-	missed   string  // changes by others before a write of the model, which are not told yet
+	attached bool     // area is of this file alone, and is opened anew for each look
+	bounds   Bounds   // of the call that found it
+	last     content  // the content that the model knows
+	away     string   // why the file cannot be read now, as the model was told; "" when it can be
+	missed   string   // changes by others before a write of the model, which are not told yet
+	shownBy  []string // the calls whose results have shown it; "" is what is never left out: an attachment, the whole content that the model wrote
 }
 
 // A content is that of a file at one time.
@@ -71,7 +72,40 @@ func (k *Known) Attach(name string, data []byte, spec Spec) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	f, _ = k.file(f)
+	f.shown(attachedBy(name))
 	k.keep(f, contentOf(data))
+}
+
+// attachedBy stands among the calls that have shown a file for its attachment under that name.
+func attachedBy(name string) string { return "attached as " + name }
+
+// shown notes that the result of a call shows the file.
+func (f *knownFile) shown(call string) {
+	if !slices.Contains(f.shownBy, call) {
+		f.shownBy = append(f.shownBy, call)
+	}
+}
+
+// Forget forgets the files that nothing shows any more, since the result of a call, or an
+// attachment, is left out of the conversation. The line that stands in the place of an
+// attachment begins with its name and a colon.
+func (k *Known) Forget(call, line string) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if name, _, isAttachment := strings.Cut(line, ":\n\n"); call == "" && isAttachment {
+		call = attachedBy(name)
+	}
+	for path, f := range k.files {
+		n := len(f.shownBy)
+		f.shownBy = slices.DeleteFunc(f.shownBy, func(by string) bool { return by == call })
+		if n > 0 && len(f.shownBy) == 0 {
+			k.kept -= len(f.last.text)
+			delete(k.files, path)
+		}
+	}
 }
 
 // Look takes the content of the file at a location, which is open as f and has that
@@ -88,6 +122,7 @@ func (l *Location) Look(f io.ReaderAt, size int64) (shown func(whole bool)) {
 		return nothing
 	}
 	file := l.knownFile()
+	path := filepath.Join(file.area.Real, file.rel)
 	return func(whole bool) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -95,6 +130,7 @@ func (l *Location) Look(f io.ReaderAt, size int64) (shown func(whole bool)) {
 			f.away, f.missed = "", ""
 			k.keep(f, content)
 		}
+		k.files[path].shown(l.Access.Bounds.Call)
 	}
 }
 
@@ -110,7 +146,9 @@ func (k *Known) wrote(l *Location, before, after []byte) {
 	if was := contentOf(before); !isNew && before != nil && was.sum != f.last.sum {
 		f.missed += f.change(was, "")
 	}
-	f.away = ""
+	if f.away = ""; isNew || before == nil {
+		f.shown("") // the call, which stays, has the content
+	}
 	k.keep(f, contentOf(after))
 }
 

@@ -1,0 +1,104 @@
+package document
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+
+	"toolpipe/run/failure"
+	"toolpipe/stream/text/jsontext"
+)
+
+// A Line is one line of a file of JSON lines.
+type Line struct {
+	Value        // the object on it
+	Begin  int64 // its offset in the file
+	Length int   // its bytes, without its end
+}
+
+// Lines are what was found behind the last whole line of a file of JSON lines.
+type Lines struct {
+	Cut     []byte // a last line that is not whole, because its writer was killed or the disk was full; nil for none
+	At      int64  // where that begins
+	Number  int    // of its line, from 1
+	Unended bool   // the last line is whole but for its end
+}
+
+// ReadLines reads JSON lines: one object on each line that is not blank, of at most longest
+// bytes. take is given each as it is read, and only what it keeps stays in memory.
+func ReadLines(name string, file io.ReaderAt, longest int64, take func(Line) error) (l Lines, err error) {
+	const buffer = 64 << 10
+	in := bufio.NewReaderSize(io.NewSectionReader(file, 0, 1<<62), buffer)
+	for {
+		l.Number++
+		line, length, err := nextLine(in, file, l.At, longest)
+		switch {
+		case errors.Is(err, errLong):
+			return l, failure.Usage("%s:%d: the line is longer than %d MiB", name, l.Number, longest>>20)
+		case err != nil && err != io.EOF:
+			return l, failure.Usage("%s: %s", name, failure.Cause(err))
+		case length == 0:
+			return l, nil
+		}
+		whole := length > int64(len(line))
+		_, more := in.Peek(1)
+		if err := l.line(name, line, whole, more != nil, take); err != nil || l.Cut != nil {
+			return l, err
+		}
+		l.Unended = !whole
+		l.At += length
+	}
+}
+
+// line reads one line, and gives it to take; whole says that its end is there too, and last
+// that nothing follows it.
+func (l *Lines) line(name string, line []byte, whole, last bool, take func(Line) error) error {
+	err := jsontext.Check(line, jsontext.Options{})
+	e, _ := errors.AsType[*jsontext.SyntaxError](err)
+	switch {
+	case err == nil:
+		d := &Document{name: name, data: line, before: l.Number - 1}
+		return take(Line{d.value(jsontext.Space(line, 0)), l.At, len(line)})
+	case len(bytes.TrimSpace(line)) == 0:
+		return nil
+	case last && (!whole || !bytes.HasSuffix(bytes.TrimSpace(line), []byte{'}'})):
+		if l.Cut = line; whole {
+			l.Cut = append(line, '\n')
+		}
+		return nil
+	}
+	return failure.Usage("%s:%d:%d: %s", name, l.Number, e.Column, e.Message)
+}
+
+var errLong = errors.New("too long")
+
+// nextLine returns the line that begins at the offset at, which is where in stands, without
+// its end, and its length with it: 0 at the end of the file. The line is a slice of its own.
+func nextLine(in *bufio.Reader, file io.ReaderAt, at, longest int64) (line []byte, length int64, err error) {
+	piece, err := in.ReadSlice('\n')
+	if err != bufio.ErrBufferFull {
+		return bytes.Clone(bytes.TrimSuffix(piece, []byte{'\n'})), int64(len(piece)), err
+	}
+	length = int64(len(piece))
+	for err == bufio.ErrBufferFull {
+		piece, err = in.ReadSlice('\n')
+		if length += int64(len(piece)); length > longest+1 {
+			return nil, length, errLong
+		}
+	}
+	line = make([]byte, length) // of its size at once: it may be most of what a run has in memory
+	if _, err := file.ReadAt(line, at); err != nil {
+		return nil, length, err
+	}
+	return bytes.TrimSuffix(line, []byte{'\n'}), length, err
+}
+
+// ReadLine reads a line again, which ReadLines found there.
+func ReadLine(name string, file io.ReaderAt, begin int64, length int) (Value, error) {
+	line := make([]byte, length)
+	if _, err := file.ReadAt(line, begin); err != nil && err != io.EOF {
+		return Value{}, failure.Usage("%s: %s", name, failure.Cause(err))
+	}
+	return Parse(name, line)
+}

@@ -1,0 +1,216 @@
+package session
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"toolpipe/approve"
+	"toolpipe/run/document"
+	"toolpipe/run/failure"
+	"toolpipe/run/input"
+	"toolpipe/stream"
+	"toolpipe/stream/text/jsontext"
+)
+
+// Left is one content that requests leave out.
+type Left struct {
+	Call    string // the id of the call whose result it is; "" if it is none
+	Message int    // of an attachment: the place of its message in the conversation
+	Part    int    // of an attachment: its place in the message; WholeMessage for a result
+	Says    string // what requests say in its place
+}
+
+// WholeMessage is the Part of a result.
+const WholeMessage = -1
+
+// ApplyTo has m say what requests say in place of the content.
+func (l *Left) ApplyTo(m *stream.Message) {
+	says := stream.Part{JSON: jsontext.Quoted(l.Says)}
+	if l.Part == WholeMessage {
+		m.Instead = []stream.Part{says}
+		return
+	}
+	if m.Instead == nil {
+		m.Instead = slices.Clone(m.Parts)
+	}
+	m.Instead[l.Part] = says
+}
+
+// A place is where a line stands in the file.
+type place struct {
+	begin  int64
+	length int
+}
+
+// places are where lines stand, and how the file ends.
+type places struct {
+	unended bool               // the last line is whole but for its end
+	longest int64              // bytes of a line
+	size    int64              // of the file, as far as its lines are whole
+	results map[string][]place // of the lines of each result, by its call
+	others  []place            // of the lines of messages, by their places in the conversation; results have none there
+}
+
+// placed keeps the place of a message that is not in s.messages yet.
+func (s *File) placed(m *stream.Message, at place) {
+	if m.Role == stream.ToolRole {
+		s.places.results[m.CallID] = []place{at}
+		s.places.others = append(s.places.others, place{})
+	} else {
+		s.places.others = append(s.places.others, at)
+	}
+}
+
+// LeaveOut writes what requests leave out from now on, so that those of a later run begin
+// with the same bytes.
+func (s *File) LeaveOut(all []Left) error {
+	if s == nil {
+		return nil
+	}
+	line := []byte(`{"left_out":[`)
+	for i, l := range all {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		line = append(line, '{')
+		if l.Part == WholeMessage {
+			line = jsontext.AppendMember(line, "call", jsontext.Quoted(l.Call))
+		} else {
+			line = jsontext.AppendMember(line, "message", strconv.AppendInt(nil, int64(l.Message), 10))
+			line = jsontext.AppendMember(line, "part", strconv.AppendInt(nil, int64(l.Part), 10))
+		}
+		line = append(jsontext.AppendMember(line, "says", jsontext.Quoted(l.Says)), '}')
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.write(append(line, "]}\n"...))
+}
+
+// readLeftOut takes what requests leave out, unless this run leaves out nothing.
+func (l *loader) readLeftOut(m document.Member) error {
+	if m.Kind() != '[' {
+		return m.Errorf("left_out is not a list")
+	}
+	for _, e := range m.Elements() {
+		left := Left{Part: WholeMessage, Message: -1}
+		keys := document.Keys("call", &left.Call, "message", &left.Message, "part", &left.Part, "says", &left.Says)
+		if err := e.ReadKeys(keys); err != nil {
+			return err
+		}
+		i, known := l.answers[left.Call]
+		if left.Part >= 0 {
+			i, known = left.Message, left.Message >= 0 && left.Message < len(l.messages) && left.Part < len(l.messages[left.Message].Sent())
+		}
+		if !known || left.Part < WholeMessage {
+			return e.Errorf("no message before this line has what is left out")
+		}
+		if l.leavesOut {
+			left.ApplyTo(&l.messages[i])
+			l.messages[i].Parts = nil
+		}
+	}
+	return nil
+}
+
+// AddTo writes a text, and labels, that were added to the result of a call.
+func (s *File) AddTo(call, text string, labels []string) error {
+	if s == nil {
+		return nil
+	}
+	line := jsontext.AppendMember([]byte(`{"added":{`), "call", jsontext.Quoted(call))
+	line = jsontext.AppendMember(line, "text", jsontext.Quoted(text))
+	if len(labels) > 0 {
+		line = jsontext.AppendMember(line, "labels", []byte(`["`+strings.Join(labels, `","`)+`"]`))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.places.results[call] = append(s.places.results[call], place{s.places.size, len(line) + len("}}")})
+	return s.write(append(line, "}}\n"...))
+}
+
+// readAdded takes what was added to the result of a call.
+func (l *loader) readAdded(m document.Member) error {
+	a, err := readAddition(m)
+	if err != nil {
+		return err
+	}
+	i, known := l.answers[a.call]
+	if !known {
+		return m.Errorf("no result before this line is of the call %q", a.call)
+	}
+	l.places.results[a.call] = append(l.places.results[a.call], l.at)
+	if message := &l.messages[i]; message.Instead == nil {
+		a.applyTo(message)
+	}
+	return nil
+}
+
+// An addition is a text, and labels, that were added to the result of a call.
+type addition struct {
+	call, text string
+	labels     []string
+}
+
+func readAddition(m document.Member) (a addition, err error) {
+	err = m.ReadKeys(document.Keys("call", &a.call, "text", &a.text, "labels", &a.labels))
+	if labels, lerr := approve.ParseLabels(a.labels, approve.Exposed); err == nil && lerr != nil {
+		err = m.Errorf(`labels is not a list of "private" and "untrusted"`)
+	} else {
+		a.labels = labels.Words()
+	}
+	return a, err
+}
+
+func (a *addition) applyTo(m *stream.Message) {
+	if len(m.Parts) == 0 || m.Parts[0].JSON == nil {
+		m.Parts = slices.Insert(m.Parts, 0, stream.Part{JSON: []byte(`""`)})
+	}
+	literal := m.Parts[0].JSON
+	m.Parts[0].JSON = slices.Concat(literal[:len(literal)-1], jsontext.Quoted(a.text)[1:])
+	if len(a.labels) > 0 {
+		m.Labels = a.labels
+	}
+}
+
+// Whole is the i-th message of the conversation with its content, which is read again from
+// the file if requests leave it out.
+func (s *File) Whole(i int, m *stream.Message) (*stream.Message, error) {
+	if s == nil || m.Instead == nil || m.Parts != nil {
+		return m, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	places := []place{s.places.others[i]}
+	if m.Role == stream.ToolRole {
+		places = s.places.results[m.CallID]
+	}
+	whole, err := s.readAgain(places)
+	if err != nil {
+		return nil, failure.Within(flag, err)
+	}
+	whole.Failed, whole.Labels = m.Failed, m.Labels
+	return whole, nil
+}
+
+// readAgain reads a message, and what was added to it, from where they stand.
+func (s *File) readAgain(places []place) (*stream.Message, error) {
+	var whole stream.Message
+	for i, at := range places {
+		line, err := document.ReadLine(s.path, s.f, at.begin, at.length)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			whole, err = input.Message(line)
+		} else if members := line.Members(); len(members) == 1 {
+			var a addition
+			a, err = readAddition(members[0])
+			a.applyTo(&whole)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &whole, nil
+}

@@ -1,0 +1,108 @@
+// Package toolong reads the refusals by which endpoints say that a request is too long.
+package toolong
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Refuses reports whether a refusal, in lower case, says that the request is longer
+// than the model's context or than what the endpoint takes. Each provider has its own words
+// for it. They name what is too long, a prompt, an input, messages or tokens, and say so;
+// OpenAI and llama-server add a code of their own. A max_tokens that has no room beside the
+// conversation is refused in the same words.
+func Refuses(status int, refusal string) bool {
+	switch status {
+	case 413:
+		return true
+	case 0, 400, 422, 500: // 0: an error event; 500: llama-server until 2025
+	case 429:
+		return strings.Contains(refusal, "request too large") // OpenAI: more tokens than a minute allows
+	default:
+		return false
+	}
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(refusal, word) })
+	}
+	isOther := has("image", "pdf", "tools", "description", "per minute", "supports at most", "output tokens", "array too long")
+	return has("context_length_exceeded", "exceed_context_size", "request_too_large", "model_max_prompt_tokens_exceeded") ||
+		!isOther && has("token", "context", "prompt", "input", "messages", "conversation") &&
+			has("too long", "too large", "too many", "exceed", "longer than", "larger than", "greater than the context", "overflow", "reduce the length",
+				"maximum context length", "maximum prompt length", "context length is only", "context size is", "must have less than", "must be <=", "range of input length")
+}
+
+// Fits is the share of the request that the endpoint would have taken, as far as
+// its refusal for length tells: the limit by what was asked for. It is 0 where the text
+// does not hold both. The larger of two numbers is what was asked for; of three and more,
+// such as an input and a max_tokens beside the limit, it is the one that is the sum of
+// others, or, if there is none, the sum of the two others that are largest. It is never
+// below leastShare: a number may be something else.
+func Fits(refusal string) float64 {
+	numbers := tokenCounts(refusal)
+	if len(numbers) < 2 {
+		return 0
+	}
+	slices.Sort(numbers)
+	largest := numbers[len(numbers)-1]
+	rest := numbers[:len(numbers)-1]
+	limit, asked := rest[len(rest)-1], largest
+	if len(numbers) > 2 {
+		isSum := false
+		for i, n := range rest {
+			for k, m := range rest[:i] {
+				if n+m == largest {
+					isSum = true
+					limit = restWithout(rest, i, k)
+				}
+			}
+		}
+		if !isSum {
+			limit, asked = largest, rest[len(rest)-1]+rest[len(rest)-2]
+		}
+	}
+	if limit <= 0 || asked <= limit {
+		return 0
+	}
+	return max(float64(limit)/float64(asked), leastShare)
+}
+
+const leastShare = 0.1
+
+// restWithout is the largest of numbers but those at two places; 0 if there is no other.
+func restWithout(numbers []int, i, k int) int {
+	for at, n := range slices.Backward(numbers) {
+		if at != i && at != k {
+			return n
+		}
+	}
+	return 0
+}
+
+// fewestTokens is less than any context has: smaller numbers in a refusal are something else.
+const fewestTokens = 256
+
+// tokenCounts are the different numbers of a text that may count tokens. What is a part of a
+// word, such as the 4 of gpt-4, is none; 128,000 is one.
+func tokenCounts(text string) (counts []int) {
+	isDigit := func(c byte) bool { return '0' <= c && c <= '9' }
+	isWord := func(c byte) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '-' || c == '.'
+	}
+	for i := 0; i < len(text); i++ {
+		if !isDigit(text[i]) {
+			continue
+		}
+		from := i
+		for i < len(text) && (isDigit(text[i]) || text[i] == ',' && i+1 < len(text) && isDigit(text[i+1])) {
+			i++
+		}
+		before := from > 0 && isWord(text[from-1])
+		behind := i < len(text) && isWord(text[i]) && !(text[i] == '.' && (i+1 == len(text) || !isDigit(text[i+1])))
+		n, err := strconv.Atoi(strings.ReplaceAll(text[from:i], ",", ""))
+		if err == nil && !before && !behind && n >= fewestTokens && !slices.Contains(counts, n) {
+			counts = append(counts, n)
+		}
+	}
+	return counts
+}
