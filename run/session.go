@@ -80,12 +80,12 @@ func (v *conversation) checkSystem() error {
 // printsSession reports whether standard input adds nothing to the session, which then
 // only has to be printed, without a model.
 func (v *conversation) printsSession(ctx context.Context) (bool, error) {
-	if v.inv.Config.ReadsInput(v.inv.Streams.InTerminal) {
-		data, err := input.Read(ctx, v.inv.Streams.In, v.inv.SayWaiting)
+	if c := v.inv.Config; c.ReadsInput(v.inv.Streams.InTerminal) {
+		in, err := input.Read(ctx, c, v.inv.Streams.In, v.inv.SayWaiting)
 		if err != nil {
 			return false, err
 		}
-		if len(bytes.TrimSpace(data)) > 0 {
+		if data := in.Data(); len(bytes.TrimSpace(data)) > 0 {
 			v.inv.Streams.In, v.inv.Streams.InFile = bytes.NewReader(data), true
 			return false, nil
 		}
@@ -96,11 +96,11 @@ func (v *conversation) printsSession(ctx context.Context) (bool, error) {
 
 // begin puts what the conversation begins with together: the session, and what the
 // input adds to it.
-func (v *conversation) begin(data []byte, attached []stream.Part) (err error) {
-	c := v.inv.Config
+func (v *conversation) begin(in *input.Stdin, attached []stream.Part) (err error) {
+	c, data := v.inv.Config, in.Data()
 	var added []stream.Message
 	if !v.session.Unfinished() || c.GivesPrompt() || len(bytes.TrimSpace(data)) > 0 {
-		if added, err = input.Conversation(c, data, v.inv.Streams.InTerminal, attached); err != nil {
+		if added, err = input.Conversation(c, in, v.inv.Streams.InTerminal, attached); err != nil {
 			return err
 		}
 		v.labelInput(added, data)

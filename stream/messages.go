@@ -189,7 +189,9 @@ func messagesPart(w *segments, p *Part, mark string) {
 		if p.Image.isDocument() {
 			kind = formed(`"document","title":?`, p.Image.Name)
 		}
-		w.put(`{"type":?,"source":{"type":"base64","media_type":?,"data":"?"}`, kind, p.Image.MIME, []byte(p.Image.Data))
+		w.put(`{"type":?,"source":{"type":"base64","media_type":?,"data":"`, kind, p.Image.MIME)
+		w.plain(p.Image.Data)
+		w.str(`"}`)
 	}
 	w.str(endOfBlock(mark))
 }

@@ -194,7 +194,6 @@ func innerText(w *segments, parts []Part, joint string) {
 			w.raw(p.JSON[1 : len(p.JSON)-1])
 		} else {
 			w.inner(p.Text)
-			w.hand()
 		}
 	}
 }
@@ -243,6 +242,6 @@ func imageURL(w *segments, img *Image) {
 	w.str(`"data:`)
 	w.inner(img.MIME)
 	w.str(";base64,")
-	w.raw([]byte(img.Data))
+	w.plain(img.Data)
 	w.str(`"`)
 }

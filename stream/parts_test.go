@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -47,11 +48,43 @@ func TestLongPartsAreNotCopied(t *testing.T) {
 		found := false
 		for range 2 {
 			for _, part := range c.body(r).parts {
-				found = found || &part[len(part)-1] == &literal[len(literal)-1]
+				found = found || part.bytes != nil && &part.bytes[len(part.bytes)-1] == &literal[len(literal)-1]
 			}
 		}
 		if !found {
 			t.Errorf("%s: the part was copied", api)
+		}
+	}
+}
+
+// A long text is quoted while it is sent, in chunks, as it would be at once; the length that is
+// told before is that of what is sent, also where a chunk would end inside a character or the
+// text is not UTF-8.
+func TestLongTexts(t *testing.T) {
+	odd := "a\x00\x1b\n\"\\é漢🙂\xff\xe6\xbc"
+	for _, filler := range []string{"x", "é", "漢", "🙂", "\xe6\xbc", "\xff", "\n", "\x01"} {
+		text := odd + strings.Repeat(filler, 3*maxChunk/len(filler)) + odd
+		for _, api := range []string{"chat", "messages", "responses"} {
+			c := newClient(t, Config{API: api, BaseURL: "http://h"})
+			picture := Part{Image: &Image{MIME: "image/png", Data: strings.Repeat("A", 3*maxChunk)}}
+			b := c.body(&Request{Model: "m", Messages: []Message{{Role: User, Parts: []Part{picture, {Text: text}}}}})
+			sent, err := io.ReadAll(b.reader(func() {}))
+			if err != nil || int64(len(sent)) != b.size || !bytes.Equal(sent, b.bytes()) || !json.Valid(sent) {
+				t.Errorf("%s %q: %d bytes of %d, %v", api, filler, len(sent), b.size, err)
+			}
+			if !bytes.Contains(sent, jsontext.AppendInner(nil, text)) || !bytes.Contains(sent, []byte(picture.Image.Data)) {
+				t.Errorf("%s %q: another text was sent", api, filler)
+			}
+		}
+		var whole []byte
+		m := Message{Role: User, Parts: []Part{{Text: text}}}
+		for piece := range ChatMessage(&m) {
+			if whole = append(whole, piece...); len(piece) > 2*maxChunk*6 {
+				t.Errorf("%q: a piece of %d bytes", filler, len(piece))
+			}
+		}
+		if !bytes.Equal(whole, AppendChatMessage(nil, &m)) {
+			t.Errorf("%q: the pieces are another message", filler)
 		}
 	}
 }

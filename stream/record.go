@@ -61,9 +61,7 @@ func (r *recorder) write(b []byte) {
 func (r *recorder) request(d *dialect, b *body) {
 	r.write([]byte("-- request " + d.name + " --\n"))
 	s := &bodyWriter{recorder: r, lineStart: true}
-	for _, part := range b.parts {
-		s.Write(part)
-	}
+	b.writeTo(s)
 	s.close()
 }
 

@@ -1,11 +1,10 @@
 package stream
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"toolpipe/stream/text/jsontext"
 )
@@ -13,9 +12,9 @@ import (
 // segments is a growing text that does not copy long parts: it keeps them by
 // reference, and they must not change.
 type segments struct {
-	done [][]byte // what precedes cur
-	size int      // the length of done
-	cur  []byte   // what is being written
+	done []piece // what precedes cur
+	size int     // the length of done
+	cur  []byte  // what is being written
 
 	full func([]byte) // takes what has been written of a long text; nil: it is kept
 	sent byte         // the last byte that full got
@@ -26,7 +25,38 @@ const longText = 16 << 10
 
 func (s *segments) str(text string)    { s.cur = append(s.cur, text...) }
 func (s *segments) quoted(text string) { s.cur = jsontext.AppendQuoted(s.cur, text) }
-func (s *segments) inner(text string)  { s.cur = jsontext.AppendInner(s.cur, text) }
+
+// inner writes the inside of the literal of a text. A long one is quoted while it is sent.
+func (s *segments) inner(text string) {
+	switch {
+	case len(text) < longText:
+		s.cur = jsontext.AppendInner(s.cur, text)
+		s.hand()
+	case s.full == nil:
+		s.add(piece{text: text, quoted: true})
+	default:
+		for chunk := range runes(text) {
+			s.cur = jsontext.AppendInner(s.cur, chunk)
+			s.hand()
+		}
+	}
+}
+
+// plain writes a text that needs no quotation, such as base64.
+func (s *segments) plain(text string) {
+	switch {
+	case len(text) < longText:
+		s.str(text)
+		s.hand()
+	case s.full == nil:
+		s.add(piece{text: text})
+	default:
+		for chunk := range runes(text) {
+			s.str(chunk)
+			s.hand()
+		}
+	}
+}
 
 // hand gives full what has been written, if that is long.
 func (s *segments) hand() {
@@ -90,27 +120,40 @@ func (s *segments) last() byte {
 	case len(s.cur) > 0:
 		return s.cur[len(s.cur)-1]
 	}
-	part := s.done[len(s.done)-1]
-	return part[len(part)-1]
+	return s.done[len(s.done)-1].last()
 }
 
 // raw adds b as it is.
 func (s *segments) raw(b []byte) {
-	if len(b) < longText || s.full != nil {
+	if len(b) < longText {
 		s.cur = append(s.cur, b...)
 		s.hand()
 		return
 	}
-	if len(s.cur) > 0 {
-		s.add(s.cur)
-		s.cur = nil
+	if s.full == nil {
+		s.add(piece{bytes: b})
+		return
 	}
-	s.add(b)
+	for len(b) > 0 {
+		n := len(b)
+		if n > maxChunk {
+			for n = maxChunk; n > maxChunk-utf8.UTFMax && !utf8.RuneStart(b[n]); n-- {
+			}
+		}
+		s.cur, b = append(s.cur, b[:n]...), b[n:]
+		s.hand()
+	}
 }
 
-func (s *segments) add(b []byte) {
-	s.done = append(s.done, b)
-	s.size += len(b)
+// add adds a part by reference.
+func (s *segments) add(p piece) {
+	if len(s.cur) > 0 {
+		s.done = append(s.done, piece{bytes: s.cur})
+		s.size += len(s.cur)
+		s.cur = nil
+	}
+	s.done = append(s.done, p)
+	s.size += p.size()
 }
 
 // flat returns the whole text as one slice.
@@ -122,51 +165,3 @@ func (s *segments) flat() []byte {
 }
 
 func (s *segments) len() int { return s.size + len(s.cur) }
-
-// body is a request body: parts that are sent one after another.
-type body struct {
-	parts [][]byte
-	size  int64
-}
-
-// joinBody makes a body of texts. It does not copy them, and stays as it is
-// when they grow.
-func joinBody(list ...*segments) *body {
-	b := &body{}
-	for _, s := range list {
-		b.parts = append(b.parts, s.done...)
-		if len(s.cur) > 0 {
-			b.parts = append(b.parts, s.cur)
-		}
-		b.size += int64(s.len())
-	}
-	return b
-}
-
-// bytes joins the parts, for a recording.
-func (b *body) bytes() []byte { return bytes.Join(b.parts, nil) }
-
-// smallBody is the size up to which a body is sent in one piece.
-const smallBody = 128 << 10
-
-// reader reads the body from its beginning. Each Read of a large body calls
-// progress. net/http writes a bytes.Reader together with the header, in one system
-// call, and any other reader apart from it and part by part.
-func (b *body) reader(progress func()) io.ReadCloser {
-	if b.size <= smallBody {
-		return io.NopCloser(bytes.NewReader(b.bytes()))
-	}
-	readers := make([]io.Reader, len(b.parts))
-	for i, part := range b.parts {
-		readers[i] = bytes.NewReader(part)
-	}
-	return io.NopCloser(io.TeeReader(io.MultiReader(readers...), progressWriter(progress)))
-}
-
-// progressWriter is called when something was read.
-type progressWriter func()
-
-func (w progressWriter) Write(p []byte) (int, error) {
-	w()
-	return len(p), nil
-}

@@ -58,9 +58,7 @@ func (c *Client) wireRequest(req *http.Request, b *body) {
 		return
 	}
 	lines := c.wireLines('>')
-	for _, part := range b.parts {
-		lines.Write(part)
-	}
+	b.writeTo(lines)
 	lines.flush()
 }
 

@@ -31,6 +31,21 @@ const (
 
 const MaxRuleFile = 16 << 20 // bytes
 
+// ReadAttachment reads a file that may block, as ReadFile does. The result begins with head.
+func ReadAttachment(ctx context.Context, head, what, path string, limit int64) ([]byte, error) {
+	return stdio.Await(ctx, func() ([]byte, error) {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, OpenError(what, path, err)
+		}
+		defer f.Close()
+		if err := PlainFile.Check(nil, f, what, path, nil); err != nil {
+			return nil, err
+		}
+		return ReadBehind(head, f, what+": "+strconv.Quote(path), limit)
+	})
+}
+
 // ReadFile reads a file that may block: a FIFO without a writer, or a pipe that
 // does not end. When ctx ends it returns, and the read is left behind.
 func ReadFile(ctx context.Context, what, path string, limit int64, kind fileKind) ([]byte, error) {
@@ -173,14 +188,59 @@ var ErrTooLarge = errors.New("too large")
 // ReadLimited reads to the end of r, which may have limit bytes. Errors begin with
 // name.
 func ReadLimited(r io.Reader, name string, limit int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err != nil {
-		return nil, failure.Usage("%s: %s", name, failure.Cause(err))
+	return ReadBehind("", r, name, limit)
+}
+
+// ReadBehind is ReadLimited. The result begins with head, so that a long text that is to stand
+// behind another one is in memory once.
+func ReadBehind(head string, r io.Reader, name string, limit int64) ([]byte, error) {
+	most := int64(len(head)) + limit
+	data := append(make([]byte, 0, len(head)+sizeOf(r)), head...)
+	for {
+		if len(data) == cap(data) {
+			grown := make([]byte, len(data), len(data)+growth(len(data), most)) // append would write to all of it
+			copy(grown, data)
+			data = grown
+		}
+		n, err := r.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case int64(len(data)) > most:
+			e := failure.Usage("%s is larger than %d MiB", name, limit>>20)
+			e.Cause = ErrTooLarge
+			return nil, e
+		case err == io.EOF:
+			return data, nil
+		case err != nil:
+			return nil, failure.Usage("%s: %s", name, failure.Cause(err))
+		}
 	}
-	if int64(len(data)) > limit {
-		e := failure.Usage("%s is larger than %d MiB", name, limit>>20)
-		e.Cause = ErrTooLarge
-		return nil, e
+}
+
+const (
+	leastRead = 512     // bytes for a text of an unknown length
+	longRead  = 1 << 20 // bytes of a text that may be very long
+)
+
+// sizeOf is how many bytes are read from r, and one more for its end, if it is a file whose
+// size is known.
+func sizeOf(r io.Reader) int {
+	if f, ok := r.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() < longestFile {
+			return int(info.Size()) + 1
+		}
 	}
-	return data, nil
+	return leastRead
+}
+
+const longestFile = 1 << 30 // bytes that are believed
+
+// growth is for how many bytes more there must be room behind the size that a text has. A long
+// one gets room for all that it may become: the system takes memory only for what is written
+// there, and nothing has to be copied again.
+func growth(size int, most int64) int {
+	if size < longRead {
+		return max(size, leastRead)
+	}
+	return max(int(most)+1-size, leastRead)
 }

@@ -28,7 +28,8 @@ func Attachments(c *config.Config, ctx context.Context, attached func(path strin
 			parts = append(parts, stream.Part{})
 			continue
 		}
-		data, err := config.ReadFile(ctx, "--file", path, MaxInput, config.PlainFile)
+		head := path + ":\n\n"
+		all, err := config.ReadAttachment(ctx, head, "--file", path, MaxInput)
 		if err != nil && servers.IsURL(path) {
 			return nil, failure.UsageError([]string{"--fetch lets the model read it: toolpipe --fetch " + config.ShellQuote("what does "+path+" say?"),
 				"or attach what it holds: curl -s " + config.ShellQuote(path) + " | toolpipe -f - PROMPT"}, "--file: %q is a URL, not a file", path)
@@ -40,7 +41,8 @@ func Attachments(c *config.Config, ctx context.Context, attached func(path strin
 		if err != nil {
 			return nil, hintAtSize(err)
 		}
-		part, err := attachment("--file: "+strconv.Quote(path), path, data)
+		data := all[len(head):]
+		part, err := attachment("--file: "+strconv.Quote(path), path, all, data)
 		if err != nil {
 			return nil, err
 		}
@@ -63,13 +65,13 @@ func attachInput(c *config.Config, attached []stream.Part, data []byte) (err err
 	if data == nil {
 		return failure.UsageError([]string{"toolpipe -f - PROMPT <picture.png"}, "--file -: standard input is not read")
 	}
-	attached[slices.Index(c.Files, "-")], err = attachment("--file -: standard input", "standard input", data)
+	attached[slices.Index(c.Files, "-")], err = attachment("--file -: standard input", "standard input", nil, data)
 	return err
 }
 
-// attachment is the part of a message for a file; an error begins with what, and a text
-// with name.
-func attachment(what, name string, data []byte) (p stream.Part, err error) {
+// attachment is the part of a message for a file; an error begins with what. A text begins with
+// name: it is all, in which that stands before the data, if all is not nil.
+func attachment(what, name string, all, data []byte) (p stream.Part, err error) {
 	if err := refuseUTF16(what, data); err != nil {
 		return p, err
 	}
@@ -80,6 +82,8 @@ func attachment(what, name string, data []byte) (p stream.Part, err error) {
 		p.Image = &stream.Image{MIME: kind, Data: base64.StdEncoding.EncodeToString(data), Name: filepath.Base(name)}
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
 		err = failure.UsageError([]string{hintOfBytes(data, "--file takes UTF-8 text, PDF, PNG, JPEG, GIF and WebP")}, "%s is neither text nor a picture", what)
+	case all != nil:
+		p.Text = stringOf(all)
 	default:
 		p.Text = name + ":\n\n" + string(data)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+	"unsafe"
 
 	"toolpipe/run/config"
 	"toolpipe/run/document"
@@ -25,20 +26,45 @@ const MaxInput = 64 << 20
 // stderr says that the run waits for it.
 const stdinSilence = 5 * time.Second
 
+// Stdin is what standard input held, behind the prompt of the arguments: so a long text is in
+// memory once. The zero value was not read.
+type Stdin struct {
+	all    []byte // the prompt and a blank line, if there is a prompt, and the data
+	prompt int    // bytes before the data
+}
+
+// Data is what standard input held; nil if it was not read.
+func (s *Stdin) Data() []byte {
+	if s == nil || s.all == nil {
+		return nil
+	}
+	return s.all[s.prompt:]
+}
+
+// Text is the prompt, a blank line and the data.
+func (s *Stdin) text() string { return stringOf(s.all) }
+
+// stringOf is data as a string, without a copy: data must not change any more.
+func stringOf(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
+
 // Read reads standard input to its end, however slowly it comes. waiting is
 // called once, when nothing has come for stdinSilence.
-func Read(ctx context.Context, in io.Reader, waiting func()) ([]byte, error) {
+func Read(ctx context.Context, c *config.Config, in io.Reader, waiting func()) (*Stdin, error) {
 	silence := goroutine.AfterFunc(stdinSilence, waiting)
 	defer silence.Stop()
-	return stdio.Await(ctx, func() ([]byte, error) {
-		return Whole(&pulse{in, silence})
+	return stdio.Await(ctx, func() (*Stdin, error) {
+		return Whole(c, &pulse{in, silence})
 	})
 }
 
 // Whole reads standard input, which must be no larger than MaxInput.
-func Whole(in io.Reader) ([]byte, error) {
-	data, err := config.ReadLimited(in, "standard input", MaxInput)
-	return data, hintAtSize(err)
+func Whole(c *config.Config, in io.Reader) (*Stdin, error) {
+	prompt := strings.Join(c.Args, " ")
+	if prompt != "" {
+		prompt += "\n\n"
+	}
+	all, err := config.ReadBehind(prompt, in, "standard input", MaxInput)
+	return &Stdin{all, len(prompt)}, hintAtSize(err)
 }
 
 // A pulse is a reader that begins the silence anew after every read that brought
@@ -57,8 +83,9 @@ func (p *pulse) Read(b []byte) (int, error) {
 }
 
 // Conversation makes the messages that a run begins with from the arguments,
-// standard input and the attached parts. data is nil when stdin was not read.
-func Conversation(c *config.Config, data []byte, terminal bool, attached []stream.Part) ([]stream.Message, error) {
+// standard input and the attached parts.
+func Conversation(c *config.Config, in *Stdin, terminal bool, attached []stream.Part) ([]stream.Message, error) {
+	data := in.Data()
 	if c.Input == "messages" {
 		return messagesInput(c, data, attached)
 	}
@@ -86,9 +113,9 @@ func Conversation(c *config.Config, data []byte, terminal bool, attached []strea
 	}
 	switch {
 	case text == "":
-		text = string(data)
+		text = stringOf(data)
 	case len(data) > 0:
-		text += "\n\n" + string(data)
+		text = in.text()
 	}
 	switch isEmpty := strings.TrimSpace(text) == "" && len(attached) == 0; {
 	case isEmpty && c.Prompt == "":

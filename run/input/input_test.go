@@ -3,6 +3,7 @@ package input
 import (
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"toolpipe/run/config"
 	"toolpipe/stream"
@@ -39,7 +40,7 @@ func TestAutoInput(t *testing.T) {
 		{`[{"role":"user","content":null},{"role":"tool","content":"x","tool_call_id":"a"}]`, "tool"},
 		{`[{"role":"assistant","content":"x","function_call":{}}]`, "calls"},
 	} {
-		msgs, err := Conversation((&config.Config{}), []byte(c.in), false, nil)
+		msgs, err := Conversation((&config.Config{}), stdinOf(t, &config.Config{}, c.in), false, nil)
 		got := "messages"
 		switch {
 		case err != nil:
@@ -85,7 +86,7 @@ func TestMessagesInput(t *testing.T) {
 		{"[{\"role\":\"user\",\"content\":\"\xff\"}]", "byte 27"},
 		{`["x"]`, "byte 1"},
 	} {
-		_, err := Conversation((&config.Config{Input: "messages"}), []byte(c.in), false, nil)
+		_, err := Conversation((&config.Config{Input: "messages"}), stdinOf(t, &config.Config{}, c.in), false, nil)
 		switch {
 		case c.bad == "" && err != nil:
 			t.Errorf("%s: %v", c.in, err)
@@ -103,7 +104,7 @@ func TestMessagesAreReadBack(t *testing.T) {
 		`{"role":"tool","tool_call_id":"1","name":"x","content":"r"},{"role":"assistant","content":"done"}]`)
 	c := &config.Config{Input: "messages"}
 	write := func(data []byte) []byte {
-		msgs, err := Conversation(c, data, false, nil)
+		msgs, err := Conversation(c, stdinOf(t, c, string(data)), false, nil)
 		if err != nil {
 			t.Fatalf("%v in %s", err, data)
 		}
@@ -120,5 +121,44 @@ func TestMessagesAreReadBack(t *testing.T) {
 	first := write(in)
 	if second := write(first); string(second) != string(first) {
 		t.Errorf("not stable:\n%s\n%s", first, second)
+	}
+}
+
+// stdinOf reads a text as standard input.
+func stdinOf(t *testing.T, c *config.Config, text string) *Stdin {
+	t.Helper()
+	in, err := Whole(c, strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// TestPromptBeforeStdin: the prompt and standard input are one text, however long it is and in
+// whatever pieces it comes.
+func TestPromptBeforeStdin(t *testing.T) {
+	for _, n := range []int{0, 1, 511, 512, 513, 1 << 20, 1<<20 + 1, 5 << 20} {
+		for _, args := range [][]string{nil, {"a", "b"}} {
+			text := strings.Repeat("x", n)
+			c := &config.Config{Args: args}
+			in, err := Whole(c, iotest.HalfReader(strings.NewReader(text)))
+			if err != nil || string(in.Data()) != text {
+				t.Fatal(n, err)
+			}
+			want := text
+			if args != nil && n > 0 {
+				want = "a b\n\n" + text
+			} else if args != nil {
+				want = "a b"
+			}
+			msgs, err := Conversation(c, in, false, nil)
+			if n+len(args) == 0 {
+				if err == nil {
+					t.Error("an empty prompt was taken")
+				}
+			} else if err != nil || msgs[0].Parts[0].Text != want {
+				t.Errorf("%d bytes behind %q: %v", n, args, err)
+			}
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"toolpipe/run/config"
 	"toolpipe/stream/goroutine"
 )
 
@@ -24,7 +25,8 @@ func TestSilenceOfStdin(t *testing.T) {
 			}
 			out.Close()
 		})
-		data, err := Read(t.Context(), in, func() { told.Add(1) })
+		read, err := Read(t.Context(), &config.Config{}, in, func() { told.Add(1) })
+		data := read.Data()
 		if string(data) != "xxxx" || err != nil || told.Load() != 1 {
 			t.Errorf("read %q, %v; told %d times", data, err, told.Load())
 		}

@@ -81,7 +81,7 @@ func (m *mode) run(ctx context.Context) error {
 	if m.cfg.Mode == config.DescribeTool {
 		return m.inv.Emit(m.toolEvent(t))
 	}
-	args, err := m.callArguments(ctx, t, data)
+	args, err := m.callArguments(ctx, t, data.Data())
 	if err != nil {
 		return err
 	}

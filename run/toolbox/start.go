@@ -26,7 +26,7 @@ const stdinGrace = time.Second
 
 // ConnectAndRead starts all servers, but for those that start later, and meanwhile reads
 // standard input. The first required server that fails ends that.
-func (b *Toolbox) ConnectAndRead(ctx context.Context) ([]byte, error) {
+func (b *Toolbox) ConnectAndRead(ctx context.Context) (*input.Stdin, error) {
 	reads := b.inv.Config.ReadsInput(b.inv.Streams.InTerminal)
 	b.heedHost()
 	for _, s := range b.inv.Servers {
@@ -40,9 +40,9 @@ func (b *Toolbox) ConnectAndRead(ctx context.Context) ([]byte, error) {
 	b.reviveLost(later)
 	if len(names) == 0 && (b.inv.Streams.InFile || !reads) {
 		if !reads {
-			return nil, nil
+			return new(input.Stdin), nil
 		}
-		return input.Whole(b.inv.Streams.In)
+		return input.Whole(b.inv.Config, b.inv.Streams.In)
 	}
 	reading, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -63,11 +63,10 @@ func (b *Toolbox) ConnectAndRead(ctx context.Context) ([]byte, error) {
 	connected := goroutine.Done(func() {
 		b.connect(func(c *Connection) { b.start(starting, c) }, required, b.inv.Face.ServerReady)
 	})
-	var data []byte
-	var err error
+	data, err := new(input.Stdin), error(nil)
 	if reads {
 		b.inv.Face.ReadingStdin(true)
-		data, err = input.Read(reading, b.inv.Streams.In, b.inv.SayWaiting)
+		data, err = input.Read(reading, b.inv.Config, b.inv.Streams.In, b.inv.SayWaiting)
 		if err != nil {
 			cancel(err)
 		}

@@ -50,6 +50,26 @@ func AppendInner[S string | []byte](dst []byte, s S) []byte {
 	return append(dst, s[from:]...)
 }
 
+// InnerLen is the length of what AppendInner appends.
+func InnerLen(s string) int {
+	n := len(s)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= utf8.RuneSelf:
+			_, size := utf8.DecodeRuneInString(s[i:])
+			if i += size - 1; size == 1 { // an invalid byte
+				n += len("\ufffd") - 1
+			}
+		case c >= ' ' && c != '"' && c != '\\':
+		case c >= ' ' || c == '\n' || c == '\r' || c == '\t':
+			n++
+		default:
+			n += len(`\u0000`) - 1
+		}
+	}
+	return n
+}
+
 // Quoted returns s as a literal.
 func Quoted(s string) []byte { return AppendQuoted(make([]byte, 0, len(s)+2), s) }
 
