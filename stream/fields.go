@@ -130,6 +130,11 @@ func (f *fields) tools(o options, begin, schema, end, lastEnd string) {
 		return // a param tools was written with the others
 	}
 	f.name("tools")
+	size := 0
+	for _, t := range tools {
+		size += len(t.Name) + len(t.Description) + len(t.Schema) + roomOfTool
+	}
+	w.cur = slices.Grow(w.cur, size)
 	w.str("[")
 	for i, t := range tools {
 		w.item()
@@ -149,6 +154,9 @@ func (f *fields) tools(o options, begin, schema, end, lastEnd string) {
 	}
 	w.str("]")
 }
+
+// roomOfTool is about how many bytes a tool takes beside its texts.
+const roomOfTool = 100
 
 // toolSchema returns the schema of a tool with the member properties, which
 // OpenAI demands.

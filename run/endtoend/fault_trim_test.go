@@ -54,11 +54,8 @@ func (m *limitedModel) answer(w io.Writer, r *http.Request, body []byte) bool {
 	}
 	m.sums = append(m.sums, fmt.Sprintf("%x", sha256.Sum256(body)))
 	m.longest = max(m.longest, tokens)
-	conversation, asks := "messages", `#(role=="assistant")#`
-	if m.api == "responses" {
-		conversation, asks = "input", `#(type=="function_call")#`
-	}
-	n := len(gjson.GetBytes(body, conversation).Get(asks).Array())
+	results := map[string]string{"chat": `messages.#(role=="tool")#`, "messages": `messages.#(role=="assistant")#`, "responses": `input.#(type=="function_call")#`}
+	n := len(gjson.GetBytes(body, results[m.api]).Array())
 	c := newReplyWriter(m.api, n)
 	head(w, 200, eventStream)
 	reply := c.text("Done") + c.finish("stop")
