@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,10 +131,7 @@ func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error 
 // asJSON gives the messages that --output messages prints, as JSON.
 // A session has what is left out of requests and so no longer in memory.
 func (v *conversation) asJSON(yield func([]byte, bool) bool) error {
-	all := v.messages
-	if v.loop != nil {
-		all = v.loop.Messages()
-	}
+	all := v.all()
 	for i := range all {
 		m, err := v.session.Whole(i, &all[i])
 		if err != nil {
@@ -146,6 +144,28 @@ func (v *conversation) asJSON(yield func([]byte, bool) bool) error {
 		}
 	}
 	return nil
+}
+
+// warnOfLength warns of an output that --input messages of a later run would refuse.
+func (v *conversation) warnOfLength() {
+	if v.inv.Config.Output != "messages" || v.inv.Config.Mode != config.Answer {
+		return
+	}
+	size := 0
+	for i := range v.all() {
+		size += v.all()[i].Size()
+	}
+	if size > input.MaxInput {
+		v.inv.Warn("conversation_long", "", fmt.Sprintf("the conversation has about %d MiB, and --input messages reads at most %d MiB; --session FILE has no such bound", size>>20, input.MaxInput>>20))
+	}
+}
+
+// all is the conversation as far as it has come.
+func (v *conversation) all() []stream.Message {
+	if v.loop != nil {
+		return v.loop.Messages()
+	}
+	return v.messages
 }
 
 // needBlock is the error of an answer that has no block to print: prose must not

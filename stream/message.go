@@ -43,6 +43,21 @@ type Message struct {
 	Labels []string // say what the content is; kept in a written conversation, and never sent
 }
 
+// Size is about how many bytes m has in a written conversation, without what is not in memory.
+func (m *Message) Size() int {
+	size := m.Opaque.Size()
+	for _, p := range m.Parts {
+		size += len(p.Text) + len(p.JSON) + len(p.Raw)
+		if p.Image != nil {
+			size += len(p.Image.Data)
+		}
+	}
+	for _, c := range m.Calls {
+		size += len(c.Arguments) + len(c.Extra)
+	}
+	return size
+}
+
 // Sent are the parts that are sent.
 func (m *Message) Sent() []Part {
 	if m.Instead != nil {
