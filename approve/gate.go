@@ -19,12 +19,18 @@ type Gate struct {
 	AutoApprove string      // the origin of the wish to allow all calls that would be asked about, such as a flag; "" for no such wish
 	Approver    *Approver   // nil: none
 	Terminal    *Terminal   // nil: nobody can be asked
+	Reviews     bool        // what would be asked is reviewed elsewhere, so that nobody is missed at the terminal
 
-	behind        []Rule                     // that Check has made of Rules; see standBehind
-	alwaysAllowed map[[sha256.Size]byte]bool // calls that a person allowed for the rest of the run, by callKey
-	allowedTools  map[[2]string]bool         // tools that a person allowed for the rest of the run, by server and tool
-	secrets       int                        // calls that were denied for the secret in their arguments
-	evaluation    evaluation                 // of the last call
+	behind     []Rule     // that Check has made of Rules; see standBehind
+	allowed               // by a person
+	secrets    int        // calls that were denied for the secret in their arguments
+	evaluation evaluation // of the last call
+}
+
+// allowed is what a person allowed for the rest of the run.
+type allowed struct {
+	alwaysAllowed map[[sha256.Size]byte]bool // calls, by callKey
+	allowedTools  map[[2]string]bool         // tools, by server and tool
 }
 
 // OtherwiseAsk leaves a call that no rule matches to be asked about.
@@ -176,6 +182,8 @@ func (g *Gate) verdict(c *Call, rule *Rule, asked *Question) (Verdict, *Question
 		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Reason: "the tool was approved for this run"}, nil
 	}
 	switch {
+	case g.Terminal == nil && g.Reviews:
+		return rule.verdict(Unapproved), nil
 	case g.Terminal == nil:
 		return unapproved(rule, "nobody can be asked"), nil
 	case asked == nil || asked.terminal == nil:

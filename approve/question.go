@@ -96,6 +96,13 @@ func newQuestion(c *Call, change change, rule *Rule, tool bool, width, height in
 	return q
 }
 
+// Shown is what a question about c would show, whole, in lines of width columns.
+func Shown(ctx context.Context, c Call, width int) string {
+	width = max(width, minWidth)
+	lines, _ := argumentLines(c.Arguments, c.change(ctx), valueLines, width, math.MaxInt)
+	return "tool call " + shownName(&c, false) + "\n" + strings.Join(lines, "\n") + "\n"
+}
+
 // whyAsked are the lines that say which rule wants c asked about.
 func whyAsked(c *Call, rule *Rule) []string {
 	switch {

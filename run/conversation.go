@@ -84,6 +84,9 @@ func (v *conversation) run(ctx context.Context) error {
 	if inputErr != nil {
 		return inputErr
 	}
+	if err := v.plan.BeginStaging(ctx); err != nil {
+		return err
+	}
 	if from := v.inv.Model.Client.Adopt(v.inv.Model.Request, v.messages); from != "" {
 		v.inv.Warn("state_dropped", "", "what the conversation keeps for "+from+" is not sent: the endpoint or the model is another one")
 	}
@@ -104,7 +107,7 @@ func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error 
 	}
 	frame := 0
 	request.Tools = tools
-	request.Messages, frame = turn.WithSystem(msgs, v.system, v.plan.Box, c.CmdLines)
+	request.Messages, frame = v.plan.WithSystem(msgs, v.system, v.plan.Box, c.CmdLines)
 	v.loop = v.plan.NewLoop(v.tally, find, v.known, frame)
 	v.useSession()
 	// Without tools the first turn is mostly the last, so its text need not be held

@@ -33,6 +33,9 @@ func (r *runner) end(ctx context.Context, err error) error {
 	if _, panicked := errors.AsType[*goroutine.Panic](err); !panicked && !failure.IsCancelled(err) {
 		r.plan.Box.Settle()
 	}
+	if r.tally.Staged = r.plan.CloseStaging(); r.tally.Staged > 0 {
+		r.inv.Face.Notef("staged calls: %d; toolpipe --apply %s --dry-run shows them", r.tally.Staged, config.ShellQuote(r.inv.Config.Stage))
+	}
 	if changed := r.plan.Box.LookLast(r.inv.Emit); err == nil {
 		err = changed
 	}
@@ -66,7 +69,7 @@ func (r *runner) endEvent(err error) *event.End {
 	e := &event.End{Status: failure.StatusOK, Time: time.Since(r.began)}
 	t := &r.tally
 	e.Text, e.Finish, e.Labels = t.Text, t.Finish, t.Labels.Words()
-	e.Counts = event.Counts{Turns: t.Turns, ToolCalls: t.ToolCalls, Denied: t.Denied, Usage: t.Usage, Cost: t.Cost.Shown()}
+	e.Counts = event.Counts{Turns: t.Turns, ToolCalls: t.ToolCalls, Denied: t.Denied, Staged: t.Staged, Usage: t.Usage, Cost: t.Cost.Shown()}
 	if err != nil {
 		f, hide := *failure.Of(err), r.inv.Secrets.Message().HideString
 		f.Message, f.Hints = hide(f.Message), slices.Clone(f.Hints)

@@ -9,6 +9,7 @@ import (
 	"context"
 	"time"
 
+	"toolpipe/run/apply"
 	"toolpipe/run/config"
 	"toolpipe/run/face"
 	"toolpipe/run/failure"
@@ -99,6 +100,9 @@ func (r *runner) guarded(ctx context.Context) (err error) {
 	}
 	if c.Mode == config.Answer {
 		return r.conversation.run(ctx)
+	}
+	if c.Mode == config.Apply {
+		return apply.Run(ctx, r.plan, &r.tally)
 	}
 	return modes.Run(ctx, r.plan, &r.tally)
 }

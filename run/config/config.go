@@ -25,6 +25,7 @@ const (
 	ListTools
 	DescribeTool
 	CallTool
+	Apply // make the calls of the plan Target
 	ListServers
 	ListResources
 	ListPrompts
@@ -57,8 +58,9 @@ type Approvals struct {
 	Unapproved  string // stop or deny; "" is stop
 	NoInput     bool
 	Egress      string // off, warn, ask or deny; "" is warn
-	Approver    string // command or URL
-	AskHost     string // off, calls or all; "" is off
+	Staging
+	Approver string // command or URL
+	AskHost  string // off, calls or all; "" is off
 }
 
 // Commands are the flags about the commands that a model may run.
@@ -68,6 +70,13 @@ type Commands struct {
 	Sandbox    string // on, off or a list; "": as the config says
 	// ServerSandboxes are NAME or NAME=LIST, of servers that are commands.
 	ServerSandboxes []string
+}
+
+// Staging is the review of calls before they are made.
+type Staging struct {
+	Stage       string // the file that calls are written to
+	ApplyDigest string // the digest that the file of --apply must have
+	KeepGoing   bool   // an error does not end --apply
 }
 
 // Context is how the request follows what happens while a run lasts.
@@ -92,7 +101,7 @@ type Config struct {
 	ClientMetadataURL string // client_metadata_url of the config file, for every server
 
 	Mode   Mode
-	Target string // what DescribeTool, CallTool, Explain, ReadResource, SignIn and SignOut are about
+	Target string // what DescribeTool, CallTool, Apply, Explain, ReadResource, SignIn and SignOut are about
 
 	// input
 	Args       []string // the prompt arguments
@@ -255,7 +264,15 @@ func (c *Config) DeniesUnapproved() bool {
 
 // MakesCalls reports whether this run may call tools.
 func (c *Config) MakesCalls() bool {
-	return c.Mode == Answer || c.Mode == CallTool || c.Mode == Serve
+	return c.Mode == Answer || c.Mode == CallTool || c.Mode == Serve || c.Mode == Apply
+}
+
+// Plan is the file of --stage or --apply; "" without either.
+func (c *Config) Plan() string {
+	if c.Mode == Apply {
+		return c.Target
+	}
+	return c.Stage
 }
 
 // ShowsServers reports whether this run shows every server, each with its failure.

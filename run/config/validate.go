@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -81,7 +83,7 @@ func flagFiles(flag string, paths ...string) []flagFile {
 // checkWritten refuses to write a file that is something else in the same run,
 // because what stands in it would be lost.
 func (c *Config) checkWritten() error {
-	written := slices.Concat(flagFiles("--record", c.Record), flagFiles("--log", c.Log), flagFiles("--session", c.Session),
+	written := slices.Concat(flagFiles("--record", c.Record), flagFiles("--log", c.Log), flagFiles("--session", c.Session), flagFiles("--stage", c.Stage),
 		flagFiles("--notes", c.Notes), flagFiles("--tools-lock", c.ToolsLock))
 	if len(written) == 0 {
 		return nil
@@ -124,7 +126,7 @@ func (c *Config) mistakes() []mistake {
 	_, isBlock := c.Block()
 	attached := len(slices.DeleteFunc(slices.Clone(c.Files), func(path string) bool { return path != "-" }))
 	usesInput := c.NoStdin || c.AttachesInput() || slices.Contains(c.ServerConfigs, "-")
-	inSession, serves := c.Session != "", c.Mode == Serve
+	inSession, serves, stages := c.Session != "", c.Mode == Serve, c.Stage != ""
 	allowsOpen := slices.Contains(Elements(c.Allow), "@open")
 	leave := func(flag string) []string { return []string{"leave " + flag + " out"} }
 	addShell := func(flag string) []string { return []string{"add --shell, or leave " + flag + " out"} }
@@ -163,12 +165,25 @@ func (c *Config) mistakes() []mistake {
 			[]string{"toolpipe --session FILE -o messages | toolpipe -i messages --dry-run, with no prompt, leaves the file as it is"}},
 		{inSession && c.CmdLines, "--session and --cmd-lines: a command line has no id by which a later run could tell that it was run", nil},
 
+		{stages && c.AutoApprove, "--stage and --auto-approve: the one keeps for a review what the other lets run", nil},
+		{stages && c.Unapproved != "", "--stage and --unapproved: a call that nobody has allowed is staged", nil},
+		{stages && c.DryRun, "--stage and --dry-run: a dry run makes no plan", []string{"--apply FILE --dry-run shows one"}},
+		{stages && c.AskHost != "" && c.AskHost != "off", "--stage and --ask-host: nobody is asked about a call that is staged", nil},
+		{stages && c.Mode != Answer && c.Mode != CallTool && !serves && c.Mode != Check, "--stage: goes with a prompt, --call or --serve", []string{"--apply FILE makes the calls of a plan"}},
+		{(c.ApplyDigest != "" || c.KeepGoing) && c.Mode != Apply, "--apply-digest and --keep-going: go with --apply FILE", nil},
+		{c.ApplyDigest != "" && !isDigest(c.ApplyDigest), "--apply-digest: " + strconv.Quote(c.ApplyDigest) + " is not a SHA-256 of 64 hexadecimal digits", []string{"--apply FILE --dry-run prints it"}},
+
 		{serves && c.Output != "", "--serve and --output: standard output carries the protocol", []string{"--log FILE gets the events"}},
 		{serves && usesInput, "--serve: standard input carries the protocol, so that no other flag can use it or leave it out", nil},
 		{c.AskHost != "" && !serves && c.Mode != Check, "--ask-host: goes with --serve, whose host is asked", nil},
 		{serves && (c.FindTools == "auto" || c.FindTools == "always"), "--serve and --find-tools: the list of tools that a host gets stays the same", nil},
 		{serves && c.MaxResultBytes > 0, "--serve and --max-result-bytes: results pass whole", nil},
 	}
+}
+
+func isDigest(s string) bool {
+	digest, err := hex.DecodeString(s)
+	return err == nil && len(digest) == sha256.Size
 }
 
 // trims reports whether --trim has one of its values.

@@ -15,6 +15,7 @@ type Line struct {
 	Value        // the object on it
 	Begin  int64 // its offset in the file
 	Length int   // its bytes, without its end
+	Number int   // from 1
 }
 
 // Lines are what was found behind the last whole line of a file of JSON lines.
@@ -59,7 +60,7 @@ func (l *Lines) line(name string, line []byte, whole, last bool, take func(Line)
 	switch {
 	case err == nil:
 		d := &Document{name: name, data: line, before: l.Number - 1}
-		return take(Line{d.value(jsontext.Space(line, 0)), l.At, len(line)})
+		return take(Line{d.value(jsontext.Space(line, 0)), l.At, len(line), l.Number})
 	case len(bytes.TrimSpace(line)) == 0:
 		return nil
 	case last && (!whole || !bytes.HasSuffix(bytes.TrimSpace(line), []byte{'}'})):

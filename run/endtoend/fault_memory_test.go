@@ -70,7 +70,7 @@ func TestFaultLongSession(t *testing.T) {
 	t.Parallel()
 	const size = 250_000
 	rounds := load(400, 40)
-	own := limitedModel{api: "chat", status: 400, words: refusals[0].words, limit: 1_000_000, bytes: size}
+	own := limitedModel{api: "chat", status: 400, words: refusals[0].words, limit: 450_000, bytes: size}
 	model := serveRaw(t, own.answer)
 	s := newFault(t, "")
 	s.env["TOOLPIPE_BASE_URL"] = model.url() + "/v1"

@@ -12,7 +12,7 @@ import (
 // turn: the statement before which it panics, which is in the sources once, and
 // the commands that bring a run to it.
 var panics = map[string]struct{ before, commands string }{
-	"reader of stdin": {"return Whole(&pulse", `stdin -text x
+	"reader of stdin": {"return Whole(c, &pulse", `stdin -text x
 toolpipe -o ndjson -t fs="$MCP -grandchild"`},
 	"writer of answers to a server": {"ctx, cancel := context.WithTimeout(o.Life, responseTimeout)", `model elicit
 toolpipe -o ndjson -y -t fs="$MCP -tools elicit -grandchild" hi`},

@@ -135,8 +135,8 @@ var endStatuses = map[string][]int{"ok": {0}, "tool": {1}, "usage": {2}, "model"
 	"unknown": {7}, "output": {8}, "internal": {70}, "interrupted": {129, 130, 141, 143}}
 
 var (
-	resultStatuses = []string{"ok", "error", "failed", "denied", "invalid", "unknown", "not_run"}
-	decisions      = []string{"allow", "deny", "unapproved"}
+	resultStatuses = []string{"staged", "ok", "error", "failed", "denied", "invalid", "unknown", "not_run"}
+	decisions      = []string{"staged", "allow", "deny", "unapproved"}
 	deciders       = []string{"flag", "policy", "config", "terminal", "approver", "default"}
 )
 

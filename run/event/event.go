@@ -145,6 +145,7 @@ type ResultStatus string
 
 const (
 	ResultOK      ResultStatus = "ok"
+	ResultStaged  ResultStatus = "staged" // it is in the plan of --stage
 	ResultError   ResultStatus = "error"  // isError
 	ResultFailed  ResultStatus = "failed" // JSON-RPC error, or never sent
 	ResultDenied  ResultStatus = "denied"
@@ -165,6 +166,42 @@ type Result struct {
 	Truncated  bool            `event:"truncated"`
 	Labels     []string        `event:"labels,opt,plain"` // private, untrusted: what it brings into the conversation
 	Time       time.Duration   `event:"ms"`
+}
+
+// Plan is a plan of --stage, which --apply --dry-run shows.
+type Plan struct {
+	File    string `event:"file"`
+	Digest  string `event:"digest"`
+	Version string `event:"version"` // of the program that staged it
+	Dir     string `event:"dir"`
+	Time    string `event:"time"`
+	Calls   int    `event:"calls"`
+	Open    int    `event:"open"` // of the calls: those that --apply would make
+}
+
+// Staged is a call of a plan.
+type Staged struct {
+	ID        string          `event:"id"`
+	Server    string          `event:"server"`
+	Tool      string          `event:"tool"`
+	Name      string          `event:"name"`
+	Arguments json.RawMessage `event:"arguments"`
+	Status    string          `event:"status"` // open, done or unknown
+	StagedFor
+	Said    string `event:"text,opt"`    // by the model, before the call
+	Problem string `event:"problem,opt"` // why --apply would refuse the plan
+	Shown   string `event:"shown"`       // as a question on the terminal would show it, escaped
+}
+
+// StagedFor is why a call is in a plan, and what it would change.
+type StagedFor struct {
+	Rule      string   `event:"rule,opt"`
+	Reason    string   `event:"reason,opt"`
+	Labels    []string `event:"labels,opt,plain"` // of the conversation when it was staged
+	Private   string   `event:"private,opt"`      // --egress ask would ask: what made the conversation private,
+	Untrusted string   `event:"untrusted,opt"`    // and untrusted
+	File      string   `event:"file,opt"`
+	Diff      string   `event:"diff,opt"`
 }
 
 // Turn ends a reply of the model.
@@ -385,6 +422,8 @@ func (*Task) kind() string        { return "task" }
 func (*Result) kind() string      { return "tool_result" }
 func (*Turn) kind() string        { return "turn" }
 func (*Retry) kind() string       { return "retry" }
+func (*Plan) kind() string        { return "plan" }
+func (*Staged) kind() string      { return "staged" }
 func (*Trim) kind() string        { return "trim" }
 func (*Warning) kind() string     { return "warning" }
 func (*Attention) kind() string   { return "attention" }

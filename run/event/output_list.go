@@ -75,6 +75,10 @@ func (o *ListOutput) Event(e Event) error {
 		return o.row("SERVER", e.Server, "ACCOUNT", e.Account, "STATUS", e.Status, "UNTIL", e.Expires, "REFRESH", refresh, "SCOPES", strings.Join(e.Scopes, " "), "ISSUER", e.Issuer)
 	case *Explanation:
 		return o.explain(e)
+	case *Plan:
+		return o.write([]byte(e.shown()))
+	case *Staged:
+		return o.write([]byte(e.Shown))
 	case *End:
 		return o.end(e)
 	}
@@ -99,6 +103,12 @@ func (o *ListOutput) end(e *End) error {
 		o.write([]byte{'\n'})
 	}
 	return o.Flush()
+}
+
+// shown is the head of a plan for people.
+func (p *Plan) shown() string {
+	return "plan:    " + escape.Escape(p.File) + "\ndigest:  " + p.Digest + "\nstaged:  " + escape.Escape(p.Time+" in "+p.Dir) +
+		"\ncalls:   " + strconv.Itoa(p.Calls) + ", to be made: " + strconv.Itoa(p.Open) + "\n"
 }
 
 func labelText(labels []string) string { return cmp.Or(strings.Join(labels, ","), "none") }

@@ -29,7 +29,8 @@ type Counts struct {
 	Turns     int   `event:"turns"`
 	ToolCalls int   `event:"tool_calls"`
 	Denied    int   `event:"denied"`
-	Usage     Usage `event:"usage"` // the sum, with that of nested runs
+	Staged    int   `event:"staged,opt"` // calls that --stage has written to the plan
+	Usage     Usage `event:"usage"`      // the sum, with that of nested runs
 	Cost
 
 	Protected []string `event:"protected,opt"` // files that programs in a sandbox have changed, and that others run

@@ -105,7 +105,7 @@ var ourWords = []string{
 	"Server.Name", "Server.Transport", "Server.Status", "Item.Kind", "Item.Server",
 	"Explanation.Name", "Explanation.ID", "Explanation.Decision", "Explanation.By", "Explanation.Rule", "End.Status",
 	"LoginURL.Server", "LoginURL.URL", "LoginURL.RedirectURI", "Login.Status", "Login.Expires",
-	"Result.Labels", "End.Labels", "Tool.Labels", "Tool.Effects", "Tool.Assumed", "Check.Subject", "Check.Status", "Contents.Server",
+	"Result.Labels", "End.Labels", "Staged.Labels", "Tool.Labels", "Tool.Effects", "Tool.Assumed", "Check.Subject", "Check.Status", "Contents.Server",
 }
 
 // TestVeilCoversEvents: no field of any event passes with a secret.

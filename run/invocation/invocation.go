@@ -157,7 +157,7 @@ func (v *Invocation) checkEndpointTools(r *stream.Request) error {
 // built-in tools neither read nor write them, whatever is approved.
 func (v *Invocation) OwnFiles() []string {
 	c := v.Config
-	files := slices.Concat([]string{v.Settings.Path, c.ToolsLock, c.Session, c.Log, c.Record, c.Replay, c.KeyFile, c.Notes},
+	files := slices.Concat([]string{v.Settings.Path, c.ToolsLock, c.Session, c.Plan(), c.Log, c.Record, c.Replay, c.KeyFile, c.Notes},
 		c.Policies, v.Settings.Policies, approverFiles(c), c.ServerConfigs)
 	if real, err := filepath.EvalSymlinks(c.Notes); c.Notes != "" && err == nil {
 		files = append(files, real) // other runs replace it, so that its inode does not tell which file it is

@@ -18,6 +18,9 @@ func (v *Invocation) MakeGate() error {
 	c, s := v.Config, v.Settings
 	g := &approve.Gate{Otherwise: approve.OtherwiseAsk, EgressRule: approve.EgressRule{Egress: approve.EgressWarn, EgressBy: "default"}, Terminal: v.Terminal()}
 	v.Gate = g
+	if c.Plan() != "" {
+		g.Terminal, g.Reviews = nil, true
+	}
 	g.Words = userWords(c)
 	if c.AutoApprove {
 		g.AutoApprove = "--auto-approve"

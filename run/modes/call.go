@@ -97,14 +97,14 @@ func (m *mode) callOnce(ctx context.Context, t *toolbox.Tool, args []byte) error
 		return err
 	}
 	text := o.Text()
-	if o.Status == event.ResultOK || o.Status == event.ResultError {
+	if o.Status == event.ResultOK || o.Status == event.ResultError || o.Status == event.ResultStaged {
 		m.tally.Text = event.Pieces{text}
 	} else if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	f := &failure.Error{Status: failure.StatusTool, Message: strings.TrimPrefix(text, turn.Prefix)}
 	switch o.Status {
-	case event.ResultOK:
+	case event.ResultOK, event.ResultStaged:
 		return nil
 	case event.ResultError:
 		f.Message, f.Hints = t.ModelName+": the tool reported an error", m.stdinHint()

@@ -19,6 +19,7 @@ import (
 	"toolpipe/run/invocation"
 	"toolpipe/run/session"
 	"toolpipe/run/settings"
+	"toolpipe/run/stage"
 	"toolpipe/run/turn"
 	"toolpipe/stream"
 )
@@ -57,6 +58,14 @@ func (k *checkup) run(ctx context.Context) error {
 		}
 		defer opened.Close()
 		k.ok("session", k.inv.Config.Session)
+	}
+	if path := k.inv.Config.Stage; path != "" {
+		plan, err := stage.Open(k.inv.Config, "--stage", path, true, k.inv.Config.Session != "", k.inv.Warn)
+		if err != nil {
+			return k.failed("stage", err)
+		}
+		defer plan.Close()
+		k.ok("stage", path)
 	}
 	if err := k.plan.Resolve(ctx); err != nil {
 		return k.failed("rules", err)

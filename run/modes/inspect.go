@@ -151,9 +151,9 @@ func (m *mode) listServers() error {
 		e := &event.Server{Name: c.Name, Status: "ok", Tools: len(c.Listed)}
 		switch { // in full, for a user wants to see what would be started; values of variables, which may be secrets, stay out
 		case c.URL != "":
-			e.Transport, e.Target = "http", cmp.Or(c.Shown, c.URL)
+			e.Transport, e.Target = "http", c.Target()
 		case len(c.Command) > 0:
-			e.Transport, e.Target = "stdio", cmp.Or(c.Shown, config.QuoteWords(c.Command))
+			e.Transport, e.Target = "stdio", c.Target()
 		default:
 			e.Transport, e.Target = "local", "built-in"
 		}

@@ -85,7 +85,7 @@ func (h *host) call(ctx context.Context, c *toolserver.HostCall) func() (*wire.R
 			return h.veiled(o.Result), nil
 		}
 		result := toolserver.TextResult(o.Text())
-		result.IsError = true
+		result.IsError = o.Status != event.ResultStaged
 		return result, nil
 	}
 }

@@ -3,6 +3,7 @@
 package servers
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -49,6 +50,15 @@ type Server struct {
 	Preview  func(ctx context.Context, tool string, args json.RawMessage) (diff string, told []string)
 	Agent    bool           // its calls are nested runs, and no session makes them
 	Unusable *failure.Error // why it cannot be started: its entry is wrong, or names what there is not
+}
+
+// Target is the URL or the command line of the server, as it was configured; "" for one in
+// this process.
+func (s *Server) Target() string {
+	if s.URL != "" {
+		return cmp.Or(s.Shown, s.URL)
+	}
+	return cmp.Or(s.Shown, config.QuoteWords(s.Command))
 }
 
 // choice is what the user says of a server's tools and of its program.

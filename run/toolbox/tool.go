@@ -57,6 +57,17 @@ func (t *Tool) Call(args []byte) approve.Call {
 // OnlyReads reports whether t only reads, as a server says that the user trusts.
 func (t *Tool) OnlyReads() bool { return t.ReadOnly && t.Conn.Trusted }
 
+// Edits reports whether t is a built-in tool that changes one file, and can stage the change.
+func (t *Tool) Edits() bool { return t.TellsDiff() != nil }
+
+// TellsDiff are the arguments of which the diff of the change tells; nil if t does not edit.
+func (t *Tool) TellsDiff() []string {
+	if t.Conn.Preview == nil {
+		return nil
+	}
+	return editors()[t.Name]
+}
+
 // Locked is the definition of t as the lock has it.
 func (t *Tool) Locked() lock.Item {
 	if t.pinned != nil {

@@ -202,7 +202,7 @@ func (a *Agent) loop(ctx context.Context, n *nestedRun, flow *flow, args toolser
 		return nil, err
 	}
 	frame := 0
-	request.Messages, frame = WithSystem([]stream.Message{{Role: stream.User, Parts: []stream.Part{{Text: prompt}}}},
+	request.Messages, frame = n.round.plan.WithSystem([]stream.Message{{Role: stream.User, Parts: []stream.Part{{Text: prompt}}}},
 		System{args.Text("system"), args.Has("system")}, calls.box, calls.lines.enabled)
 	l.useTrimmer(frame)
 	l.trimmer.Drops = true

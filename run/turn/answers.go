@@ -79,7 +79,7 @@ func (a *answer) append(text string) {
 // message answers the call c for the model.
 func (a *answer) message(c *stream.Call) stream.Message {
 	return stream.Message{
-		Role: stream.ToolRole, CallID: c.ID, Name: c.Name, Parts: a.parts, Failed: a.event.Status != event.ResultOK, Labels: a.event.Labels,
+		Role: stream.ToolRole, CallID: c.ID, Name: c.Name, Parts: a.parts, Failed: a.event.Status != event.ResultOK && a.event.Status != event.ResultStaged, Labels: a.event.Labels,
 	}
 }
 

@@ -47,6 +47,7 @@ type call struct {
 	task      *session.Task // with which its server has answered it in a run before this one; nil for none
 	announced bool          // its tool_call event was written
 	verdict   *approve.Verdict
+	staged    bool       // it is not to run, but to be written to the plan
 	denial    string     // why it was denied, for the user
 	noted     bool       // the session says that it is about to be sent
 	answer    *answer    // nil: it has not run yet
@@ -135,7 +136,7 @@ func (r *round) execute(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	for _, c := range r.calls {
 		c.ctx, c.done = ctx, make(chan struct{})
-		if c.answer == nil {
+		if c.answer == nil && !c.staged {
 			c.tool.Conn.Begin()
 		}
 	}
@@ -189,7 +190,7 @@ func (r *round) schedule(calls iter.Seq[*call], done func(*call)) {
 			done(c)
 			continue
 		}
-		if !c.tool.ReadOnly || alone {
+		if !c.tool.ReadOnly || c.staged || alone { // a plan has its calls in order
 			running.Wait()
 			beside = 0
 			c.user.aside(func() {
@@ -227,7 +228,11 @@ func (r *round) run(c *call) {
 		}
 	}()
 	defer c.tool.Conn.Slot(ctx)()
-	server, err := c.tool.Conn.Use(ctx)
+	var server *mcp.Session
+	var err error
+	if !c.staged || c.tool.Edits() {
+		server, err = c.tool.Conn.Use(ctx)
+	}
 	switch {
 	case ctx.Err() != nil: // the run ended before or while the call waited for its turn
 		c.answer = notRun(ctx)
@@ -245,6 +250,10 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	var bounds confine.Bounds
 	if c.task == nil {
 		bounds = r.recheck(ctx, c)
+	}
+	if c.answer == nil && c.staged {
+		r.stage(confine.WithBounds(ctx, bounds), c, bounds, server)
+		return
 	}
 	if c.answer != nil || c.task == nil && !r.note(ctx, c) {
 		return
@@ -288,6 +297,9 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	if refusal := r.box.Refusal(c.tool.Conn, c.answer.text); refusal != "" {
 		c.answer.append("[toolpipe] " + refusal)
 	}
+	if unseen := r.plan.staging.unseen(c.tool); unseen != "" {
+		c.answer.append(unseen)
+	}
 	c.answer.result = result
 }
 
@@ -311,7 +323,7 @@ func (r *round) result(c *call) error {
 	switch c.answer.event.Status {
 	case event.ResultDenied:
 		r.tally.Denied++
-	case event.ResultInvalid, event.ResultNotRun:
+	case event.ResultInvalid, event.ResultNotRun, event.ResultStaged:
 	case event.ResultUnknown:
 		r.tally.Unknown = true
 		fallthrough

@@ -194,6 +194,9 @@ func (r *round) asked(c *call, t *toolbox.Tool) approve.Call {
 // approvalEvent tells the verdict on c.
 func (r *round) approvalEvent(c *call, v approve.Verdict) *event.Approval {
 	e := ApprovalEvent(c.ID, v)
+	if r.stages(c, v) {
+		e.Decision = "staged"
+	}
 	if v.Egress != "" && !v.TellsSecret() {
 		e.Egress = c.egress
 		e.Egress.Decision = v.Egress

@@ -178,6 +178,9 @@ func (p *processors) useOne() {
 
 // answer runs calls and appends their answers to the conversation.
 func (l *Loop) answer(ctx context.Context, calls []stream.Call, lines []string) error {
+	if l.plan.staging != nil {
+		l.planned.said = l.Text.String()
+	}
 	answers, counts, err := l.caller.answer(ctx, l.Turns, calls, lines)
 	l.Add(counts)
 	l.model.Request.Messages = append(l.model.Request.Messages, answers...)

@@ -34,8 +34,9 @@ type Plan struct {
 	Box    *toolbox.Toolbox
 	Agents []*Agent
 
-	asking chan struct{} // holds the question that somebody is being asked
-	silent atomic.Bool   // the host of --serve has left a question without an answer
+	staging *staging      // of --stage; nil: calls are not staged
+	asking  chan struct{} // holds the question that somebody is being asked
+	silent  atomic.Bool   // the host of --serve has left a question without an answer
 }
 
 // NewPlan makes a plan without servers.
@@ -68,6 +69,9 @@ func (p *Plan) Resolve(ctx context.Context) error {
 		return nil
 	}
 	if err := p.ResolveAgents(ctx); err != nil {
+		return err
+	}
+	if err := p.openStaging(); err != nil {
 		return err
 	}
 	return p.checkCost()
@@ -105,6 +109,7 @@ func (l *limits) usedUpError() error {
 type CallTally struct {
 	ToolCalls int
 	Denied    int
+	Staged    int
 	Unknown   bool           // the outcome of a call is unknown
 	Ran       bool           // a call may have had an effect
 	Usage     event.Usage    // of the run's own turns, and of nested runs
@@ -196,6 +201,12 @@ type caller struct {
 	*limits                // of the run; nil: it has no loop
 }
 
+// planned is what calls have to do with a plan of calls.
+type planned struct {
+	said     string       // what the model said before its calls, where these may be staged
+	reviewed func() error // the calls are those of the plan, which is told before one is sent; nil: they are not
+}
+
 // output is where what happens to calls is told.
 type output struct {
 	emit  func(event.Event) error
@@ -205,6 +216,7 @@ type output struct {
 
 // options are what flags say of calls.
 type options struct {
+	planned        planned
 	parallel       int  // read-only calls that run at once
 	maxBytes       int  // of a result for the model; 0: all of it
 	wholeResults   bool // events show in full what was cut for the model

@@ -2,8 +2,10 @@ package turn
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
+	"toolpipe/run/event"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
@@ -18,7 +20,7 @@ type System struct {
 // WithSystem puts the system message first: that of the flags if one is given,
 // or the frame when tools are offered and there is no system message. The number
 // tells how many messages at the front are never part of the output.
-func WithSystem(msgs []stream.Message, own System, box *toolbox.Toolbox, cmdLines bool) ([]stream.Message, int) {
+func (p *Plan) WithSystem(msgs []stream.Message, own System, box *toolbox.Toolbox, cmdLines bool) ([]stream.Message, int) {
 	has := len(msgs) > 0 && Instructs(msgs[0])
 	switch {
 	case own.Given && has: // the flag's wins, so that a later command of a chain can replace it
@@ -28,7 +30,7 @@ func WithSystem(msgs []stream.Message, own System, box *toolbox.Toolbox, cmdLine
 	}
 	text, hidden := own.Text, 0
 	if !own.Given && !slices.ContainsFunc(msgs, Instructs) {
-		text, hidden = frame(box, cmdLines), 1
+		text, hidden = frame(box, cmdLines, p.staging != nil), 1
 	}
 	if text == "" {
 		return msgs, 0
@@ -41,7 +43,7 @@ func Instructs(m stream.Message) bool { return m.Role == stream.System || m.Role
 
 // frame tells a model how to use tools in four lines, followed by the instructions
 // of servers. It is "" when no tool is offered.
-func frame(box *toolbox.Toolbox, cmdLines bool) string {
+func frame(box *toolbox.Toolbox, cmdLines, stages bool) string {
 	if !slices.ContainsFunc(box.All(), func(t *toolbox.Tool) bool { return !t.Withheld }) {
 		return ""
 	}
@@ -53,6 +55,9 @@ func frame(box *toolbox.Toolbox, cmdLines bool) string {
 	}
 	if cmdLines {
 		lines[3] = "Prefer tools; for anything else write a line that begins with `CMD: ` and a shell command, and its output comes in the next turn."
+	}
+	if stages {
+		lines = append(lines, "A call that is answered with `[toolpipe] staged` has not run yet: it runs after a review, exactly so. Do not repeat it; go on with what does not need its result.")
 	}
 	for _, c := range box.Conns {
 		if text := c.InstructionText(); text != "" {
@@ -68,4 +73,49 @@ func TextOf(m *stream.Message) (text string) {
 		text += p.Text + jsontext.Text(p.JSON)
 	}
 	return text
+}
+
+// commandTool is the name of the tool that runs command lines, for models that
+// cannot call tools.
+const commandTool = "shell__run_command"
+
+// commandLines are the commands in the text of a whole reply under --cmd-lines: the
+// lines that begin with "CMD: " and have more than blanks behind it, outside fenced
+// code blocks.
+func (c *caller) commandLines(text event.Pieces) []string {
+	if !c.lines.enabled {
+		return nil
+	}
+	var lines []string
+	fence := ""
+	for line := range strings.Lines(text.String()) {
+		line = strings.TrimRight(line, "\r\n")
+		command, isCommand := strings.CutPrefix(line, "CMD: ")
+		mark, info := event.Fence(strings.TrimLeft(line, " "))
+		switch {
+		case fence == "" && mark != "":
+			fence = mark
+		case fence == "" && isCommand && strings.TrimSpace(command) != "":
+			lines = append(lines, command)
+		case fence != "" && strings.HasPrefix(mark, fence) && info == "":
+			fence = ""
+		}
+	}
+	return lines
+}
+
+// lineCalls are the calls of command lines.
+type lineCalls struct {
+	enabled bool // --cmd-lines
+	count   int  // numbers them
+}
+
+// call is a command line as a call of the shell tool.
+func (l *lineCalls) call(line string) *call {
+	l.count++
+	args := append(event.AppendString([]byte(`{"script":`), line), '}')
+	return &call{
+		Call: stream.Call{ID: "cmd-" + strconv.Itoa(l.count), Name: commandTool, Arguments: args},
+		line: line,
+	}
 }

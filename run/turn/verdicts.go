@@ -82,6 +82,8 @@ func (r *round) apply(c *call, v approve.Verdict) bool {
 			what = "would run"
 		}
 		r.say("dry run: %s %s: %s%s", c.Name, c.args, what, detail(v.Rule))
+	case r.stages(c, v):
+		c.staged = true
 	case v.Outcome == approve.Unapproved && !r.denyUnapproved:
 		return false
 	default:
@@ -127,6 +129,9 @@ func (r *round) verdict(ctx context.Context, c *call) (approve.Verdict, error) {
 		return gate.Decide(ctx, r.asked(c, c.tool))
 	}
 	v, q, err := decide()
+	if r.planned.reviewed != nil && q == nil && v.Outcome == approve.Unapproved { // the review is the answer
+		v.Outcome, v.By, v.Rule, v.Reason = approve.Allowed, "flag", "--apply", ""
+	}
 	if q == nil || err != nil {
 		return v, err
 	}
@@ -190,7 +195,7 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 	if err == nil {
 		v, err = r.decideCall(ctx, c)
 	}
-	if err == nil && (v.Outcome != approve.Allowed || v.Rule != c.verdict.Rule) {
+	if err == nil && (v.Outcome != c.verdict.Outcome || v.Rule != c.verdict.Rule) {
 		err = r.emit(r.approvalEvent(c, v))
 	}
 	if err == nil && !r.apply(c, v) {
@@ -208,6 +213,7 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 		if r.known != nil && r.mayRead(ctx, c) {
 			bounds.Known, bounds.Call = r.known, c.ID
 		}
+		bounds.Staged = r.plan.staging.contents()
 	}
 	return bounds
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"toolpipe/mcp/builtin/staged"
 )
 
 // Bounds hold a call of a built-in tool to what was approved. Its paths were
@@ -28,6 +30,11 @@ type Bounds struct {
 	// Known learns which files the call shows and writes. It may be nil.
 	Known *Known
 	Call  string // the id of the call, by which Known is told to forget what it showed
+	// Staged has contents that the call sees instead of those on the disk. A file that is in
+	// it is not written. It may be nil.
+	Staged *staged.Files
+	// Stage gets what the call would write, which goes to Staged; nil: the call writes.
+	Stage *staged.Change
 }
 
 type boundsKey struct{}
@@ -57,6 +64,7 @@ type Access struct {
 	*Area
 	Bounds  Bounds
 	leftOut []string // denied paths that the call met and did not show
+	walked  bool     // the call looked at a directory
 
 	// What no call opens or shows: toolpipe's own files (config, policy, log,
 	// recordings) and what the bounds deny. A file is known by its path and by
@@ -118,8 +126,12 @@ func (a *Access) denies(path string) bool {
 // maxLeftOut is how many of the paths that were left out are named.
 const maxLeftOut = 20
 
-// LeftOutText tells which denied paths were left out, a line each.
+// LeftOutText tells which denied paths were left out, a line each, and which staged contents
+// were not seen.
 func (a *Access) LeftOutText() (text string) {
+	if a.walked {
+		text = a.Bounds.Staged.UnseenText()
+	}
 	slices.Sort(a.leftOut)
 	for i, path := range a.leftOut {
 		if i == maxLeftOut {

@@ -114,7 +114,7 @@ func (k *Known) Forget(call, line string) {
 // part. After a part, Changes still tells what has changed in the rest of the file.
 func (l *Location) Look(f io.ReaderAt, size int64) (shown func(whole bool)) {
 	k, nothing := l.Access.Bounds.Known, func(bool) {}
-	if k == nil {
+	if _, staged := l.staged(); k == nil || staged {
 		return nothing
 	}
 	content, err := readContent(f, size)

@@ -71,7 +71,7 @@ func (a *Access) Find(path string) (*Location, error) { return a.find(path, fals
 // that are missing on the way, unless the file may not be written there or the context
 // has a preview.
 func (a *Access) FindNew(ctx context.Context, path string) (*Location, error) {
-	return a.find(path, previewOf(ctx) == nil)
+	return a.find(path, previewOf(ctx) == nil && a.Bounds.Stage == nil)
 }
 
 func (a *Access) find(path string, makes bool) (*Location, error) {
@@ -89,7 +89,21 @@ func (a *Access) find(path string, makes bool) (*Location, error) {
 			break
 		}
 	}
-	return nil, err
+	return a.stagedLocation(path, err)
+}
+
+// stagedLocation is the location of a file whose directory is missing, because it is only
+// staged or about to be; nil if it is not. err is why there is no location of that path.
+func (a *Access) stagedLocation(asked string, err error) (*Location, error) {
+	missing, ok := errors.AsType[*NotFoundError](err)
+	if !ok || a.Bounds.Staged == nil || slices.Contains(strings.Split(asked, "/"), "..") {
+		return nil, err
+	}
+	if _, exists := a.Bounds.Staged.Content(a.Absolute(missing.Rel)); !exists && a.Bounds.Stage == nil {
+		return nil, err
+	}
+	l := &Location{Access: a, Asked: asked, Name: path.Base(missing.Rel), Rel: missing.Rel, above: []step{{dir: a.Root, rel: "."}}}
+	return l, l.check()
 }
 
 // Split returns the names of a path, from the root on.

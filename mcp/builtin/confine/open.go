@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"toolpipe/mcp/builtin/staged"
 )
 
 // WrongKindError is the error for a name that is not of a regular file, or not of a
@@ -38,6 +40,9 @@ func OpenRegular(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 
 // Open opens the regular file at a location for reading.
 func (l *Location) Open() (f *os.File, info fs.FileInfo, err error) {
+	if content, ok := l.staged(); ok {
+		return staged.Open(content)
+	}
 	if l.Info == nil {
 		return nil, nil, l.notFound(l.Rel)
 	}
@@ -73,6 +78,7 @@ func (l *Location) checkRegular() error {
 // Directory goes into the directory at a location, and returns it.
 // Close closes it.
 func (l *Location) Directory() (*os.Root, error) {
+	l.Access.walked = true
 	switch {
 	case l.Info == nil:
 		return nil, l.notFound(l.Rel)
@@ -90,6 +96,7 @@ func (l *Location) Directory() (*os.Root, error) {
 // follows no link, and opens no directory that belongs to the kernel and, unless it is
 // for git, none that is refused or that git takes for a repository.
 func (a *Access) OpenDirectory(dir *os.Root, name, rel string, forGit bool) (*os.Root, error) {
+	a.walked = a.walked || forGit
 	if inKernelDirectory(a.Absolute(rel)) {
 		return nil, a.kernelError()
 	}

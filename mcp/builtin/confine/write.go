@@ -54,6 +54,12 @@ func (l *Location) Replace(ctx context.Context, content []byte) error {
 	if v := previewOf(ctx); v != nil {
 		return v.take(l, content)
 	}
+	if l.Access.Bounds.Stage != nil {
+		return l.stage(content)
+	}
+	if _, ok := l.staged(); ok {
+		return fmt.Errorf("%q has a staged change, which is made after a review: it cannot be written before that", l.Asked)
+	}
 	r := replacement{dir: l.here().dir, name: l.Name, old: l.Info, mode: 0o666}
 	switch err := r.write(ctx, content); {
 	case errors.Is(err, errOvertaken):
@@ -96,6 +102,29 @@ func (a *Access) Change(ctx context.Context, path string, edit func(content []by
 		return err
 	}
 	return l.Replace(ctx, edited)
+}
+
+// staged is the staged content of the file at the location.
+func (l *Location) staged() ([]byte, bool) {
+	return l.Access.Bounds.Staged.Content(l.Access.Absolute(l.Rel))
+}
+
+// stage keeps the content that the call would write at the location.
+func (l *Location) stage(content []byte) (err error) {
+	b, path := l.Access.Bounds, l.Access.Absolute(l.Rel)
+	var old io.Reader
+	if _, again := l.staged(); !again && l.Info != nil {
+		f, _, err := l.Open()
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		old = f
+	}
+	if *b.Stage, err = b.Staged.Put(path, content, old); err != nil {
+		return fmt.Errorf("%q: %w", l.Asked, Reason(err))
+	}
+	return nil
 }
 
 func readWhole(f *os.File, size int64) ([]byte, error) {

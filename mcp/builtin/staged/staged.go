@@ -1,0 +1,142 @@
+// Package staged has the contents that files would have if what was staged were made: calls
+// that change files are kept for a review, and the files stay as they are. Tools that read
+// one file, and those that change it, see its staged content; those that walk over
+// directories do not, and say so.
+package staged
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"toolpipe/mcp/builtin/unified"
+)
+
+// Files are staged contents. Their methods may be called concurrently, and on nil, which has
+// none.
+type Files struct {
+	mu       sync.Mutex
+	contents map[string][]byte // by their absolute paths without links
+	bytes    int
+}
+
+// A Change is what a call would change in a file.
+type Change struct {
+	Path   string // absolute, without links
+	Before string // SHA-256 of the content that it was made against, in hex; "" for a new file
+	Diff   string // unified; "" for a new file, and for a file that is no text or too large
+}
+
+const (
+	maxStaged = 256 << 20 // bytes of all contents together
+	maxDiffed = 4 << 20   // bytes of a content that is shown as a diff
+	maxNamed  = 10        // files that UnseenText names
+)
+
+// Content is the staged content of a file.
+func (s *Files) Content(path string) (content []byte, ok bool) {
+	if s == nil {
+		return nil, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	content, ok = s.contents[path]
+	return content, ok
+}
+
+// Put stages the content of a file, which old, if it is not nil, reads as it is on the disk.
+func (s *Files) Put(path string, content []byte, old io.Reader) (c Change, err error) {
+	c.Path = path
+	before, exists := s.Content(path)
+	if exists {
+		c.Before = sum(before)
+	} else if old != nil {
+		if before, c.Before, err = hashed(old); err != nil {
+			return c, err
+		}
+		exists = before != nil
+	}
+	if exists && len(before) <= maxDiffed && len(content) <= maxDiffed && utf8.Valid(before) && utf8.Valid(content) {
+		c.Diff = unified.Diff(string(before), string(content))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	grown := s.bytes + len(content) - len(s.contents[path])
+	if grown > maxStaged {
+		return c, fmt.Errorf("all staged contents may have %d MiB together", maxStaged>>20)
+	}
+	if s.contents == nil {
+		s.contents = map[string][]byte{}
+	}
+	s.bytes, s.contents[path] = grown, slices.Clone(content)
+	return c, nil
+}
+
+func sum(content []byte) string {
+	digest := sha256.Sum256(content)
+	return hex.EncodeToString(digest[:])
+}
+
+// hashed is the digest of a file, and its content; nil if that is too large for a diff.
+func hashed(f io.Reader) (content []byte, digest string, err error) {
+	hash := sha256.New()
+	content, err = io.ReadAll(io.TeeReader(io.LimitReader(f, maxDiffed), hash))
+	if err != nil {
+		return nil, "", err
+	}
+	more, err := io.Copy(hash, f)
+	if more > 0 {
+		content = nil
+	}
+	return content, hex.EncodeToString(hash.Sum(nil)), err
+}
+
+// Open opens a staged content as a file that has no name.
+func Open(content []byte) (*os.File, fs.FileInfo, error) {
+	f, err := os.CreateTemp("", "toolpipe-staged-")
+	if err != nil {
+		return nil, nil, err
+	}
+	os.Remove(f.Name())
+	_, err = f.Write(content)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	info, serr := f.Stat()
+	if err = errors.Join(err, serr); err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// UnseenText tells a call that staged contents were not seen, and of which files; "" where
+// there are none.
+func (s *Files) UnseenText() string {
+	if s == nil {
+		return ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var names []string
+	for path := range s.contents {
+		names = append(names, strconv.Quote(path))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	if more := len(names) - maxNamed; more > 0 {
+		names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
+	}
+	return "[toolpipe] staged changes are not seen here, the files are as they were: " + strings.Join(names, ", ") + "\n"
+}

@@ -1,0 +1,117 @@
+package stage
+
+import (
+	"hash"
+
+	"toolpipe/approve"
+	"toolpipe/run/document"
+)
+
+// A loader takes the lines of a plan, in order.
+type loader struct {
+	*File
+	calls map[string]*Call
+	sum   hash.Hash
+}
+
+func (l *loader) load(line document.Line) error {
+	_, isCall := line.Get("server")
+	members := line.Members()
+	switch {
+	case !l.begun:
+		if err := l.readHead(line); err != nil {
+			return err
+		}
+	case isCall:
+		if err := l.readCall(line); err != nil {
+			return err
+		}
+	case len(members) == 1 && (members[0].Key == "sending" || members[0].Key == "not_sent"):
+		return l.readSending(members[0])
+	case len(members) == 1 && members[0].Key == "result":
+		return l.readResult(members[0])
+	default:
+		return line.Errorf("neither a call nor another line of a plan")
+	}
+	l.sum.Write(line.Raw())
+	l.sum.Write([]byte{'\n'})
+	return nil
+}
+
+func (l *loader) readHead(line document.Line) error {
+	was, h := 0, &l.Head
+	keys := document.Keys("stage", &was, "version", &h.Version, "policies", &h.Policies, "definitions", &h.Definitions, "dir", &h.Dir, "time", &h.Time)
+	if _, ok := line.Get("stage"); !ok {
+		return line.Errorf("this is no plan: it does not begin with the line of --stage")
+	}
+	if err := line.ReadKeys(keys); err != nil {
+		return err
+	}
+	if was != 1 {
+		return line.Errorf("a plan of the version %d, and this program knows version %s", was, version)
+	}
+	l.begun = true
+	return nil
+}
+
+func (l *loader) readCall(line document.Line) error {
+	c := &Call{State: State{Line: line.Number}}
+	var server, arguments document.Value
+	value := func(to *document.Value) func(document.Member) error {
+		return func(m document.Member) error {
+			*to = m.Value
+			return nil
+		}
+	}
+	err := line.ReadKeys(document.Keys("id", &c.ID, "server", value(&server), "tool", &c.Tool, "name", &c.Name, "arguments", value(&arguments),
+		"definition", &c.Definition, "by", &c.By, "rule", &c.Rule, "reason", &c.Reason, "labels", &c.Labels, "private", &c.Private, "untrusted", &c.Untrusted,
+		"text", &c.Text, "file", &c.File, "against", &c.Against, "diff", &c.Diff))
+	if err == nil {
+		err = server.ReadKeys(document.Keys("name", &c.Server.Name, "target", &c.Server.Target, "dir", &c.Server.Dir))
+	}
+	if err != nil {
+		return err
+	}
+	for name, text := range map[string]string{"id": c.ID, "server.name": c.Server.Name, "tool": c.Tool, "name": c.Name, "definition": c.Definition} {
+		if text == "" {
+			return line.Errorf("a call without %s", name)
+		}
+	}
+	if _, err := approve.ParseLabels(c.Labels, approve.Exposed); err != nil {
+		return line.Errorf(`labels is not a list of "private" and "untrusted"`)
+	}
+	if arguments.Doc == nil {
+		return line.Errorf("a call without arguments")
+	}
+	if c.Arguments, err = approve.Canonical(arguments.Raw()); err != nil {
+		return arguments.Errorf("%v", err)
+	}
+	if l.calls[c.ID] != nil {
+		return line.Errorf("a call before has the id %q too", c.ID)
+	}
+	l.calls[c.ID] = c
+	l.Calls = append(l.Calls, c)
+	return nil
+}
+
+func (l *loader) readSending(m document.Member) error {
+	c := l.calls[m.Text()]
+	if c == nil || c.Result != nil {
+		return m.Errorf("no open call before this line has the id %s", m.Short())
+	}
+	c.Sent = m.Key == "sending"
+	return nil
+}
+
+func (l *loader) readResult(m document.Member) error {
+	id, r := "", &Result{}
+	if err := m.ReadKeys(document.Keys("call", &id, "status", &r.Status, "text", &r.Text)); err != nil {
+		return err
+	}
+	c := l.calls[id]
+	if c == nil || c.Result != nil {
+		return m.Errorf("no open call before this line has the id %q", id)
+	}
+	c.Result = r
+	return nil
+}
