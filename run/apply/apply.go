@@ -103,6 +103,8 @@ func (r *run) problem(i int) string {
 	switch now := turn.ServerOf(t.Conn, hide); {
 	case now != c.Server:
 		return otherServer(c, now)
+	case t.ModelName != c.Name:
+		return fmt.Sprintf("the plan calls the tool %q of the server %q by the name %q, which is not its name", c.Tool, c.Server.Name, c.Name)
 	case t.Locked().Digest() != c.Definition:
 		return fmt.Sprintf("the tool %s is not defined any more as when the call was staged", c.Name)
 	case made.Err != nil:
@@ -236,14 +238,14 @@ func (r *run) staged(ctx context.Context, i int) *event.Staged {
 			e.Diff = made.Diff
 		}
 	}
-	e.Shown = r.shown(ctx, e)
+	e.Shown = r.shown(ctx, e, c.Server.Target)
 	return e
 }
 
-// shown is a call for people.
-func (r *run) shown(ctx context.Context, e *event.Staged) string {
+// shown is a call for people; target is the command line or the URL of its server.
+func (r *run) shown(ctx context.Context, e *event.Staged, target string) string {
 	const width = 100
-	call := approve.Call{Name: e.Name, Arguments: e.Arguments}
+	call := approve.Call{Name: e.Server + "__" + e.Tool, Arguments: e.Arguments} // not e.Name: what is shown is what is called
 	if e.Diff != "" {
 		told := r.toldBy(e)
 		call.Change = func(context.Context) (string, []string) { return e.Diff, told }
@@ -254,6 +256,7 @@ func (r *run) shown(ctx context.Context, e *event.Staged) string {
 			text += name + escape.Escape(value) + "\n"
 		}
 	}
+	add("server: ", target)
 	rule := e.Rule
 	if rule == "" {
 		rule = "no rule allows it"
