@@ -45,6 +45,12 @@ func (p *Plan) CallOnce(ctx context.Context, t *toolbox.Tool, args []byte) (Outc
 		k.maxBytes = 0
 	}
 	r := k.newRound(0, []stream.Call{{ID: "call-1", Name: t.ModelName, Arguments: args}}, nil)
+	err := r.alone(ctx)
+	return outcomeOf(r.calls[0]), r.tally, err
+}
+
+// alone decides and runs the calls of a round that no loop has asked for.
+func (r *round) alone(ctx context.Context) error {
 	err := r.decide(ctx)
 	if err != nil {
 		r.finish()
@@ -52,7 +58,7 @@ func (p *Plan) CallOnce(ctx context.Context, t *toolbox.Tool, args []byte) (Outc
 		err = r.execute(ctx)
 	}
 	r.tally.Labels, _ = r.flow.before(nil)
-	return outcomeOf(r.calls[0]), r.tally, err
+	return err
 }
 
 // A Feed answers calls that come one by one, as those of a host do. They are one round

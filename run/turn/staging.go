@@ -64,6 +64,9 @@ func (p *Plan) BeginStaging(ctx context.Context) error {
 	calls := p.staging.file.Calls
 	for i, made := range p.Simulate(ctx, calls) {
 		c := calls[i]
+		if c.Result != nil {
+			continue // it was made meanwhile
+		}
 		if made.Err != nil || c.File != "" && (made.File != c.File || made.Before != c.Against) {
 			return failure.UsageError([]string{"begin another conversation and another plan"},
 				"--stage: %s:%d: the change of %q that was staged before does not fit the file any more", p.Inv.Config.Stage, c.Line, c.File)
@@ -73,9 +76,6 @@ func (p *Plan) BeginStaging(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Stages reports whether calls are staged.
-func (p *Plan) Stages() bool { return p.staging != nil }
 
 // CloseStaging closes the plan. It returns how many calls were staged.
 func (p *Plan) CloseStaging() int {
@@ -128,10 +128,14 @@ func (r *round) stage(ctx context.Context, c *call, bounds confine.Bounds, serve
 		bounds.Stage = &change
 		result, err := server.CallTool(confine.WithBounds(ctx, bounds), &mcp.ToolCall{Tool: c.tool.Name, Args: c.args, Progress: func(wire.Progress) {}})
 		if err != nil || result.IsError || change.Path == "" {
-			if r.bring(c, result); err != nil {
+			r.bring(c, result)
+			switch {
+			case err != nil:
 				c.answer = failedAnswer(&c.tool.Conn.Server, err)
-			} else {
+			case r.readVerdict(ctx, c) == approve.Allowed:
 				c.answer = r.rendered(result)
+			default: // the tool may tell what is in the file, which nobody has allowed
+				c.answer = ownAnswer(event.ResultError, "the change cannot be made: the file is not as the arguments say, or may not be written")
 			}
 			return
 		}
@@ -248,13 +252,7 @@ func (p *Plan) ApplyCall(ctx context.Context, t *toolbox.Tool, c *stage.Call, fi
 	labels, _ := approve.ParseLabels(c.Labels, approve.Exposed)
 	k.flow.add(labels, event.Source{Name: "the plan"})
 	r := k.newRound(0, []stream.Call{{ID: c.ID, Name: t.ModelName, Arguments: c.Arguments}}, nil)
-	err := r.decide(ctx)
-	if err != nil {
-		r.finish()
-	} else {
-		err = r.execute(ctx)
-	}
-	r.tally.Labels, _ = r.flow.before(nil)
+	err := r.alone(ctx)
 	o := outcomeOf(r.calls[0])
 	switch {
 	case !c.Sent, o.Status == event.ResultUnknown:

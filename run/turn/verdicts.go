@@ -221,18 +221,23 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 // mayRead reports whether the model may read the file that a call of a built-in tool
 // names: what it writes and may not read is not shown to it as a change either.
 func (r *round) mayRead(ctx context.Context, c *call) bool {
-	if c.tool.ReadOnly {
-		return true
-	}
+	return c.tool.ReadOnly || r.readVerdict(ctx, c) != approve.Denied
+}
+
+// readVerdict is the outcome if the model read the file that a call of a built-in tool names.
+func (r *round) readVerdict(ctx context.Context, c *call) approve.Outcome {
 	for _, t := range r.box.All() {
 		if t.Name == "read_file" && t.Conn.Local != nil && t.Conn.Root == c.tool.Conn.Root {
 			asked := r.asked(c, t)
 			asked.Open = false // the user has seen the call c, and none of t
 			x, err := r.plan.Inv.Gate.Explain(ctx, asked)
-			return err == nil && x.Verdict.Outcome != approve.Denied
+			if err != nil {
+				return approve.Denied
+			}
+			return x.Verdict.Outcome
 		}
 	}
-	return false
+	return approve.Denied
 }
 
 // ApprovalEvent tells a verdict on the call with that id.
