@@ -71,6 +71,9 @@ func talk(ctx context.Context, revision string, command *exec.Cmd) (map[string]a
 	report["blocks"] = len(call("go__test_multiple_content_types").Content)
 	report["isError"] = call("go__test_error_handling").IsError
 	call("go__test_tool_with_progress")
+	for end := time.Now().Add(2 * time.Second); progress.Load() < 3 && time.Now().Before(end); { // the SDK handles notifications beside results
+		time.Sleep(10 * time.Millisecond)
+	}
 	report["progress"] = progress.Load()
 	prompt, err := s.GetPrompt(ctx, &mcp.GetPromptParams{Name: "go__test_simple_prompt"})
 	keep("prompt", prompt != nil && len(prompt.Messages) == 1, err)
