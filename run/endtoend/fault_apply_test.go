@@ -42,7 +42,7 @@ func TestFaultApplyKilled(t *testing.T) {
 	s.env["TOOLPIPE_BASE_URL"] = model.url() + "/v1"
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
-	kills, unknown := load(60, 12), 0
+	kills, unknown := load(24, 12), 0
 	whole := 300 * time.Millisecond
 	for plan, killed := 0, 0; killed < kills; plan++ {
 		file, log := filepath.Join(s.work, fmt.Sprintf("p%d.jsonl", plan)), filepath.Join(s.work, fmt.Sprintf("log%d", plan))

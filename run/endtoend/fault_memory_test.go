@@ -40,7 +40,7 @@ func TestFaultMemoryOfInput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, size := range []int{4, 12, load(40, 24)} { // MiB
+			for _, size := range []int{4, 8, load(24, 16)} { // MiB
 				s := newFault(t, "")
 				s.env["TOOLPIPE_BASE_URL"] = model.url() + "/v1"
 				lines := size << 20 / len(line)
@@ -69,8 +69,8 @@ func TestFaultLongSession(t *testing.T) {
 	}
 	t.Parallel()
 	const size = 250_000
-	rounds := load(80, 30) // 400 make 400 MB, and take a minute
-	own := limitedModel{api: "chat", status: 400, words: refusals[0].words, limit: 450_000, bytes: size}
+	rounds := load(20, 10) // 400 make 400 MB, and take a minute
+	own := limitedModel{api: "chat", status: 400, words: refusals[0].words, limit: 250_000, bytes: size}
 	model := serveRaw(t, own.answer)
 	s := newFault(t, "")
 	s.env["TOOLPIPE_BASE_URL"] = model.url() + "/v1"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""stage.py BINARY DIR: plays the tasks and attacks of DIR with --stage, then applies the plans of the everyday tasks.
+"""stage.py BINARY DIR [EVERY]: plays the tasks, and of the attacks every EVERYth (all), of DIR with --stage, then applies the
+plans of the everyday tasks.
 
 DIR holds SUITE.json, as README.md says. What changes nothing is allowed, all else is staged. No call that changes something
 may reach the server before the plan is applied; applying it must leave the server with the calls that change something, in
@@ -105,6 +106,8 @@ def play(job):
 
 jobs = [(s, u, None) for s in suites for u in suites[s]['user']]
 jobs += [(s, u, a) for s, d in suites.items() for u, t in d['user'].items() if any(t['inj']) for a in d['inj']]
+attacks = [job for job in jobs if job[2]]
+jobs = [job for job in jobs if not job[2]] + attacks[::int(sys.argv[3]) if len(sys.argv) > 3 else 1]
 wrong = 0
 with futures.ThreadPoolExecutor(3) as pool:
     for job, why in pool.map(play, jobs):
