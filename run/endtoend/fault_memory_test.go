@@ -77,7 +77,7 @@ func TestFaultLongSession(t *testing.T) {
 	s.memory = 64 << 20
 	for run := range 4 {
 		own.rounds = (run + 1) * rounds
-		s.begin(fmt.Sprintf(`toolpipe --no-stdin -y --max-rounds 1000 --session s.jsonl -t fs="$MCP -tools big" go`))
+		s.begin(`toolpipe --no-stdin -y --max-rounds 1000 --session s.jsonl -t fs="$MCP -tools big" go`)
 	}
 	info, err := os.Stat(filepath.Join(s.work, "s.jsonl"))
 	if err != nil || info.Size() < int64(4*rounds*size) {
