@@ -154,9 +154,9 @@ func (v *conversation) warnOfLength() {
 	if v.inv.Config.Output != "messages" || v.inv.Config.Mode != config.Answer {
 		return
 	}
-	size := 0
-	for i := range v.all() {
-		size += v.all()[i].Size()
+	size := v.session.Size()
+	for i, all := 0, v.all(); v.session == nil && i < len(all); i++ {
+		size += all[i].Size()
 	}
 	if size > input.MaxInput {
 		v.inv.Warn("conversation_long", "", fmt.Sprintf("the conversation has about %d MiB, and --input messages reads at most %d MiB; --session FILE has no such bound", size>>20, input.MaxInput>>20))

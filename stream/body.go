@@ -37,9 +37,9 @@ func (p *piece) last() byte {
 // maxChunk is how much of a long text is in memory in another form at once, in bytes.
 const maxChunk = 32 << 10
 
-// runes gives a text in chunks, none of which ends inside a character.
-func runes(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
+// inChunks gives a text in chunks, none of which ends inside a character.
+func inChunks[T string | []byte](text T) iter.Seq[T] {
+	return func(yield func(T) bool) {
 		for len(text) > 0 {
 			n := len(text)
 			if n > maxChunk {
@@ -60,8 +60,7 @@ func (p *piece) writeTo(w io.Writer) {
 		w.Write(p.bytes)
 		return
 	}
-	r := p.reader()
-	io.Copy(w, r)
+	io.Copy(w, p.reader())
 }
 
 // reader reads what is sent.
@@ -87,7 +86,7 @@ func (q *quotingReader) Read(p []byte) (int, error) {
 		if q.text == "" {
 			return 0, io.EOF
 		}
-		for chunk := range runes(q.text) {
+		for chunk := range inChunks(q.text) {
 			q.buf = jsontext.AppendInner(q.buf[:0], chunk)
 			q.out, q.text = q.buf, q.text[len(chunk):]
 			break

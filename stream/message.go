@@ -43,7 +43,7 @@ type Message struct {
 	Labels []string // say what the content is; kept in a written conversation, and never sent
 }
 
-// Size is about how many bytes m has in a written conversation, without what is not in memory.
+// Size is about how many bytes m has in a written conversation.
 func (m *Message) Size() int {
 	size := m.Opaque.Size()
 	for _, p := range m.Parts {

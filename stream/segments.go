@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"toolpipe/stream/text/jsontext"
 )
@@ -35,7 +34,7 @@ func (s *segments) inner(text string) {
 	case s.full == nil:
 		s.add(piece{text: text, quoted: true})
 	default:
-		for chunk := range runes(text) {
+		for chunk := range inChunks(text) {
 			s.cur = jsontext.AppendInner(s.cur, chunk)
 			s.hand()
 		}
@@ -51,7 +50,7 @@ func (s *segments) plain(text string) {
 	case s.full == nil:
 		s.add(piece{text: text})
 	default:
-		for chunk := range runes(text) {
+		for chunk := range inChunks(text) {
 			s.str(chunk)
 			s.hand()
 		}
@@ -134,13 +133,8 @@ func (s *segments) raw(b []byte) {
 		s.add(piece{bytes: b})
 		return
 	}
-	for len(b) > 0 {
-		n := len(b)
-		if n > maxChunk {
-			for n = maxChunk; n > maxChunk-utf8.UTFMax && !utf8.RuneStart(b[n]); n-- {
-			}
-		}
-		s.cur, b = append(s.cur, b[:n]...), b[n:]
+	for chunk := range inChunks(b) {
+		s.cur = append(s.cur, chunk...)
 		s.hand()
 	}
 }

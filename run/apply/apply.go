@@ -238,17 +238,18 @@ func (r *run) staged(ctx context.Context, i int) *event.Staged {
 			e.Diff = made.Diff
 		}
 	}
-	e.Shown = r.shown(ctx, e, c.Server.Target)
+	e.Shown = r.shown(ctx, e, c)
 	return e
 }
 
-// shown is a call for people; target is the command line or the URL of its server.
-func (r *run) shown(ctx context.Context, e *event.Staged, target string) string {
+// shown is the call c for people.
+func (r *run) shown(ctx context.Context, e *event.Staged, c *stage.Call) string {
 	const width = 100
 	call := approve.Call{Name: e.Server + "__" + e.Tool, Arguments: e.Arguments} // not e.Name: what is shown is what is called
-	if e.Diff != "" {
-		told := r.toldBy(e)
-		call.Change = func(context.Context) (string, []string) { return e.Diff, told }
+	if t := r.ToolOf(c); t != nil && e.Diff != "" {
+		call.Change = func(context.Context) (string, []string) { return e.Diff, t.TellsDiff() }
+	} else if e.Diff != "" {
+		call.Change = func(context.Context) (string, []string) { return e.Diff, nil }
 	}
 	text := "\n" + escape.Escape(e.ID) + " (" + e.Status + "): " + approve.Shown(ctx, call, width)
 	add := func(name, value string) {
@@ -256,7 +257,7 @@ func (r *run) shown(ctx context.Context, e *event.Staged, target string) string 
 			text += name + escape.Escape(value) + "\n"
 		}
 	}
-	add("server: ", target)
+	add("server: ", c.Server.Target)
 	rule := e.Rule
 	if rule == "" {
 		rule = "no rule allows it"
@@ -280,14 +281,4 @@ func (r *run) shown(ctx context.Context, e *event.Staged, target string) string 
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return text[strings.LastIndexByte(text, '\n')+1:]
-}
-
-// toldBy are the arguments of which the diff of a call tells.
-func (r *run) toldBy(e *event.Staged) []string {
-	for _, c := range r.file.Calls {
-		if t := r.ToolOf(c); c.ID == e.ID && t != nil {
-			return t.TellsDiff()
-		}
-	}
-	return nil
 }

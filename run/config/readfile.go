@@ -195,7 +195,7 @@ func ReadLimited(r io.Reader, name string, limit int64) ([]byte, error) {
 // behind another one is in memory once.
 func ReadBehind(head string, r io.Reader, name string, limit int64) ([]byte, error) {
 	most := int64(len(head)) + limit
-	data := append(make([]byte, 0, len(head)+sizeOf(r)), head...)
+	data := append(make([]byte, 0, len(head)+sizeOf(r, limit)), head...)
 	for {
 		if len(data) == cap(data) {
 			grown := make([]byte, len(data), len(data)+growth(len(data), most)) // append would write to all of it
@@ -223,17 +223,15 @@ const (
 )
 
 // sizeOf is how many bytes are read from r, and one more for its end, if it is a file whose
-// size is known.
-func sizeOf(r io.Reader) int {
+// size is known. Of one beyond the limit that is enough to tell.
+func sizeOf(r io.Reader, limit int64) int {
 	if f, ok := r.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() < longestFile {
-			return int(info.Size()) + 1
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			return int(min(info.Size(), limit)) + 1
 		}
 	}
 	return leastRead
 }
-
-const longestFile = 1 << 30 // bytes that are believed
 
 // growth is for how many bytes more there must be room behind the size that a text has. A long
 // one gets room for all that it may become: the system takes memory only for what is written

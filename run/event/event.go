@@ -9,7 +9,6 @@ package event
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -232,11 +231,6 @@ type Trim struct {
 	Results     int `event:"results"`
 	Attachments int `event:"attachments,opt"`
 	Bytes       int `event:"bytes"` // of the texts and pictures that are left out now
-}
-
-// Said is the event in words.
-func (t *Trim) Said() string {
-	return fmt.Sprintf("requests leave out more: results: %d, attachments: %d, bytes: %d", t.Results, t.Attachments, t.Bytes)
 }
 
 // Warning is something the user should know.

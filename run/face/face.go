@@ -263,7 +263,7 @@ func (f *Face) Event(e event.Event) error {
 	case *event.Retry:
 		f.retried(e)
 	case *event.Trim:
-		f.verbosely(e.Said())
+		f.verbosely(fmt.Sprintf("requests leave out more: results: %d, attachments: %d, bytes: %d", e.Results, e.Attachments, e.Bytes))
 	case *event.Warning:
 		if !e.Repeated {
 			f.say(f.paint(yellow, "warning:") + " " + escapeLines(e.Message))

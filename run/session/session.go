@@ -156,6 +156,16 @@ func (e *heldError) Error() string {
 	return "in use by process " + strconv.Itoa(e.pid)
 }
 
+// Size is how many bytes the file has.
+func (s *File) Size() int {
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int(s.places.size)
+}
+
 // Unfinished reports whether an answer of the model or the result of a call is missing.
 func (s *File) Unfinished() bool { return Unanswered(s.Messages()) }
 

@@ -89,7 +89,7 @@ func (l *loader) readCall(line document.Line) error {
 	if l.calls[c.ID] != nil {
 		return line.Errorf("a call before has the id %q too", c.ID)
 	}
-	l.calls[c.ID] = c
+	l.calls[c.ID], l.ids[c.ID] = c, true
 	l.Calls = append(l.Calls, c)
 	return nil
 }

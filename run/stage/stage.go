@@ -48,7 +48,8 @@ type File struct {
 	begun bool // the file has its head
 
 	mu  sync.Mutex
-	err error // of the first failed write, after which nothing is written
+	ids map[string]bool // of Calls
+	err error           // of the first failed write, after which nothing is written
 }
 
 // Head says what staged the calls of a plan.
@@ -128,9 +129,8 @@ type Result struct {
 const maxKept = 64 << 10
 
 const (
-	version      = "1"
-	longestLine  = 400 << 20 // bytes: arguments are shorter
-	lockPatience = 0
+	version     = "1"
+	longestLine = 400 << 20 // bytes: arguments are shorter
 )
 
 // Open opens a plan; flag is the flag that names it. make says that the plan may be made, and
@@ -144,7 +144,7 @@ func Open(c *config.Config, flag, path string, makes, goesOn bool, warn config.W
 	if err != nil {
 		return nil, config.OpenError(flag, path, err)
 	}
-	s := &File{path: path, flag: flag, f: f}
+	s := &File{path: path, flag: flag, f: f, ids: map[string]bool{}}
 	if err := s.read(c, makes, goesOn, warn); err != nil {
 		f.Close()
 		return nil, err
@@ -156,7 +156,7 @@ func (s *File) read(c *config.Config, makes, goesOn bool, warn config.Warner) er
 	if err := config.RuleFile.Check(c, s.f, s.flag, s.path, warn); err != nil {
 		return err
 	}
-	if err := filelock.Wait(context.Background(), s.f, lockPatience); err != nil {
+	if err := filelock.Wait(context.Background(), s.f, 0); err != nil {
 		return failure.UsageError([]string{"it is free again when that run has ended"}, "%s: %q is in use by another run", s.flag, s.path)
 	}
 	l := &loader{File: s, calls: map[string]*Call{}, sum: sha256.New()}
@@ -212,22 +212,17 @@ func (s *File) Add(c *Call) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.ID = s.freeID(c.ID)
+	s.ids[c.ID] = true
 	s.Calls = append(s.Calls, c)
 	return s.write(c.line(), "\n")
 }
 
 func (s *File) freeID(id string) string {
 	free := id
-	for n := 2; ; n++ {
-		taken := false
-		for _, other := range s.Calls {
-			taken = taken || other.ID == free
-		}
-		if !taken {
-			return free
-		}
+	for n := 2; s.ids[free]; n++ {
 		free = id + "-" + strconv.Itoa(n)
 	}
+	return free
 }
 
 func (c *Call) line() []byte {

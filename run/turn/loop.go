@@ -266,19 +266,6 @@ func (l *Loop) modelName() string {
 	return l.model.Endpoint.Model
 }
 
-// count counts what an exchange has used up.
-func (l *Loop) count(used stream.Usage) Cost {
-	u, cost := event.Usage(used), costOf(l.model.Endpoint.Price, used)
-	l.Usage, l.Cost = l.Usage.Plus(u), l.Cost.plus(cost)
-	l.usedTokens += u.Total()
-	l.usedCost += cost.amount
-	if (l.tokens > 0 || l.costs) && u.Total() == 0 && !l.uncounted {
-		l.uncounted = true
-		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens and --max-cost have no effect"})
-	}
-	return cost
-}
-
 // sink makes events of a reply as it comes. said emits the commentary that has come since
 // it was called last, which is shown as a whole.
 func (l *Loop) sink() (sink *stream.Sink, said func() error) {

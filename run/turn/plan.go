@@ -158,6 +158,19 @@ func (c Cost) Shown() event.Cost {
 	return event.Cost{Cost: strconv.AppendFloat(nil, rounded, 'f', -1, 64), Currency: c.currency}
 }
 
+// count counts what an exchange has used up.
+func (l *Loop) count(used stream.Usage) Cost {
+	u, cost := event.Usage(used), costOf(l.model.Endpoint.Price, used)
+	l.Usage, l.Cost = l.Usage.Plus(u), l.Cost.plus(cost)
+	l.usedTokens += u.Total()
+	l.usedCost += cost.amount
+	if (l.tokens > 0 || l.costs) && u.Total() == 0 && !l.uncounted {
+		l.uncounted = true
+		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens and --max-cost have no effect"})
+	}
+	return cost
+}
+
 // checkCost refuses --max-cost where the cost of a run cannot be known.
 func (p *Plan) checkCost() error {
 	if p.Inv.Config.MaxTotal.Cost == "" {

@@ -64,7 +64,7 @@ func (p *Plan) BeginStaging(ctx context.Context) error {
 	calls := p.staging.file.Calls
 	for i, made := range p.Simulate(ctx, calls) {
 		c := calls[i]
-		if c.Result != nil {
+		if c.Result != nil || c.Sent {
 			continue // it was made meanwhile
 		}
 		if made.Err != nil || c.File != "" && (made.File != c.File || made.Before != c.Against) {
@@ -196,8 +196,8 @@ type Simulated struct {
 	Err  error  // why it would not; nil if it would, or the call changes no file
 }
 
-// Simulate makes the changes of files of a plan beside the disk, one after the other, without
-// the calls that are done. Calls of tools that this run does not have are left out.
+// Simulate makes the changes of files of a plan beside the disk, one after the other: those of
+// the calls that are open. Calls of tools that this run does not have are left out.
 func (p *Plan) Simulate(ctx context.Context, calls []*stage.Call) []Simulated {
 	dir, _ := os.Getwd()
 	files, all := &staged.Files{}, make([]Simulated, len(calls))
@@ -206,7 +206,7 @@ func (p *Plan) Simulate(ctx context.Context, calls []*stage.Call) []Simulated {
 	}
 	for i, c := range calls {
 		t := p.ToolOf(c)
-		if c.File == "" || c.Result != nil || t == nil || !t.Edits() {
+		if c.File == "" || c.Result != nil || c.Sent || t == nil || !t.Edits() {
 			continue
 		}
 		all[i].Change, all[i].Err = p.simulate(ctx, t, c.Arguments, files)

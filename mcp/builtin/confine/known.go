@@ -45,7 +45,7 @@ type knownFile struct {
 	last     content  // the content that the model knows
 	away     string   // why the file cannot be read now, as the model was told; "" when it can be
 	missed   string   // changes by others before a write of the model, which are not told yet
-	shownBy  []string // the calls whose results have shown it; "" is what is never left out: an attachment, the whole content that the model wrote
+	shownBy  []string // the calls whose results have shown it, and attachedBy; "" is a call that wrote the whole content, which is never left out
 }
 
 // A content is that of a file at one time.
@@ -93,11 +93,15 @@ func (k *Known) Forget(call, line string) {
 	if k == nil {
 		return
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if name, _, isAttachment := strings.Cut(line, ":\n\n"); call == "" && isAttachment {
+	if call == "" {
+		name, _, isText := strings.Cut(line, ":\n\n")
+		if !isText {
+			return // a picture, of which no change is told anyway
+		}
 		call = attachedBy(name)
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	for path, f := range k.files {
 		n := len(f.shownBy)
 		f.shownBy = slices.DeleteFunc(f.shownBy, func(by string) bool { return by == call })

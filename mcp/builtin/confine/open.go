@@ -96,7 +96,7 @@ func (l *Location) Directory() (*os.Root, error) {
 // follows no link, and opens no directory that belongs to the kernel and, unless it is
 // for git, none that is refused or that git takes for a repository.
 func (a *Access) OpenDirectory(dir *os.Root, name, rel string, forGit bool) (*os.Root, error) {
-	a.walked = a.walked || forGit
+	a.walked = a.walked || forGit // git looks at the disk, whatever file it is asked about
 	if inKernelDirectory(a.Absolute(rel)) {
 		return nil, a.kernelError()
 	}

@@ -9,9 +9,9 @@ import (
 // TestSeatbeltArguments shows the profile whole. It has not run on a Mac.
 func TestSeatbeltArguments(t *testing.T) {
 	spec := Spec{
-		Write:   []string{"/private/tmp/run", "/disk/u/work", "/disk/u/.config/app/cache"},
-		Protect: []string{"/disk/u/work/sub/.git/hooks"},
-		Hide:    []string{"/disk/u/.config", "/disk/u/work/.env", "/disk/u/.ssh"},
+		Write:   []string{"/private/tmp/run", "/disk/u/project", "/disk/u/.config/app/cache"},
+		Protect: []string{"/disk/u/project/sub/.git/hooks"},
+		Hide:    []string{"/disk/u/.config", "/disk/u/project/.env", "/disk/u/.ssh"},
 	}
 	args := seatbeltArguments(&spec)
 	own := strings.TrimPrefix(args[1], seatbeltBase)
@@ -29,8 +29,8 @@ func TestSeatbeltArguments(t *testing.T) {
 		t.Errorf("profile:\n%s, want\n%s", own, want)
 	}
 	parameters := []string{
-		"-DPATH_0=/disk/u/.config", "-DPATH_1=/disk/u/.config/app/cache", "-DPATH_2=/disk/u/.ssh", "-DPATH_3=/disk/u/work", "-DPATH_4=/disk/u/work/.env",
-		"-DPATH_5=/disk/u/work/sub", "-DPATH_6=/disk/u/work/sub/.git", "-DPATH_7=/disk/u/work/sub/.git/hooks", "-DPATH_8=/private/tmp/run", "--",
+		"-DPATH_0=/disk/u/.config", "-DPATH_1=/disk/u/.config/app/cache", "-DPATH_2=/disk/u/.ssh", "-DPATH_3=/disk/u/project", "-DPATH_4=/disk/u/project/.env",
+		"-DPATH_5=/disk/u/project/sub", "-DPATH_6=/disk/u/project/sub/.git", "-DPATH_7=/disk/u/project/sub/.git/hooks", "-DPATH_8=/private/tmp/run", "--",
 	}
 	if args[0] != "-p" || !slices.Equal(args[2:], parameters) {
 		t.Errorf("parameters: %q", args[2:])
