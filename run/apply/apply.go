@@ -124,18 +124,22 @@ func otherServer(c *stage.Call, now stage.Server) string {
 // check refuses the plan if an open call does not fit, before the first one is made.
 func (r *run) check() error {
 	var problems []string
+	way := "stage the calls again"
 	for i, c := range r.file.Calls {
 		if c.Result != nil || c.Sent {
 			continue
 		}
 		if problem := r.problem(i); problem != "" {
+			if r.ToolOf(c) == nil {
+				way = "give this run the servers of the plan, by --files, --mcp and the like"
+			}
 			problems = append(problems, fmt.Sprintf("%s:%d: %s", r.Inv.Config.Target, c.Line, problem))
 		}
 	}
 	if len(problems) == 0 {
 		return nil
 	}
-	return failure.UsageError(append(problems[1:], "nothing was made; stage the calls again"), "%s: %s", flag, problems[0])
+	return failure.UsageError(append(problems[1:], "nothing was made; "+way), "%s: %s", flag, problems[0])
 }
 
 // makeCalls makes the open calls, in order, until one fails.

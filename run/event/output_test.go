@@ -125,3 +125,26 @@ func (f *failing) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// TestItems: what a list prints for people, -o json has among its items, and nothing else.
+func TestItems(t *testing.T) {
+	for _, e := range everyEvent {
+		if e.kind == "end" {
+			continue
+		}
+		var printed bytes.Buffer
+		list := &ListOutput{Writer: NewWriter(&printed, "x")}
+		collects := &JSONOutput{Writer: NewWriter(&bytes.Buffer{}, "x")}
+		event := e.event
+		if c, ok := event.(*Staged); ok {
+			shown := *c
+			shown.Shown, event = "a call", &shown
+		}
+		if err := errors.Join(list.Event(event), list.Flush(), collects.Event(event)); err != nil {
+			t.Fatal(err)
+		}
+		if isItem := len(collects.collected.Items) > 0; isItem != (printed.Len() > 0) {
+			t.Errorf("%s: printed %q, an item of -o json: %t", e.kind, printed.String(), isItem)
+		}
+	}
+}
