@@ -49,8 +49,7 @@ wait`},
 	"main": {"return r.conversation.run(ctx)", `toolpipe -o ndjson hi`},
 	"end":  {"e := r.endEvent(err)", `toolpipe -t fs="$MCP -grandchild -stubborn" hi`},
 	"live line": {"f.redraw(time.Now())\n\treturn", `env TERM=xterm
-model silent
-tty -on=2 toolpipe -t fs="$MCP -grandchild" hi`},
+tty -on=2 toolpipe -t fs="$MCP -silent -grandchild" hi`},
 }
 
 const panicFiles = `-- silent --

@@ -129,7 +129,7 @@ func TestFaultSignalStuckOutput(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, "-- m --\nreply\nmany 100000 text \"0123456789012345678901234567890123456789\"\n")
 	s.begin("model m")
-	if err := s.launch("toolpipe", []string{"hi", "&"}, command{pace: 2 * time.Second}); err != nil {
+	if err := s.launch("toolpipe", []string{"hi", "&"}, command{pace: 300 * time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
 	s.do("await stdout 0\nsignal TERM\nwait => 143\nrequests 1")

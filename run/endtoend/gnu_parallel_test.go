@@ -27,7 +27,7 @@ func TestGNUParallel(t *testing.T) {
 	if _, err := exec.LookPath("parallel"); err != nil {
 		t.Skip("needs parallel")
 	}
-	runs := load(1000, 40)
+	runs := load(400, 40)
 	answer := func(name string) string {
 		return strings.Repeat("the answer to "+name+"\n", 200)
 	}

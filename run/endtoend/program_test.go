@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -32,8 +34,9 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	if !flagGiven("test.parallel") {
-		// Scripts spend most of their time waiting for processes, sockets and deadlines.
-		flag.Set("test.parallel", "16")
+		// Scripts spend some of their time waiting for processes, sockets and deadlines. With many more
+		// of them at once, those that count on the processor wait beyond their deadlines.
+		flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 	}
 	processtest.FilesInMemory()
 	var err error
