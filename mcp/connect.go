@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/process"
+	"toolpipe/mcp/socket"
 	"toolpipe/mcp/task"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
@@ -67,6 +68,13 @@ func (s *Session) connect(ctx context.Context) error {
 		s.spec.Protocol = Protocol{Only: wire.ModernRevision}
 		s.conn = newStreamConn(s.spec.Local(), s)
 		return s.negotiateStream(ctx)
+	case s.atSocket():
+		s.transport = "unix"
+		if err := s.spawn(); err != nil {
+			s.tried = append(s.tried, "connect")
+			return err
+		}
+		return s.negotiateStream(ctx)
 	case s.spec.URL != "":
 		s.transport = "http"
 		return s.negotiateHTTP(ctx)
@@ -79,8 +87,25 @@ func (s *Session) connect(ctx context.Context) error {
 	return s.negotiateStream(ctx)
 }
 
-// spawn starts the server's process, after ending the one before.
+// atSocket reports whether the server is at a Unix domain socket.
+func (s *Session) atSocket() bool {
+	_, is := socket.Path(s.spec.URL)
+	return is
+}
+
+// spawn starts the server's process, after ending the one before. To a socket it makes a
+// new connection.
 func (s *Session) spawn() error {
+	if path, is := socket.Path(s.spec.URL); is {
+		if s.conn != nil {
+			s.conn.close()
+		}
+		c, err := socket.Dial(s.life, path, s.junk)
+		if err == nil {
+			s.conn = newStreamConn(c, s)
+		}
+		return err
+	}
 	if s.child != nil {
 		s.child.proc.KillTree(restartLimit) // two copies could want the same port or file
 		s.conn.close()
@@ -101,7 +126,7 @@ func (s *Session) junk(line []byte) {
 		s.junkSample = wire.Snippet(line)
 	}
 	s.mu.Unlock()
-	s.report.log("not a message on stdout: " + wire.Snippet(line))
+	s.report.log("not a message: " + wire.Snippet(line))
 }
 
 // modernMeta are the members of _meta that every request of 2026-07-28 carries. asks says
@@ -134,7 +159,7 @@ const tasks = `"extensions":{"` + task.Extension + `":{}}`
 
 // begin records the revision that was agreed on, and what the server said about itself.
 func (s *Session) begin(revision string, result []byte) {
-	s.agreed.Store(&agreement{revision, bytes.Clone(jsontext.Member(result, "capabilities")), jsontext.Text(jsontext.Member(result, "instructions"))})
+	s.agreed.Store(&agreement{revision, bytes.Clone(jsontext.Member(result, "capabilities")), jsontext.Text(jsontext.Member(result, "instructions")), bytes.Clone(jsontext.Member(result, "_meta"))})
 }
 
 // initialize is the legacy handshake. version is offered first; "" is the newest

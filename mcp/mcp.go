@@ -20,7 +20,7 @@ import (
 // Spec says how to reach one server. Exactly one of URL, Command and Local is set.
 type Spec struct {
 	Name    string
-	URL     string                // Streamable HTTP: http or https, without user name and password
+	URL     string                // Streamable HTTP: http or https, without user name and password; or unix:PATH
 	Command []string              // stdio: argv, started without a shell
 	Local   func() wire.Transport // connects to a server in this process
 

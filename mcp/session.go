@@ -56,6 +56,7 @@ type agreement struct {
 	revision     string // "" before
 	capabilities []byte // an object, as the server sent it
 	instructions string
+	meta         []byte // what the server says of itself beside that, an object; nil for nothing
 }
 
 func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
@@ -87,6 +88,9 @@ func (s *Session) Transport() string { return s.transport }
 
 // Instructions are the server's; "" when it gave none.
 func (s *Session) Instructions() string { return s.agreed.Load().instructions }
+
+// About is the _meta in which the server has said what it is; nil for none.
+func (s *Session) About() []byte { return s.agreed.Load().meta }
 
 // Lost is why the server cannot be reached any more; nil while it can.
 func (s *Session) Lost() error { return s.conn.lost() }

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -25,9 +24,7 @@ type stdioTransport struct {
 	frames wire.FrameReader
 	stderr *process.Output
 	heard  lastWrite // of the child, to stdout or stderr
-
-	writing   chan struct{} // a lock for what follows: it holds one element
-	truncated bool          // a message was sent in part
+	wire.FrameWriter
 
 	closing sync.Once
 }
@@ -68,7 +65,7 @@ func startStdio(spec *Spec, procs *process.Processes, junk func([]byte), log fun
 		return nil, err
 	}
 	defer stdout.Close()
-	c := &stdioTransport{in: in, out: out, writing: make(chan struct{}, 1)}
+	c := &stdioTransport{in: in, out: out, FrameWriter: wire.NewFrameWriter(in, spec.Framing == "content-length")}
 	c.stderr = &process.Output{Head: firstStderr, Tail: process.MaxStderr, Log: log}
 	c.frames = wire.FrameReader{R: io.TeeReader(out, &c.heard), Headed: spec.Framing == "content-length", Junk: junk}
 	cmd := &exec.Cmd{Path: path, Args: spec.Command, Env: env, Dir: dir}
@@ -99,52 +96,6 @@ func (c *stdioTransport) silentFor(sent time.Time, longest time.Duration) time.D
 
 // errDirectory is why a server cannot start in its working directory.
 var errDirectory = errors.New("its working directory cannot be used")
-
-// Send writes the message in one piece. When the pipe stays full until ctx ends,
-// the child has part of the message, and nothing can be sent any more.
-func (c *stdioTransport) Send(ctx context.Context, msg []byte) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%w: %w", wire.ErrNotSent, context.Cause(ctx))
-	}
-	frame := wire.AppendFrame(make([]byte, 0, len(msg)+40), msg, c.frames.Headed)
-	select { // a full pipe may block the current writer for longer than ctx lasts
-	case c.writing <- struct{}{}:
-		defer func() { <-c.writing }()
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", wire.ErrNotSent, context.Cause(ctx))
-	}
-	if c.truncated {
-		return fmt.Errorf("%w: the server does not read, part of an earlier message is still in the pipe", wire.ErrNotSent)
-	}
-	n, err := c.write(ctx, frame)
-	if err == nil {
-		return nil
-	}
-	if n == 0 {
-		return fmt.Errorf("%w: %w", wire.ErrNotSent, err)
-	}
-	c.truncated = true
-	return err
-}
-
-// write writes until ctx ends. It removes the deadline that ended it, for the
-// writes that follow.
-func (c *stdioTransport) write(ctx context.Context, frame []byte) (int, error) {
-	expired := make(chan struct{})
-	stop := goroutine.AfterContext(ctx, func() {
-		c.in.SetWriteDeadline(time.Unix(1, 0))
-		close(expired)
-	})
-	n, err := c.in.Write(frame)
-	if !stop() { // the function has begun, perhaps not ended
-		<-expired
-		c.in.SetWriteDeadline(time.Time{})
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	return n, err
-}
 
 // Receive returns io.EOF when the child closed its stdout or ended.
 func (c *stdioTransport) Receive() ([]byte, error) {

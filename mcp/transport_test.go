@@ -184,7 +184,7 @@ func TestFullPipeHoldsNobody(t *testing.T) {
 	c := neverReads(t)
 	held := make(chan error, 1)
 	go func() { held <- c.Send(context.Background(), make([]byte, 4<<20)) }()
-	for len(c.writing) == 0 {
+	for !process.Unread(c.in) {
 		time.Sleep(time.Millisecond)
 	}
 	why := errors.New("waited long enough")

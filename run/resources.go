@@ -81,7 +81,7 @@ func (v *conversation) prompt(ctx context.Context, value string) ([]stream.Messa
 		}
 		args[name] = value
 	}
-	got, err := session.GetPrompt(ctx, words[0], args)
+	got, err := session.GetPrompt(ctx, c.FarName(words[0]), args)
 	if err != nil {
 		return nil, toolbox.RequestError(c, err)
 	}

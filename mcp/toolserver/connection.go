@@ -20,6 +20,7 @@ func (s *Server) Pipe() wire.Transport { return s.connect(context.Background()) 
 type connection struct {
 	outbox
 	server *Server
+	client int                     // its number; 0 where there is one
 	ctx    context.Context         // at its end no further request is answered
 	stop   context.CancelCauseFunc // of ctx
 	calls  sync.WaitGroup          // counts the requests that are being answered

@@ -136,7 +136,7 @@ func (c *connection) forget(l *listener) {
 }
 
 // interest counts one more who wants to hear of a resource, or one less. The first and
-// the last are told to the front.
+// the last make a difference to the server.
 func (c *connection) interest(uri string, more int) error {
 	c.mu.Lock()
 	if c.listens.uris == nil {
@@ -154,7 +154,7 @@ func (c *connection) interest(uri string, more int) error {
 	if was > 0 && was+more > 0 {
 		return nil
 	}
-	err := c.server.Front.Subscribe(c.ctx, uri, more > 0)
+	err := c.server.interest(c.ctx, uri, more)
 	if err != nil && more > 0 {
 		c.mu.Lock()
 		delete(c.listens.uris, uri)
@@ -180,29 +180,25 @@ func (c *connection) subscribe(sent context.Context, m wire.Message, on bool) {
 	})
 }
 
-// Subscribed are the resources of which the client of Serve wants to hear.
+// Subscribed are the resources of which clients of Serve want to hear.
 func (s *Server) Subscribed() []string {
-	c := s.client.Load()
-	if c == nil {
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Collect(maps.Keys(c.listens.uris))
+	s.guard.Lock()
+	defer s.guard.Unlock()
+	return slices.Collect(maps.Keys(s.interests))
 }
 
-// Announce tells the client of Serve that a list or a resource has changed, if it wants to
+// Announce tells the clients of Serve that a list or a resource has changed, if they want to
 // hear of that. params are those of the notification.
 func (s *Server) Announce(method string, params []byte) {
-	c := s.client.Load()
-	if c == nil {
-		return
-	}
 	uri := ""
 	if method == resourceUpdated {
 		uri = jsontext.Text(jsontext.Member(params, "uri"))
 		params = append(jsontext.AppendMember([]byte{'{'}, "uri", jsontext.Quoted(uri)), '}')
 	}
+	s.eachClient(func(c *connection) { c.announce(method, uri, params) })
+}
+
+func (c *connection) announce(method, uri string, params []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.listens.legacy && (uri == "" || c.listens.uris[uri] > 0) {

@@ -15,23 +15,26 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Serve answers the messages of r on w, a line each, until r ends, w fails or ctx
+// Serve answers the messages of the client with that number, which come from r, on w, a line each, until r ends, w fails or ctx
 // ends. At the end of r the calls that run get the time grace, then they are
 // cancelled; what is answered until then is written, however slowly w takes it. A
 // read cannot be interrupted: when ctx ends it is left behind. Serve returns the
 // cause of ctx, a *WriteError, or the error of r.
-func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer, grace time.Duration) error {
+func (s *Server) Serve(ctx context.Context, client int, r io.Reader, w io.Writer, grace time.Duration) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c := s.connect(ctx)
-	s.client.Store(c)
-	read := make(chan error, 1)
-	written := goroutine.Done(func() {
+	c.client = client
+	s.join(c)
+	defer s.leave(c)
+	read, written := make(chan error, 1), make(chan struct{})
+	goroutine.StartMany(func() {
+		defer close(written)
 		if err := c.writeAll(w); err != nil {
 			cancel(&WriteError{err})
 		}
 	})
-	goroutine.Start(func() { read <- c.readAll(ctx, r) })
+	goroutine.StartMany(func() { read <- c.readAll(ctx, r) })
 	var err error
 	select {
 	case err = <-read:
@@ -78,8 +81,11 @@ func (c *connection) writeAll(w io.Writer) error {
 	}
 }
 
+// clientBuffer is small: there may be thousands of clients, whose messages mostly are too.
+const clientBuffer = 4 << 10
+
 func (c *connection) readAll(ctx context.Context, r io.Reader) error {
-	frames := wire.FrameReader{R: r}
+	frames := wire.FrameReader{R: r, Buffer: clientBuffer}
 	for {
 		msg, err := frames.Next()
 		if large, ok := errors.AsType[*wire.FrameTooLarge](err); ok && large.ID != nil {
@@ -256,7 +262,7 @@ func (c *connection) call(sent context.Context, m wire.Message, modern bool) {
 		progress := c.progress(ctx, jsontext.Member(m.Params, "_meta", "progressToken"))
 		call := func() (*wire.Result, error) { return c.server.run(ctx, name, args, progress) }
 		if c.server.Front != nil {
-			call = c.server.Front.Call(ctx, &HostCall{name, args, jsontext.Member(m.Params, "_meta"), progress, c.asker(r, m, progress)})
+			call = c.server.Front.Call(ctx, &HostCall{c.client, name, args, jsontext.Member(m.Params, "_meta"), progress, c.asker(r, m, progress)})
 		}
 		return func() ([]byte, error) {
 			result, err := call()
@@ -279,11 +285,12 @@ func (c *connection) request(sent context.Context, m wire.Message, method string
 		c.mu.Lock()
 		c.listens.logLevel = level
 		c.mu.Unlock()
+		m.Params = c.server.leastLevel(level)
 	}
 	c.begin(sent, m, func(ctx context.Context, r *request) func() ([]byte, error) {
 		return func() ([]byte, error) {
 			ask := c.asker(r, m, func(wire.Progress) {})
-			result, err := c.server.Front.Request(ctx, &HostRequest{method, m.Params, ask})
+			result, err := c.server.Front.Request(ctx, &HostRequest{c.client, method, m.Params, ask})
 			if err == nil && modern {
 				result = modernResult(result, method != "prompts/get" && method != "completion/complete")
 			}
@@ -340,19 +347,34 @@ func (c *connection) logFrom(level int) {
 	}
 	c.mu.Unlock()
 	if more {
-		params := append(jsontext.AppendQuoted([]byte(`{"level":`), logLevels[level]), '}')
-		goroutine.Start(func() { front.Request(c.ctx, &HostRequest{Method: "logging/setLevel", Params: params}) })
+		params := c.server.leastLevel(level)
+		goroutine.Start(func() {
+			front.Request(c.ctx, &HostRequest{Client: c.client, Method: "logging/setLevel", Params: params})
+		})
 	}
 }
 
-// Log sends the client of Serve a log notification, if it asked for that level, or
-// one of the requests that are being answered did. params are those of
+// leastLevel are the parameters of logging/setLevel for the servers behind this one: the
+// least level that any client asks for, at most level.
+func (s *Server) leastLevel(level int) []byte {
+	s.eachClient(func(c *connection) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		level = min(level, c.listens.logLevel, c.listens.lowest)
+	})
+	return append(jsontext.AppendQuoted([]byte(`{"level":`), logLevels[level]), '}')
+}
+
+// Log sends the clients of Serve a log notification, those that asked for that level, or
+// one of whose requests that are being answered did. params are those of
 // notifications/message.
 func (s *Server) Log(params []byte) {
-	c, level := s.client.Load(), logLevel(jsontext.Member(params, "level"))
-	if c == nil || level == len(logLevels) {
-		return
+	if level := logLevel(jsontext.Member(params, "level")); level < len(logLevels) {
+		s.eachClient(func(c *connection) { c.log(level, params) })
 	}
+}
+
+func (c *connection) log(level int, params []byte) {
 	c.mu.Lock()
 	wanted := level >= c.listens.logLevel
 	for _, r := range c.running {

@@ -49,7 +49,7 @@ func example() *Server {
 func exchange(t *testing.T, s *Server, lines ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := s.Serve(t.Context(), strings.NewReader(strings.Join(lines, "\n")), &out, wire.ShutdownGrace); err != nil {
+	if err := s.Serve(t.Context(), 0, strings.NewReader(strings.Join(lines, "\n")), &out, wire.ShutdownGrace); err != nil {
 		t.Error(err)
 	}
 	return strings.TrimSuffix(out.String(), "\n")
@@ -303,7 +303,7 @@ func TestSlowReceiver(t *testing.T) {
 
 // An error of the writer is Serve's.
 func TestServeWriteError(t *testing.T) {
-	err := New("s", "1").Serve(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":2,"method":"ping"}`), broken{}, wire.ShutdownGrace)
+	err := New("s", "1").Serve(t.Context(), 0, strings.NewReader(`{"jsonrpc":"2.0","id":2,"method":"ping"}`), broken{}, wire.ShutdownGrace)
 	if !errors.Is(err, io.ErrClosedPipe) {
 		t.Error(err)
 	}

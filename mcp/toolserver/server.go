@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
@@ -19,7 +18,7 @@ import (
 )
 
 // A Server offers tools that are Go functions. New makes one, Add adds its tools;
-// then Pipe or Serve may serve it any number of times.
+// then Pipe or Serve may serve it any number of times, also at once.
 type Server struct {
 	// Instructions tell clients how to use the tools; "" for none. Set them before
 	// the server is served.
@@ -27,12 +26,15 @@ type Server struct {
 	// Front, where it is set, is what the server offers beyond functions. Set it
 	// before the server is served.
 	Front *Front
+	// Meta are further members of the _meta in which the server says what it is, without
+	// braces; nil for none. Set them before the server is served.
+	Meta []byte
 
 	name, version string
-	client        atomic.Pointer[connection] // of Serve
 
 	mu    sync.RWMutex // guards tools, which Replace changes while the server is served
 	tools []offered
+	clients
 }
 
 // A Front makes a server that stands before others: it takes all calls, and has
@@ -47,7 +49,7 @@ type Front struct {
 	// wraps a *wire.RPCError is passed on as it is.
 	Request func(ctx context.Context, r *HostRequest) (result []byte, err error)
 	// Subscribe has the changes of a resource announced (Server.Announce) from now on, or
-	// no more.
+	// no more: the first client that wants to hear of it is told of, and the last.
 	Subscribe func(ctx context.Context, uri string, on bool) error
 	// Notified is told of what a server behind this one announces.
 	Notified func(server, method string, params []byte)
@@ -60,6 +62,7 @@ type Front struct {
 
 // A HostCall is a call that the client of a Front makes.
 type HostCall struct {
+	Client   int // the number of the client, as Serve was told it
 	Name     string
 	Args     json.RawMessage
 	Meta     []byte // the _meta of the request; nil for none
@@ -69,6 +72,7 @@ type HostCall struct {
 
 // A HostRequest is any other request of the client.
 type HostRequest struct {
+	Client int // as in HostCall
 	Method string
 	Params []byte
 	Ask    Asker // as in HostCall
@@ -96,7 +100,7 @@ func (s *Server) Add(tool wire.Tool, fn ToolFunc) {
 	s.tools = append(s.tools, offered{tool: tool, fn: fn})
 }
 
-// Replace has a server with a Front offer other tools, and tells its client.
+// Replace has a server with a Front offer other tools, and tells its clients.
 func (s *Server) Replace(tools []wire.Tool) {
 	s.mu.Lock()
 	s.tools = nil
@@ -126,7 +130,7 @@ func (s *Server) AddBuiltin(t *Builtin, run BuiltinFunc) {
 func (s *Server) discovery() []byte {
 	b := fmt.Appendf(nil, `{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":%s,"capabilities":%s`, supportedVersions(), s.capabilities())
 	b = appendText(b, "instructions", s.Instructions)
-	return fmt.Appendf(b, `,"_meta":{"io.modelcontextprotocol/serverInfo":%s}}`, s.info())
+	return append(s.appendMeta(fmt.Appendf(b, `,"_meta":{"io.modelcontextprotocol/serverInfo":%s`, s.info())), "}}"...)
 }
 
 // supportedVersions is the list of the revisions of the protocol, the newest first.
@@ -157,7 +161,18 @@ func (s *Server) initialization(params []byte) []byte {
 		version = wire.LegacyRevisions[0]
 	}
 	b := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"serverInfo":%s`, version, s.capabilities(), s.info())
+	if s.Meta != nil {
+		b = append(append(append(b, `,"_meta":{`...), s.Meta...), '}')
+	}
 	return append(appendText(b, "instructions", s.Instructions), '}')
+}
+
+// appendMeta appends the members of Meta to an object that has one already.
+func (s *Server) appendMeta(b []byte) []byte {
+	if s.Meta == nil {
+		return b
+	}
+	return append(append(b, ','), s.Meta...)
 }
 
 // info says which program the server is.

@@ -41,7 +41,7 @@ func talk(t *testing.T, s *Server) (say func(string), hear func() string, progre
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.Serve(t.Context(), in, out, time.Second)
+		s.Serve(t.Context(), 0, in, out, time.Second)
 		out.Close()
 	}()
 	t.Cleanup(func() {
@@ -176,7 +176,7 @@ func TestListen(t *testing.T) {
 		fromServer, out := io.Pipe()
 		lines := bufio.NewScanner(fromServer)
 		ended := make(chan error, 1)
-		go func() { ended <- s.Serve(t.Context(), in, out, time.Second); out.Close() }()
+		go func() { ended <- s.Serve(t.Context(), 0, in, out, time.Second); out.Close() }()
 		say := func(line string) { io.WriteString(toServer, line+"\n") }
 		hear := func() string { lines.Scan(); return lines.Text() }
 		const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
@@ -204,7 +204,9 @@ func TestListen(t *testing.T) {
 		expect(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"a"}}}`)
 		toServer.Close()
 		expect(`{"jsonrpc":"2.0","id":"a","result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":"a"}}}`)
-		if err := <-ended; err != nil || strings.Join(subscribed, " ") != "xtrue" {
+		err := <-ended
+		synctest.Wait()
+		if err != nil || strings.Join(subscribed, " ") != "xtrue xfalse" {
 			t.Errorf("%v, %q", err, subscribed)
 		}
 	})

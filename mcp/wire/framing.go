@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -50,6 +51,7 @@ const edge = 4 << 10
 // and skipped.
 type FrameReader struct {
 	R      io.Reader
+	Buffer int // bytes that are read at once; 0: 64 KiB
 	Headed bool
 	Junk   func(line []byte) // nil drops them
 
@@ -62,7 +64,7 @@ const frameBuffer = 64 << 10
 // the message behind that one can be read.
 func (f *FrameReader) Next() ([]byte, error) {
 	if f.buf == nil {
-		f.buf = bufio.NewReaderSize(f.R, frameBuffer)
+		f.buf = bufio.NewReaderSize(f.R, cmp.Or(f.Buffer, frameBuffer))
 		if mark, _ := f.buf.Peek(3); string(mark) == "\xEF\xBB\xBF" { // a byte order mark, which is one here only
 			f.buf.Discard(3)
 		}

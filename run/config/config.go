@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/process"
+	"toolpipe/mcp/socket"
 	"toolpipe/run/trace"
 )
 
@@ -46,6 +47,14 @@ type ServerFlags struct {
 	ServerEnv       []string // NAME=VAR[,VAR…]
 	ServerDirs      []string // [NAME=]DIR
 	ServerProtocols []string // NAME=legacy or NAME=2026-07-28
+	LoginScopes     string   // further scopes that SignIn asks for, separated by blanks
+	Elicit          string
+}
+
+// Listening is being a server for many clients.
+type Listening struct {
+	Listen string        // the socket of Serve, unix:PATH; "" is standard input and output
+	Idle   time.Duration // without a client, after which it ends; 0: never
 }
 
 // Approvals are the flags about which calls may run.
@@ -137,11 +146,10 @@ type Config struct {
 	ServerFlags
 	ChosenServers []string // comma lists of names; nil: all that the files have
 	Trust         []string
-	LoginScopes   string // further scopes that SignIn asks for, separated by blanks
-	Elicit        string
-	FileRoots     []string // [NAME=]DIR
-	FilesAnyway   bool
-	Code          bool
+	Listening
+	FileRoots   []string // [NAME=]DIR
+	FilesAnyway bool
+	Code        bool
 	Commands
 	Fetch          bool
 	Notes          string
@@ -288,6 +296,12 @@ func (c *Config) StartsLater() bool {
 // FindsTools reports whether the model may have to find its tools.
 func (c *Config) FindsTools() bool {
 	return c.Mode == Answer && (c.FindTools == "auto" || c.FindTools == "always")
+}
+
+// listensAtSocket reports whether --listen names a socket.
+func (c *Config) listensAtSocket() bool {
+	path, is := socket.Path(c.Listen)
+	return is && path != ""
 }
 
 // ReadsInput reports whether this run reads standard input; terminal says that

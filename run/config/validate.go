@@ -59,7 +59,7 @@ func (c *Config) Validate() error {
 			return failure.UsageError([]string{"--" + f.flag + " is one of: " + JoinWords(f.words)}, "--%s: %q is not one of its values", f.flag, f.value)
 		}
 	}
-	for _, m := range c.mistakes() {
+	for _, m := range append(c.mistakes(), c.listening()...) {
 		if m.made {
 			return failure.UsageError(m.hints, "%s", m.message)
 		}
@@ -120,6 +120,15 @@ type mistake struct {
 	made    bool
 	message string
 	hints   []string
+}
+
+// listening are the mistakes with --listen.
+func (c *Config) listening() []mistake {
+	return []mistake{
+		{c.Listen != "" && c.Mode != Serve, "--listen: goes with --serve", nil},
+		{c.Idle != 0 && c.Listen == "", "--idle: goes with --serve --listen unix:PATH, which ends by it", nil},
+		{c.Listen != "" && !c.listensAtSocket(), "--listen: " + strconv.Quote(c.Listen) + " is not unix:PATH", []string{"a reverse proxy offers a socket over TCP or HTTP"}},
+	}
 }
 
 func (c *Config) mistakes() []mistake {

@@ -34,6 +34,11 @@ func (o *object) event(e Event) {
 	}
 	o.begin()
 	o.str("type", e.kind())
+	if c, ok := e.(*OfConnection); ok {
+		o.name("connection")
+		o.value(reflect.ValueOf(c.Connection))
+		e = Unconnected(e)
+	}
 	if n, ok := e.(*Nested); ok {
 		o.name("parent")
 		o.value(reflect.ValueOf(n.Parent))

@@ -307,6 +307,21 @@ type Nested struct {
 	Event
 }
 
+// OfConnection is an event that a client of --serve --listen has caused. Its members are those
+// of the event, behind connection: the number of the client's connection, from 1 on.
+type OfConnection struct {
+	Connection int `event:"connection"`
+	Event
+}
+
+// Unconnected is the event without the number of a connection.
+func Unconnected(e Event) Event {
+	if c, ok := e.(*OfConnection); ok {
+		return c.Event
+	}
+	return e
+}
+
 // Item is one resource, prompt or model of a list.
 type Item struct {
 	Kind        string           `event:",plain"` // the type: "resource", "prompt" or "model"
@@ -405,29 +420,30 @@ type Collected struct {
 	Content    json.RawMessage `event:"content,opt"`    // likewise
 }
 
-func (*Start) kind() string       { return "start" }
-func (*Text) kind() string        { return "text" }
-func (*Commentary) kind() string  { return "commentary" }
-func (*Reasoning) kind() string   { return "reasoning" }
-func (*Call) kind() string        { return "tool_call" }
-func (*Approval) kind() string    { return "approval" }
-func (*Progress) kind() string    { return "progress" }
-func (*Task) kind() string        { return "task" }
-func (*Result) kind() string      { return "tool_result" }
-func (*Turn) kind() string        { return "turn" }
-func (*Retry) kind() string       { return "retry" }
-func (*Plan) kind() string        { return "plan" }
-func (*Staged) kind() string      { return "staged" }
-func (*Trim) kind() string        { return "trim" }
-func (*Warning) kind() string     { return "warning" }
-func (*Attention) kind() string   { return "attention" }
-func (e *Nested) kind() string    { return e.Event.kind() }
-func (*Tool) kind() string        { return "tool" }
-func (*Server) kind() string      { return "server" }
-func (e *Item) kind() string      { return e.Kind }
-func (*Check) kind() string       { return "check" }
-func (*Contents) kind() string    { return "contents" }
-func (*LoginURL) kind() string    { return "login_url" }
-func (*Login) kind() string       { return "login" }
-func (*Explanation) kind() string { return "explanation" }
-func (*End) kind() string         { return "end" }
+func (*Start) kind() string          { return "start" }
+func (*Text) kind() string           { return "text" }
+func (*Commentary) kind() string     { return "commentary" }
+func (*Reasoning) kind() string      { return "reasoning" }
+func (*Call) kind() string           { return "tool_call" }
+func (*Approval) kind() string       { return "approval" }
+func (*Progress) kind() string       { return "progress" }
+func (*Task) kind() string           { return "task" }
+func (*Result) kind() string         { return "tool_result" }
+func (*Turn) kind() string           { return "turn" }
+func (*Retry) kind() string          { return "retry" }
+func (*Plan) kind() string           { return "plan" }
+func (*Staged) kind() string         { return "staged" }
+func (*Trim) kind() string           { return "trim" }
+func (*Warning) kind() string        { return "warning" }
+func (*Attention) kind() string      { return "attention" }
+func (e *Nested) kind() string       { return e.Event.kind() }
+func (e *OfConnection) kind() string { return e.Event.kind() }
+func (*Tool) kind() string           { return "tool" }
+func (*Server) kind() string         { return "server" }
+func (e *Item) kind() string         { return e.Kind }
+func (*Check) kind() string          { return "check" }
+func (*Contents) kind() string       { return "contents" }
+func (*LoginURL) kind() string       { return "login_url" }
+func (*Login) kind() string          { return "login" }
+func (*Explanation) kind() string    { return "explanation" }
+func (*End) kind() string            { return "end" }

@@ -52,6 +52,7 @@ var everyEvent = []struct {
 	{"check", &Check{nasty, "ok", nasty, nasty}},
 	{"contents", &Contents{Server: "s", URI: nasty, MIME: nasty, Blob: []byte("YQ==")}},
 	{"text", &Nested{nasty, &Text{1, []byte(nasty)}}},
+	{"tool_call", &OfConnection{7, &Call{1, "id", "s", "t", "s__t", json.RawMessage("{}"), nil, ""}}},
 	{"explanation", &Explanation{Name: "s__t", Arguments: json.RawMessage("{}"), Rules: []ExplainedRule{{"deny", nasty, nasty, ""}, {"allow", "x", "", ""}}, Others: []ExplainedRule{{"ask", nasty, "", nasty}}}},
 	{"end", &End{Status: failure.StatusModel, Exit: 3, Text: Pieces{nasty}, Err: &failure.Error{Message: nasty, Hints: []string{"a", nasty}}, Collected: Collected{Items: []Event{&Warning{}}}}},
 }

@@ -63,6 +63,9 @@ func (v *veil) pass(e Event, to func(Event)) {
 		return
 	}
 	switch e := e.(type) {
+	case *OfConnection:
+		v.pass(e.Event, func(inner Event) { to(&OfConnection{e.Connection, inner}) })
+		return
 	case *Nested:
 		n := v.nested[e.Parent]
 		if n == nil {

@@ -60,7 +60,7 @@ func inputFlags(c *config.Config) []Flag {
 func serverFlags(c *config.Config) []Flag {
 	return []Flag{
 		{Name: "mcp", Everyday: true, Short: "t", Value: "[NAME=]TARGET", Setting: &c.Servers,
-			Help: "tool server: a URL or a command line (repeatable); NAME?=TARGET may fail"},
+			Help: "tool server: URL, unix:PATH or command (repeatable); NAME?=TARGET may fail"},
 		{Name: "mcp-config", Everyday: true, Value: "FILE|-", Setting: &c.ServerConfigs,
 			Help: "servers from the JSON that other hosts use; such as Claude, Cursor, VS Code, opencode, Zed, a server.json, a bundle; - is stdin"},
 		{Name: "servers", Value: "NAMES", EmptyOK: true, Setting: &c.ChosenServers,
@@ -151,6 +151,10 @@ func modeFlags(c *config.Config) []Flag {
 			Help: "say what a run would use, and what is wrong with it; the exit status is that of the run"},
 		{Name: "serve", Everyday: true, Setting: config.Serve,
 			Help: "be an MCP server on stdin and stdout; it offers these tools, behind the approvals of these flags"},
+		{Name: "listen", Value: "unix:PATH", Setting: &c.Listen,
+			Help: "with --serve: be one at this socket, for any number of clients of the same user at once"},
+		{Name: "idle", Value: "D", Setting: &c.Idle,
+			Help: "with --listen: end when no client has been there for that long (default never)"},
 		{Name: "list-models", Setting: config.ListModels,
 			Help: "print the models of the endpoint and exit"},
 		{Name: "list-resources", Setting: config.ListResources,

@@ -10,6 +10,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
+	"toolpipe/mcp/socket"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
@@ -26,12 +27,21 @@ type mode struct {
 	cfg   *config.Config
 	box   *toolbox.Toolbox
 	tally *turn.Tally
+
+	socket *socket.Listener // of --listen; nil: there is none
 }
 
 // Run does what the mode of the invocation says, which is neither Answer, Check nor one of
 // logins. It counts calls in tally. The plan is resolved.
 func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
-	return (&mode{p, p.Inv, p.Inv.Config, p.Box, tally}).run(ctx)
+	m := &mode{plan: p, inv: p.Inv, cfg: p.Inv.Config, box: p.Box, tally: tally}
+	if m.cfg.Listen != "" {
+		if err := m.openSocket(ctx); err != nil {
+			return err
+		}
+		defer m.socket.Close()
+	}
+	return m.run(ctx)
 }
 
 func (m *mode) run(ctx context.Context) error {
@@ -150,6 +160,8 @@ func (m *mode) listServers() error {
 	for _, c := range m.box.Conns {
 		e := &event.Server{Name: c.Name, Status: "ok", Tools: len(c.Listed)}
 		switch { // in full, for a user wants to see what would be started; values of variables, which may be secrets, stay out
+		case c.AtSocket():
+			e.Transport, e.Target = "unix", c.Target()
 		case c.URL != "":
 			e.Transport, e.Target = "http", c.Target()
 		case len(c.Command) > 0:

@@ -3,29 +3,41 @@ package modes
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"toolpipe/mcp/socket"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
+	"toolpipe/run/far"
 	"toolpipe/run/turn"
 )
 
 // serveGrace is what calls that run get when standard input ends.
 const serveGrace = 5 * time.Second
 
-// A host is the client of --serve.
+// A host is the clients of --serve: one, or those of --listen.
 type host struct {
 	*mode
-	feed  *turn.Feed
-	lists sync.Map // by their methods: the resources, templates and prompts as the host listed them last
+	feeds sync.Map // of clients, by their numbers: each answers the calls of one
+	lists sync.Map // by their methods: the resources, templates and prompts as a client listed them last
 
 	server    *toolserver.Server
 	relisting sync.Mutex // held while the tools of a server are listed again
+}
+
+// feed answers the calls of the client with that number; nil when that has gone.
+func (h *host) feed(client int) *turn.Feed {
+	feed, _ := h.feeds.Load(client)
+	f, _ := feed.(*turn.Feed)
+	return f
 }
 
 // offered are the tools as the host gets them.
@@ -34,6 +46,9 @@ func (h *host) offered() (all []wire.Tool) {
 		if !t.Withheld {
 			offered := t.Tool
 			offered.Name = t.ModelName
+			if h.socket != nil {
+				offered.Meta = (&far.Tool{Server: t.Conn.Name, Name: t.Name, Traits: t.Traits}).Meta(t.Meta)
+			}
 			all = append(all, offered)
 		}
 	}
@@ -41,39 +56,113 @@ func (h *host) offered() (all []wire.Tool) {
 }
 
 // serve is the mode --serve: a server on standard input and output until standard
-// input ends.
+// input ends, or on a socket.
 func (m *mode) serve(ctx context.Context) error {
 	v := m.inv
-	if v.Streams.InTerminal {
-		v.Face.Say("--serve speaks MCP on standard input and output: a host starts it, see --help=serve")
-	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	h := &host{mode: m, feed: m.plan.NewFeed(stop)}
-	server := toolserver.New("toolpipe", v.Config.Version)
-	h.server, server.Instructions = server, m.instructions()
-	server.Front = &toolserver.Front{
+	h := &host{mode: m, server: toolserver.New("toolpipe", v.Config.Version)}
+	h.server.Instructions = m.instructions()
+	h.server.Front = &toolserver.Front{
 		Call: h.call, Request: h.request, Subscribe: h.subscribe, Notified: h.notified, Started: h.resubscribe,
 		ToolsChange: h.follows(), Completes: h.completes(),
 	}
-	for _, t := range h.offered() {
-		server.Add(t, nil)
+	if m.socket != nil {
+		h.server.Meta = far.AppendServers(nil, h.behind())
 	}
-	v.Host.Store(server)
-	err := server.Serve(ctx, v.Streams.In, v.Streams.Out, serveGrace)
-	m.tally.Add(h.feed.Close())
+	for _, t := range h.offered() {
+		h.server.Add(t, nil)
+	}
+	v.Host.Store(h.server)
+	if m.socket != nil {
+		v.Face.Notef("listening on %s", m.cfg.Listen)
+		ctx, stop := context.WithCancelCause(ctx)
+		defer stop(nil)
+		err := m.socket.Serve(ctx, m.cfg.Idle, func(ctx context.Context, n int, c net.Conn) { h.connection(ctx, n, c, stop) })
+		if err != nil && ctx.Err() == nil {
+			return failure.Usage("--listen %s: %s", m.cfg.Listen, failure.Cause(err))
+		}
+		return err
+	}
+	if v.Streams.InTerminal {
+		v.Face.Say("--serve speaks MCP on standard input and output: a host starts it, see --help=serve")
+	}
+	err := h.client(ctx, 0, v.Streams.In, v.Streams.Out)
 	if e, ok := errors.AsType[*toolserver.WriteError](err); ok {
 		return failure.Output("standard output", e.Cause)
 	}
-	if err != nil && ctx.Err() == nil {
-		return failure.Usage("standard input: %s", failure.Cause(err))
+	if e, ok := errors.AsType[*readError](err); ok {
+		return failure.Usage("standard input: %s", failure.Cause(e.error))
 	}
+	return err
+}
+
+// openSocket makes the socket of --listen, before any server is started. Clients that come
+// early wait until they are let in.
+func (m *mode) openSocket(ctx context.Context) (err error) {
+	path, _ := socket.Path(m.cfg.Listen)
+	if m.socket, err = socket.Inherited(path, m.cfg.Getenv); err == nil && m.socket == nil {
+		m.socket, err = socket.Listen(ctx, path)
+	}
+	switch {
+	case err == nil, failure.IsCancelled(err):
+		return err
+	case errors.Is(err, socket.ErrTaken):
+		return failure.UsageError([]string{"-t NAME=" + config.ShellQuote(m.cfg.Listen) + " uses the server there"}, "--listen %s: %v", m.cfg.Listen, err)
+	}
+	return failure.UsageError([]string{"a directory that only you can write to is a good place, such as $XDG_RUNTIME_DIR"}, "--listen %s: %s", m.cfg.Listen, failure.Cause(err))
+}
+
+// connection serves the client with the number n. What ends it does not end the others,
+// but for a defect and a log that fails, which stop gets.
+func (h *host) connection(ctx context.Context, n int, c net.Conn, stop context.CancelCauseFunc) {
+	name := "connection " + strconv.Itoa(n)
+	h.inv.Face.VerboseLine(name + " begins")
+	err := h.client(ctx, n, c, c)
+	h.inv.Face.VerboseLine(name + " ends")
+	_, writing := errors.AsType[*toolserver.WriteError](err)
+	_, reading := errors.AsType[*readError](err)
+	switch {
+	case err == nil, writing, reading, ctx.Err() != nil:
+	case failure.Of(err).Status == failure.StatusUnapproved:
+		h.inv.Emit(&event.OfConnection{Connection: n, Event: &event.Warning{Code: "connection_ended", Message: name + " is ended: " + failure.Of(err).Message}})
+	default:
+		stop(err)
+	}
+}
+
+// behind are the servers behind this one, as a run at the other end of the socket is told
+// of them.
+func (h *host) behind() (all []far.Server) {
+	for _, c := range h.box.Conns {
+		if c.Err == nil {
+			all = append(all, far.Server{Name: c.Name, Root: c.Root, Instructions: h.inv.Secrets.Message().HideString(c.InstructionText())})
+		}
+	}
+	return all
+}
+
+// A readError is why no more can be read from a client.
+type readError struct{ error }
+
+// client serves one client until it sends no more. The error is what ended it before.
+func (h *host) client(ctx context.Context, connection int, in io.Reader, out io.Writer) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	feed := h.plan.NewFeed(connection, stop)
+	h.feeds.Store(connection, feed)
+	defer h.feeds.Delete(connection)
+	err := h.server.Serve(ctx, connection, in, out, serveGrace)
+	if err != nil && ctx.Err() == nil {
+		if _, writing := errors.AsType[*toolserver.WriteError](err); !writing {
+			err = &readError{err}
+		}
+	}
+	h.plan.Locked(func() { h.tally.Add(feed.Close()) })
 	return err
 }
 
 // call takes a call of the host. The answer is a function that waits for it.
 func (h *host) call(ctx context.Context, c *toolserver.HostCall) func() (*wire.Result, error) {
-	wait := h.feed.Call(ctx, c)
+	wait := h.feed(c.Client).Call(ctx, c)
 	return func() (*wire.Result, error) {
 		o := wait()
 		switch {

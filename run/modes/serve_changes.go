@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"toolpipe/mcp"
+	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/face"
 	"toolpipe/run/toolbox"
@@ -81,7 +82,7 @@ func (h *host) relist(c *toolbox.Connection) {
 	}
 	before := h.box.All()
 	var changed []string
-	h.feed.Locked(func() { changed = h.box.Update(c, now) })
+	h.plan.Locked(func() { changed = h.box.Update(c, now) })
 	if len(changed) > 0 {
 		h.inv.Warn("tools_changed", c.Name, "server "+strconv.Quote(c.Name)+" has changed definitions of tools, which are not offered until the next start: "+face.JoinFew(changed))
 	}
@@ -122,7 +123,8 @@ func (h *host) resubscribe(server string) {
 
 // complete completes an argument of a prompt or of a template of a server, which knows them
 // by its own names.
-func (h *host) complete(ctx context.Context, params []byte) ([]byte, error) {
+func (h *host) complete(ctx context.Context, r *toolserver.HostRequest) ([]byte, error) {
+	params := r.Params
 	ref := jsontext.Member(params, "ref")
 	name, uri := jsontext.Text(jsontext.Member(ref, "name")), jsontext.Text(jsontext.Member(ref, "uri"))
 	var c *toolbox.Connection
@@ -131,7 +133,7 @@ func (h *host) complete(ctx context.Context, params []byte) ([]byte, error) {
 	case "ref/prompt":
 		for _, x := range h.listed(ctx, mcp.Prompts, false) {
 			if x.name == name {
-				c, own = x.conn, jsontext.AppendMember(own, "name", jsontext.Quoted(x.id))
+				c, own = x.conn, jsontext.AppendMember(own, "name", jsontext.Quoted(x.conn.FarName(x.id)))
 			}
 		}
 	case "ref/resource":
@@ -154,5 +156,5 @@ func (h *host) complete(ctx context.Context, params []byte) ([]byte, error) {
 			sent = jsontext.AppendMember(sent, key, value)
 		}
 	}
-	return h.forward(ctx, c, nil, &mcp.Named{Method: "completion/complete", Params: append(sent, '}')}, "completion")
+	return h.forward(ctx, c, &toolserver.HostRequest{Client: r.Client}, &mcp.Named{Method: "completion/complete", Params: append(sent, '}')}, "completion")
 }

@@ -37,11 +37,11 @@ func (h *host) request(ctx context.Context, r *toolserver.HostRequest) ([]byte, 
 	}
 	switch method {
 	case "resources/read":
-		return h.readResource(ctx, jsontext.Text(jsontext.Member(params, "uri")), r.Ask)
+		return h.readResource(ctx, r, jsontext.Text(jsontext.Member(params, "uri")))
 	case "prompts/get":
-		return h.getPrompt(ctx, jsontext.Text(jsontext.Member(params, "name")), jsontext.Member(params, "arguments"), r.Ask)
+		return h.getPrompt(ctx, r, jsontext.Text(jsontext.Member(params, "name")), jsontext.Member(params, "arguments"))
 	case "completion/complete":
-		return h.complete(ctx, params)
+		return h.complete(ctx, r)
 	case "logging/setLevel":
 		level := jsontext.Text(jsontext.Member(params, "level"))
 		h.box.EachSession(func(s *mcp.Session) { s.LogFrom(ctx, level) }) // a server that cannot is no worse than one that does not log
@@ -98,13 +98,13 @@ func newListedItem(c *toolbox.Connection, l mcp.List, item []byte) listedItem {
 }
 
 // readResource reads a resource of the server that it belongs to.
-func (h *host) readResource(ctx context.Context, uri string, ask toolserver.Asker) ([]byte, error) {
+func (h *host) readResource(ctx context.Context, r *toolserver.HostRequest, uri string) ([]byte, error) {
 	c := h.ownerOf(ctx, uri)
 	if c == nil {
 		return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no server lists the resource " + strconv.Quote(uri)}
 	}
 	params := jsontext.AppendMember([]byte{'{'}, "uri", jsontext.Quoted(uri))
-	return h.forward(ctx, c, ask, &mcp.Named{Method: "resources/read", Name: uri, Params: append(params, '}')}, "contents")
+	return h.forward(ctx, c, r, &mcp.Named{Method: "resources/read", Name: uri, Params: append(params, '}')}, "contents")
 }
 
 // ownerOf finds the server of a resource: the server that lists it, or whose template
@@ -129,16 +129,16 @@ func (h *host) ownerOf(ctx context.Context, uri string) (owner *toolbox.Connecti
 	return owner
 }
 
-func (h *host) getPrompt(ctx context.Context, name string, args []byte, ask toolserver.Asker) ([]byte, error) {
+func (h *host) getPrompt(ctx context.Context, r *toolserver.HostRequest, name string, args []byte) ([]byte, error) {
 	for _, x := range h.listed(ctx, mcp.Prompts, false) {
 		if x.name != name {
 			continue
 		}
-		params := jsontext.AppendQuoted([]byte(`{"name":`), x.id)
+		params := jsontext.AppendQuoted([]byte(`{"name":`), x.conn.FarName(x.id))
 		if jsontext.Kind(args) == '{' {
 			params = jsontext.AppendMember(params, "arguments", args)
 		}
-		return h.forward(ctx, x.conn, ask, &mcp.Named{Method: "prompts/get", Name: x.id, Params: append(params, '}')}, "messages", "description")
+		return h.forward(ctx, x.conn, r, &mcp.Named{Method: "prompts/get", Name: x.conn.FarName(x.id), Params: append(params, '}')}, "messages", "description")
 	}
 	return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no prompt is named " + strconv.Quote(name)}
 }
@@ -146,14 +146,17 @@ func (h *host) getPrompt(ctx context.Context, name string, args []byte, ask tool
 // forward sends a request to a server and gives those members of the result that a
 // client of any revision knows. The first must be there, and is an array or an object.
 // What the server asks for meanwhile goes to the user of the host.
-func (h *host) forward(ctx context.Context, c *toolbox.Connection, ask toolserver.Asker, r *mcp.Named, members ...string) ([]byte, error) {
+func (h *host) forward(ctx context.Context, c *toolbox.Connection, asked *toolserver.HostRequest, r *mcp.Named, members ...string) ([]byte, error) {
 	session, err := c.Use(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.Ask = turn.AskHost(ask, c.Name, h.inv.Secrets)
+	r.Ask = turn.AskHost(asked.Ask, c.Name, h.inv.Secrets)
 	result, err := session.RequestNamed(ctx, r)
-	h.feed.Bring(c.Exposes, event.Source{Name: c.Name, Where: r.Method}) // an error holds the server's words too
+	// An error holds the server's words too.
+	if feed := h.feed(asked.Client); feed != nil {
+		feed.Bring(c.Exposes, event.Source{Name: c.Name, Where: r.Method})
+	}
 	if e, ok := errors.AsType[*wire.RPCError](err); ok {
 		return nil, h.passedOn(e)
 	}

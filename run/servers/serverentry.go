@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"toolpipe/approve"
+	"toolpipe/mcp/socket"
 	"toolpipe/run/config"
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
@@ -349,7 +350,11 @@ func (e *entry) finish(at document.Value) error {
 		if len(e.Env) > 0 {
 			e.warn("key_unused", e.origin+": server "+strconv.Quote(e.Name)+" is at a URL, so its env is not used")
 		}
-		if _, err := checkURL(e.URL); err != nil {
+		check := func() error { _, err := checkURL(e.URL); return err }
+		if _, is := socket.Path(e.URL); is {
+			check = func() error { return checkEntrySocket(e.URL) }
+		}
+		if err := check(); err != nil {
 			return at.Within(failure.Within("server "+strconv.Quote(e.Name), err))
 		}
 		return nil

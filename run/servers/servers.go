@@ -14,6 +14,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
+	"toolpipe/mcp/socket"
 	"toolpipe/run/config"
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
@@ -61,11 +62,21 @@ func (s *Server) Target() string {
 	return cmp.Or(s.Shown, config.QuoteWords(s.Command))
 }
 
+// AtSocket reports whether the server is at a Unix domain socket.
+func (s *Server) AtSocket() bool {
+	_, is := socket.Path(s.URL)
+	return is
+}
+
 // choice is what the user says of a server's tools and of its program.
 type choice struct {
 	Tools   []string // globs over the server's own names; nil: all
 	Exclude []string
 	Sandbox config.Sandbox // of its program, if it is a command
+	// Far says that it is a toolpipe at a socket, whose servers keep their names, and FarTrust
+	// names those of them that are trusted.
+	Far      bool
+	FarTrust []string
 }
 
 // variable is a variable of the environment that a server gets. secret says that its value is one, whatever the

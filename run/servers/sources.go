@@ -59,7 +59,7 @@ func Configured(ctx context.Context, c *config.Config, from Sources, stdin io.Re
 
 // wantsOf reports whether --tools may leave something of a server.
 func wantsOf(c *config.Config, s *Server) bool {
-	return len(c.Tools) == 0 || c.Prompt != "" || len(c.Resources) > 0 || s.MayOffer(c.Tools)
+	return s.Far || len(c.Tools) == 0 || c.Prompt != "" || len(c.Resources) > 0 || s.MayOffer(c.Tools)
 }
 
 func allServers(ctx context.Context, c *config.Config, from Sources, stdin io.Reader, warn config.Warner) ([]Server, error) {
@@ -123,6 +123,12 @@ func chosenServers(c *config.Config, from Sources, all []Server) (names []string
 func applyServerFlags(c *config.Config, keys []string, all []Server) error {
 	for _, name := range c.Trust {
 		s := Find(all, name)
+		if far := slices.IndexFunc(all, func(s Server) bool { return s.Far }); s == nil && far >= 0 { // which server it is, is seen when that has told its own
+			for i := range all {
+				all[i].FarTrust = append(all[i].FarTrust, name)
+			}
+			continue
+		}
 		if s == nil {
 			return failure.UsageError(Known(all), "--trust: no server is named %q", name)
 		}
@@ -168,6 +174,8 @@ func applyAuthEnv(c *config.Config, all []Server) error {
 			return failure.Usage("--mcp-auth-env: %q is not of the form NAME=VAR", f)
 		case s == nil:
 			return failure.UsageError(Known(all), "--mcp-auth-env: no server is named %q", name)
+		case s.AtSocket():
+			return failure.Usage("--mcp-auth-env: server %q is at a socket, where no token is sent", name)
 		case s.URL == "":
 			return failure.UsageError([]string{"--mcp-env " + config.ShellQuote(f)}, "--mcp-auth-env: server %q is a command, which gets variables", name)
 		}

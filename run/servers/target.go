@@ -2,18 +2,21 @@ package servers
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"net"
 	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"toolpipe/mcp/socket"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 )
 
 // parseTarget reads the value of -t: [NAME=]TARGET or NAME?=TARGET, where
-// TARGET is an http(s) URL or a command line. taken reports whether a server
+// TARGET is an http(s) URL, unix:PATH or a command line. taken reports whether a server
 // already has a name.
 func parseTarget(s string, taken func(string) bool) (Server, error) {
 	name, target, named := strings.Cut(s, "=")
@@ -31,6 +34,18 @@ func parseTarget(s string, taken func(string) bool) (Server, error) {
 			name = nameOfURL(u, taken)
 		}
 		srv.URL = target
+	} else if path, is := socket.Path(target); is {
+		err := checkSocket(target)
+		if err == nil {
+			path, err = filepath.Abs(path)
+		}
+		if err != nil {
+			return srv, failure.Within("--mcp", err)
+		}
+		srv.URL, srv.Shown = "unix:"+path, target
+		if srv.Far = !named; srv.Far {
+			name = nameOfSocket(path, taken)
+		}
 	} else {
 		words, err := config.SplitWords(target)
 		if err != nil {
@@ -66,6 +81,26 @@ func IsURL(target string) bool {
 	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
+// checkSocket refuses a path that no socket can have.
+func checkSocket(address string) error {
+	path, _ := socket.Path(address)
+	switch {
+	case path == "":
+		return failure.Usage("%q names no socket", address)
+	case len(path) > socket.MaxPath:
+		return failure.Usage("the path of the socket has %d bytes, and %d are possible", len(path), socket.MaxPath)
+	}
+	return nil
+}
+
+// checkEntrySocket is checkSocket for one in a file, whose directory has no meaning.
+func checkEntrySocket(address string) error {
+	if path, _ := socket.Path(address); path != "" && !filepath.IsAbs(path) {
+		return failure.Usage("%q: the path of a socket begins with / in a file", address)
+	}
+	return checkSocket(address)
+}
+
 // checkURL refuses a URL that cannot be the address of a server, before
 // anything is started.
 func checkURL(target string) (*url.URL, error) {
@@ -86,6 +121,16 @@ func checkURL(target string) (*url.URL, error) {
 		}
 	}
 	return u, nil
+}
+
+// nameOfSocket names what is at a socket after its file. No model sees this name.
+func nameOfSocket(path string, taken func(string) bool) string {
+	name := strings.TrimLeft(legalName(strings.TrimSuffix(filepath.Base(path), ".sock")), "-_")
+	if name == "" || taken(name) || IsReserved(name) || strings.Contains(name, "__") {
+		sum := sha256.Sum256([]byte(path))
+		name = "socket-" + hex.EncodeToString(sum[:4])
+	}
+	return name
 }
 
 // nameOfURL names a server after its host's first label; an IP address or a

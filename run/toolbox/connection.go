@@ -3,6 +3,7 @@ package toolbox
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,10 +12,13 @@ import (
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
+	"toolpipe/run/failure"
+	"toolpipe/run/far"
 	"toolpipe/run/lock"
 	"toolpipe/run/sandbox"
 	"toolpipe/run/servers"
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/text/jsontext"
 )
 
 // A Connection is a server and its session.
@@ -29,6 +33,7 @@ type Connection struct {
 	later       *laterStart      // nil: it starts with the run
 	slots       chan struct{}    // holds the calls that run at once; nil: no limit
 	loginWarned sync.Map         // of which warnings about its login were given
+	far         *far.Server      // of a server behind a toolpipe at a socket, what that says of it; nil else
 }
 
 // A firstStart is what came of the start of a server with the run.
@@ -88,6 +93,11 @@ func (c *Connection) add(definition wire.Tool) *Tool {
 		return nil
 	}
 	t := &Tool{Tool: definition, Conn: c, ModelName: mcp.OfferedName(c.Name, definition.Name)}
+	if c.AtSocket() {
+		if said, own, is := far.ReadTool(definition.Meta); is {
+			t.far, t.Meta = &said, own
+		}
+	}
 	c.Listed = append(c.Listed, t)
 	return t
 }
@@ -162,10 +172,101 @@ func (c *Connection) InstructionText() string {
 		return ""
 	case c.later != nil:
 		return c.later.instructions
+	case c.far != nil:
+		return toolserver.Cut(c.far.Instructions, maxInstructions, "\n[…]")
 	case c.Session == nil:
 		return ""
 	}
 	return toolserver.Cut(c.Session.Instructions(), maxInstructions, "\n[…]")
+}
+
+// FarName is the name of a tool or a prompt at the server that is asked for it: behind a
+// toolpipe at a socket, that toolpipe.
+func (c *Connection) FarName(name string) string {
+	if c.far == nil {
+		return name
+	}
+	return mcp.OfferedName(c.far.Name, name)
+}
+
+// farItem is an item of a list of a toolpipe at a socket as the server behind it has it, and
+// reports whether it is one of this server.
+func (c *Connection) farItem(item []byte) ([]byte, bool) {
+	name, is := strings.CutPrefix(jsontext.Text(jsontext.Member(item, "name")), c.far.Name+"__")
+	own := []byte{'{'}
+	for key, value := range jsontext.Members(item) {
+		if jsontext.Is(key, "name") {
+			value = jsontext.Quoted(name)
+		}
+		own = jsontext.AppendMember(own, jsontext.Unquote(key), value)
+	}
+	return append(own, '}'), is
+}
+
+// splitFar has the servers behind each toolpipe at a socket that has no name of its own
+// take its place, with the names that they have there. They share its session.
+func (b *Toolbox) splitFar() error {
+	trust := map[string]bool{}
+	for i := 0; i < len(b.Conns); {
+		c := b.Conns[i]
+		for _, name := range c.FarTrust {
+			trust[name] = trust[name] || b.named(name)
+		}
+		if !c.Far || c.Session == nil {
+			i++
+			continue
+		}
+		behind, is := far.Servers(c.Session.About())
+		if !is {
+			return failure.UsageError([]string{"--mcp NAME=" + config.ShellQuote(c.Target())}, "--mcp %s: the server there is no toolpipe, so it needs a name", c.Target())
+		}
+		var parts []*Connection
+		var entries []servers.Server
+		for _, s := range behind {
+			if b.named(s.Name) && s.Name != c.Name || servers.CheckName(s.Name, s.Name) != nil {
+				return failure.UsageError([]string{"--mcp NAME=" + config.ShellQuote(c.Target()) + " gives its tools names of their own"}, "--mcp %s: its server %q has the name of another server", c.Target(), s.Name)
+			}
+			part := c.part(s)
+			if slices.Contains(c.FarTrust, s.Name) {
+				trust[s.Name] = true
+			}
+			parts, entries = append(parts, part), append(entries, part.Server)
+		}
+		b.Conns = slices.Replace(b.Conns, i, i+1, parts...)
+		if at := slices.IndexFunc(b.inv.Servers, func(s servers.Server) bool { return s.Name == c.Name }); at >= 0 {
+			b.inv.Servers = slices.Replace(b.inv.Servers, at, at+1, entries...)
+		}
+		i += len(parts)
+	}
+	for name, found := range trust {
+		if !found {
+			return failure.UsageError(servers.Known(b.inv.Servers), "--trust: no server is named %q", name)
+		}
+	}
+	return nil
+}
+
+// named reports whether a server has a name.
+func (b *Toolbox) named(name string) bool {
+	return slices.ContainsFunc(b.Conns, func(c *Connection) bool { return c.Name == name })
+}
+
+// part is one of the servers behind a toolpipe at a socket.
+func (c *Connection) part(s far.Server) *Connection {
+	own := c.Server
+	own.Name, own.Far = s.Name, false
+	if own.Trusted = c.Trusted || slices.Contains(c.FarTrust, s.Name); own.Trusted {
+		own.Root = s.Root
+	}
+	part := NewConnection(own)
+	part.firstStart, part.far, part.sandbox = c.firstStart, &s, c.sandbox
+	for _, definition := range c.Session.Tools() {
+		if said, _, is := far.ReadTool(definition.Meta); is && said.Server == s.Name {
+			definition.Name = said.Name
+			part.add(definition)
+		}
+	}
+	return part
 }
 
 // locked is the instructions of c as the lock has them.

@@ -53,11 +53,11 @@ func (b *Toolbox) Locked(known map[string]lock.Item) []lock.Item {
 }
 
 // Revisions are those that the servers speak, by their names, but for the servers of
-// toolpipe itself.
+// toolpipe itself and those behind one, of which they are not known.
 func (b *Toolbox) Revisions() map[string]string {
 	all := map[string]string{}
 	for _, c := range b.Conns {
-		if c.Session != nil && c.Local == nil {
+		if c.Session != nil && c.Local == nil && c.far == nil {
 			all[c.Name] = c.Session.Protocol()
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"toolpipe/run/lock"
 )
 
-// A revival starts a server that is a command again, at the next use after it was lost,
+// A revival starts a server that is a command again, or connects to a socket again, at the next use after it was lost,
 // as often as that happens. So it is behind --serve, where a host would have to start
 // everything anew. A server whose tools are others than before is used no more.
 type revival struct {
@@ -27,7 +27,7 @@ func (b *Toolbox) reviveLost(ctx context.Context) {
 		return
 	}
 	for _, c := range b.Conns {
-		if len(c.Command) == 0 {
+		if len(c.Command) == 0 && (c.Far || !c.AtSocket()) {
 			continue
 		}
 		c.again = &revival{start: func(lost *mcp.Session) *laterStart {

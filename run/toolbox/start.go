@@ -80,7 +80,7 @@ func (b *Toolbox) ConnectAndRead(ctx context.Context) (*input.Stdin, error) {
 			c.WarnOfLogin(b.inv.Emit, c.Err, false)
 		}
 	}
-	return data, err
+	return data, cmp.Or(err, b.splitFar())
 }
 
 // hostWait is how long the servers behind --serve wait for the first message of the host,
@@ -96,9 +96,16 @@ func (b *Toolbox) heedHost() {
 	if b.inv.Config.Mode != config.Serve || b.inv.Config.Elicit != "" || len(slices.DeleteFunc(slices.Clone(b.inv.Servers), builtIn)) == 0 {
 		return
 	}
+	if b.inv.Config.Listen != "" { // each client declares it for itself
+		b.elicit("each")
+		return
+	}
 	var first []byte
 	first, b.inv.Streams.In = stdio.First(b.inv.Streams.In, hostWait)
-	how := map[bool]string{true: "ask", false: "each"}[toolserver.DeclaresForms(first)]
+	b.elicit(map[bool]string{true: "ask", false: "each"}[toolserver.DeclaresForms(first)])
+}
+
+func (b *Toolbox) elicit(how string) {
 	for i := range b.inv.Servers {
 		b.inv.Servers[i].Elicit = how
 	}
@@ -106,7 +113,7 @@ func (b *Toolbox) heedHost() {
 
 // start starts a server. Behind --serve it is asked to announce changes of its lists.
 func (b *Toolbox) start(ctx context.Context, c *Connection) {
-	if only := c.Spec.Protocol.Only; c.Local != nil || only != "" && only != "auto" {
+	if only := c.Spec.Protocol.Only; c.Local != nil || c.AtSocket() || only != "" && only != "auto" {
 		c.Start(ctx, b.inv.Config.Processes, b.Hooks(&c.Server))
 	} else {
 		b.startAsKnown(ctx, c)

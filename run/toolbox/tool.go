@@ -9,6 +9,7 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
+	"toolpipe/run/far"
 	"toolpipe/run/lock"
 	"toolpipe/run/schema"
 	"toolpipe/stream"
@@ -24,9 +25,18 @@ type Tool struct {
 	changed   bool // the server defines it otherwise by now
 	approve.Traits
 	pinned *lock.Item // what the lock has of it, if its server starts later
+	far    *far.Tool  // what a toolpipe at a socket says of it; nil for nothing
 
 	compile sync.Once // makes schema, at the first call
 	schema  *schema.Schema
+}
+
+// Sent is the name by which the server is asked for the tool.
+func (t *Tool) Sent() string {
+	if t.Conn.far != nil {
+		return t.Conn.FarName(t.Name)
+	}
+	return t.Name
 }
 
 // passes reports whether globs leave a tool.

@@ -319,6 +319,13 @@ func (b *Toolbox) Items(ctx context.Context, c *Connection, l mcp.List, visit fu
 	if session == nil {
 		return false // it failed, which the user was told
 	}
+	if all := visit; c.far != nil {
+		visit = func(item []byte) {
+			if own, is := c.farItem(item); is {
+				all(own)
+			}
+		}
+	}
 	err := session.Items(ctx, l, visit)
 	if err != nil && !failure.IsCancelled(err) {
 		b.inv.Warn("server_failed", c.Name, WithHint(err.Error(), &c.Server, err))

@@ -48,6 +48,9 @@ func (t *Tool) traits() approve.Traits {
 	if t.Conn.Traits != nil {
 		return *t.Conn.Traits(t.Name)
 	}
+	if t.far != nil && t.Conn.Trusted {
+		return t.far.Traits
+	}
 	open := jsontext.IsTrue(jsontext.Member(t.Annotations, "openWorldHint"))
 	traits := approve.Traits{Assumed: approve.Exposed | approve.AllEffects}
 	switch {

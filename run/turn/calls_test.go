@@ -353,22 +353,21 @@ func TestVerdictFails(t *testing.T) {
 	}
 }
 
-// While a verdict for a nested run is taken, none is taken in the run that it belongs to.
-func TestVerdictsOfNestedRuns(t *testing.T) {
+// While a verdict is taken, none is taken in another round: of a nested run, of the run that
+// this belongs to, or of another client.
+func TestOneVerdictAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, verdicts := newCallBench(map[string]toolserver.ToolFunc{"ok": answerOK}), 0
-		outer := &round{}
-		b.nest = &nestedRun{round: outer}
 		b.flush = func() error {
-			if verdicts++; outer.mu.TryLock() {
+			if verdicts++; b.plan.verdict.TryLock() {
 				t.Error("two verdicts could be taken at the same time")
-				outer.mu.Unlock()
+				b.plan.verdict.Unlock()
 			}
 			return nil
 		}
 		b.start(t, nil)
-		if _, _, err := b.ask(t.Context(), "ok"); err != nil || verdicts != 2 || !outer.mu.TryLock() {
-			t.Errorf("%d verdicts: %v", verdicts, err)
+		if _, _, err := b.ask(t.Context(), "ok"); err != nil || verdicts != 2 || !b.plan.verdict.TryLock() {
+			t.Errorf("%d verdicts, %v", verdicts, err)
 		}
 	})
 }

@@ -3,8 +3,8 @@ package turn
 import (
 	"cmp"
 	"context"
-	"iter"
 	"strconv"
+	"sync"
 
 	"toolpipe/approve"
 	"toolpipe/mcp/toolserver"
@@ -66,34 +66,80 @@ func (r *round) alone(ctx context.Context) error {
 // calls of a model's turn do.
 type Feed struct {
 	round    *round
-	decide   chan *call    // the calls that have come and have no verdict
-	schedule chan *call    // the calls that may run
-	over     chan struct{} // closed by Close
+	decide   waiting // the calls that have come and have no verdict
+	schedule waiting // the calls that may run
 	stop     context.CancelCauseFunc
-	count    int // numbers the calls
+	ends     string // says what ends where a call is unapproved
 }
 
-// maxWaiting is more calls than may wait at once, so that to hand one on never waits.
-const maxWaiting = 2048
+// waiting are calls that wait for their turn. The client is bound in how many there are.
+type waiting struct {
+	more  chan struct{} // holds an element when there may be a call
+	mu    sync.Mutex
+	calls []*call
+	over  bool // no further call comes
+}
 
-// NewFeed begins to answer calls. stop is called with what ends the run: a defect, and a
-// call that is unapproved where that ends it.
-func (p *Plan) NewFeed(stop context.CancelCauseFunc) *Feed {
-	f := &Feed{stop: stop, decide: make(chan *call, maxWaiting), schedule: make(chan *call, maxWaiting), over: make(chan struct{})}
-	f.round = p.newCaller(nil).newRound(1, nil, nil)
+func newWaiting() waiting { return waiting{more: make(chan struct{}, 1)} }
+
+// add adds a call, or without one ends what each gives.
+func (w *waiting) add(c *call) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c == nil {
+		w.over = true
+	} else {
+		w.calls = append(w.calls, c)
+	}
+	select {
+	case w.more <- struct{}{}:
+	default:
+	}
+}
+
+// each gives the calls as they come, until the last.
+func (w *waiting) each(yield func(*call) bool) {
+	for range w.more {
+		w.mu.Lock()
+		calls, over := w.calls, w.over
+		w.calls = nil
+		w.mu.Unlock()
+		for _, c := range calls {
+			if !yield(c) {
+				return
+			}
+		}
+		if over {
+			return
+		}
+	}
+}
+
+// NewFeed begins to answer the calls of a host. stop is called with what ends that: a
+// defect, and a call that is unapproved where that ends it. connection is the number of the
+// host's connection where there are several; 0 else.
+func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
+	f := &Feed{stop: stop, decide: newWaiting(), schedule: newWaiting(), ends: "the server ends"}
+	k := p.newCaller(nil)
+	if emit := k.emit; connection > 0 {
+		f.ends = "the connection ends"
+		k.emit = func(e event.Event) error { return emit(&event.OfConnection{Connection: connection, Event: e}) }
+	}
+	f.round = k.newRound(1, nil, nil)
 	f.round.maxBytes = 0
-	goroutine.Start(func() {
-		for c := range f.each(f.decide) {
+	goroutine.StartMany(func() {
+		for c := range f.decide.each {
 			c.user.aside(func() { f.judge(c) })
 		}
 	})
-	goroutine.Start(func() { f.round.schedule(f.each(f.schedule), f.answered) })
+	goroutine.StartMany(func() { f.round.schedule(f.schedule.each, f.answered) })
 	return f
 }
 
 // Close ends the feed, whose calls have all been answered, and returns what was counted.
 func (f *Feed) Close() CallTally {
-	close(f.over)
+	f.decide.add(nil)
+	f.schedule.add(nil)
 	f.round.mu.Lock()
 	defer f.round.mu.Unlock()
 	f.round.tally.Unknown = false // who asked was told of each call
@@ -104,9 +150,8 @@ func (f *Feed) Close() CallTally {
 // Call takes a call. The answer is a function that waits for it. Call itself is called
 // from one goroutine at a time, in the order of the calls.
 func (f *Feed) Call(ctx context.Context, asked *toolserver.HostCall) func() Outcome {
-	f.count++
 	c := &call{
-		Call: stream.Call{ID: "call-" + strconv.Itoa(f.count), Name: asked.Name, Arguments: asked.Args},
+		Call: stream.Call{ID: "call-" + strconv.FormatInt(f.round.plan.hosted.Add(1), 10), Name: asked.Name, Arguments: asked.Args},
 		ctx:  ctx, progress: asked.Progress, done: make(chan struct{}),
 	}
 	text := func(key string) string { return jsontext.Text(jsontext.Member(asked.Meta, key)) }
@@ -121,7 +166,7 @@ func (f *Feed) Call(ctx context.Context, asked *toolserver.HostCall) func() Outc
 			return asked.Ask(ctx, form)
 		}
 	}
-	f.decide <- c
+	f.decide.add(c)
 	return func() Outcome {
 		<-c.done
 		return outcomeOf(c)
@@ -162,26 +207,10 @@ func (u *hostUser) aside(do func()) {
 func (f *Feed) Bring(labels approve.Labels, from event.Source) { f.round.flow.add(labels, from) }
 
 // Locked does something while no verdict is being taken.
-func (f *Feed) Locked(do func()) {
-	f.round.lock()
-	defer f.round.unlock()
+func (p *Plan) Locked(do func()) {
+	p.verdict.Lock()
+	defer p.verdict.Unlock()
 	do()
-}
-
-// each gives the calls that come until the feed is closed.
-func (f *Feed) each(calls <-chan *call) iter.Seq[*call] {
-	return func(yield func(*call) bool) {
-		for {
-			select {
-			case c := <-calls:
-				if !yield(c) {
-					return
-				}
-			case <-f.over:
-				return
-			}
-		}
-	}
 }
 
 // judge gives a call its verdict, and hands it on if it may run.
@@ -195,11 +224,11 @@ func (f *Feed) judge(c *call) {
 		c.answer = notRun(c.ctx)
 	case !goesOn:
 		stop := f.round.unapproved(nil, c, *c.verdict)
-		c.answer = ownAnswer(event.ResultNotRun, "not run: "+stop.Message+"; it would run with "+ApprovalHint(c.tool.ModelName, *c.verdict)+"; the server ends")
+		c.answer = ownAnswer(event.ResultNotRun, "not run: "+stop.Message+"; it would run with "+ApprovalHint(c.tool.ModelName, *c.verdict)+"; "+f.ends)
 		err = stop
 	}
 	if c.answer == nil {
-		f.schedule <- c
+		f.schedule.add(c)
 		return
 	}
 	f.round.flow.settle(c) // it may have been allowed before it was cancelled

@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"toolpipe/approve"
@@ -37,6 +38,8 @@ type Plan struct {
 	staging *staging      // of --stage; nil: calls are not staged
 	asking  chan struct{} // holds the question that somebody is being asked
 	silent  atomic.Bool   // the host of --serve has left a question without an answer
+	verdict sync.Mutex    // held while a verdict is taken, but not while somebody is asked
+	hosted  atomic.Int64  // numbers the calls of hosts
 }
 
 // NewPlan makes a plan without servers.

@@ -160,19 +160,15 @@ func (r *round) awaitTurn(ctx context.Context) error {
 	}
 }
 
-// lock keeps other verdicts from being taken at the same time: in this round, and in
-// the one that a nested run is called in.
+// lock keeps other verdicts from being taken at the same time: in this round, in that of
+// a nested run, and in that of another client.
 func (r *round) lock() {
 	r.mu.Lock()
-	if r.nest != nil {
-		r.nest.round.mu.Lock()
-	}
+	r.plan.verdict.Lock()
 }
 
 func (r *round) unlock() {
-	if r.nest != nil {
-		r.nest.round.mu.Unlock()
-	}
+	r.plan.verdict.Unlock()
 	r.mu.Unlock()
 }
 

@@ -27,6 +27,10 @@ func OnPanic(handle func(*Panic)) { handler.Store(&handle) }
 // Start calls f in a goroutine of its own.
 func Start(f func()) { go begin(f) }
 
+// StartMany is Start for a function of which thousands may wait at once: the stack is small
+// at first.
+func StartMany(f func()) { go guarded(f)() }
+
 // StartIn is Start; group waits for f.
 func StartIn(group *sync.WaitGroup, f func()) { group.Go(func() { begin(f) }) }
 

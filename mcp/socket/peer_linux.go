@@ -1,0 +1,23 @@
+//go:build linux && !portable
+
+package socket
+
+import (
+	"net"
+	"syscall"
+)
+
+// user is the user of the process that made the other end of the connection, and reports
+// whether the system tells it (SO_PEERCRED of unix(7)).
+func user(c *net.UnixConn) (uid uint32, known bool) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0, false
+	}
+	raw.Control(func(fd uintptr) {
+		if cred, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED); err == nil {
+			uid, known = cred.Uid, true
+		}
+	})
+	return uid, known
+}

@@ -1,0 +1,89 @@
+package socket
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"toolpipe/stream/goroutine"
+)
+
+// Serve lets clients in until ctx ends, or none has been there for the time idle, where
+// that is not 0: then the error is nil. handle serves the client with the number n, from 1
+// on, and returns when that has gone or ctx ends; then its connection is closed. Serve
+// waits for all of them, and closes the listener.
+func (l *Listener) Serve(ctx context.Context, idle time.Duration, handle func(ctx context.Context, n int, c net.Conn)) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer l.Close()
+	defer goroutine.AfterContext(ctx, l.Close)()
+	count := newCounter(idle, func() { stop(errIdle) })
+	var clients sync.WaitGroup
+	for n := 1; ; n++ {
+		c, err := l.Accept()
+		if err != nil {
+			stop(err) // ctx has ended where nothing is wrong
+			break
+		}
+		count.add(1)
+		clients.Add(1)
+		goroutine.StartMany(func() {
+			defer clients.Done()
+			defer count.add(-1)
+			defer c.Close()
+			defer goroutine.AfterContext(ctx, func() { c.SetReadDeadline(time.Unix(1, 0)) })()
+			handle(ctx, n, client{c})
+		})
+	}
+	clients.Wait()
+	if err := context.Cause(ctx); !errors.Is(err, errIdle) {
+		return err
+	}
+	return nil
+}
+
+var errIdle = errors.New("no client has been there")
+
+// unreadLimit is how long a client may leave what it was sent unread. It holds up nobody but
+// itself; one that is stopped for good shall not keep what it was sent for ever.
+const unreadLimit = 10 * time.Minute
+
+// client is a connection to a client that may not read.
+type client struct{ *net.UnixConn }
+
+func (c client) Write(p []byte) (int, error) {
+	c.SetWriteDeadline(time.Now().Add(unreadLimit))
+	return c.UnixConn.Write(p)
+}
+
+// counter counts clients, and calls a function when there has been none for a time.
+type counter struct {
+	limit time.Duration
+	timer *time.Timer // nil: there is no limit
+
+	mu      sync.Mutex
+	clients int
+}
+
+func newCounter(limit time.Duration, end func()) *counter {
+	c := &counter{limit: limit}
+	if limit > 0 {
+		c.timer = goroutine.AfterFunc(limit, end)
+	}
+	return c
+}
+
+func (c *counter) add(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clients += n
+	switch {
+	case c.timer == nil:
+	case c.clients == 0:
+		c.timer.Reset(c.limit)
+	default:
+		c.timer.Stop()
+	}
+}

@@ -1,0 +1,76 @@
+// Package socket is both ends of a Unix domain socket that MCP is spoken on: a message on
+// each line, as over the standard streams of a process. Only processes of one user speak
+// with each other.
+package socket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+
+	"toolpipe/mcp/wire"
+)
+
+// scheme begins the address of a server at a Unix domain socket.
+const scheme = "unix:"
+
+// Path is the path of the socket that an address names, and reports whether it is
+// such an address: unix:PATH, or unix://PATH with an absolute path.
+func Path(address string) (path string, ok bool) {
+	path, ok = strings.CutPrefix(address, scheme)
+	if rest, slashes := strings.CutPrefix(path, "//"); ok && slashes && strings.HasPrefix(rest, "/") {
+		path = rest
+	}
+	return path, ok
+}
+
+// A Transport is the client of a server at a Unix domain socket, with a message on
+// each line as over stdio. The server is not ours: it goes on when the session ends.
+type Transport struct {
+	conn   *net.UnixConn
+	frames wire.FrameReader
+	wire.FrameWriter
+}
+
+// A StrangerError is why a server is not talked to: its process belongs to another user,
+// who is not root.
+type StrangerError struct {
+	Path string
+	User uint32
+}
+
+func (e *StrangerError) Error() string {
+	return fmt.Sprintf("the server at the socket %q is run by user %d, and is not talked to", e.Path, e.User)
+}
+
+// Dial connects to the socket at path. junk gets the lines that are no messages.
+func Dial(ctx context.Context, path string, junk func([]byte)) (*Transport, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	c := conn.(*net.UnixConn)
+	if uid, known := user(c); known && uid != 0 && int(uid) != os.Geteuid() {
+		c.Close()
+		return nil, &StrangerError{path, uid}
+	}
+	return &Transport{conn: c, frames: wire.FrameReader{R: c, Junk: junk}, FrameWriter: wire.NewFrameWriter(c, false)}, nil
+}
+
+// Receive returns io.EOF when the server has closed the connection, or was killed.
+func (c *Transport) Receive() ([]byte, error) {
+	msg, err := c.frames.Next()
+	if _, failed := errors.AsType[*net.OpError](err); failed {
+		err = io.EOF
+	}
+	return msg, err
+}
+
+func (c *Transport) Close() error {
+	c.conn.Close()
+	return nil
+}

@@ -1,0 +1,81 @@
+package toolserver
+
+import (
+	"context"
+	"sync"
+
+	"toolpipe/stream/goroutine"
+)
+
+// clients are those of Serve, at most thousands.
+type clients struct {
+	guard     sync.Mutex // guards what follows
+	served    map[*connection]bool
+	interests map[string]int // in resources: how many clients want to hear of each
+}
+
+// join adds a client.
+func (s *Server) join(c *connection) {
+	s.guard.Lock()
+	defer s.guard.Unlock()
+	if s.served == nil {
+		s.served, s.interests = map[*connection]bool{}, map[string]int{}
+	}
+	s.served[c] = true
+}
+
+// leave takes a client away. It does not wait for the servers that need not announce
+// changes of resources any more.
+func (s *Server) leave(c *connection) {
+	s.guard.Lock()
+	delete(s.served, c)
+	s.guard.Unlock()
+	c.mu.Lock()
+	uris := c.listens.uris
+	c.listens.uris = nil
+	c.mu.Unlock()
+	if len(uris) > 0 {
+		goroutine.Start(func() {
+			for uri := range uris {
+				s.interest(context.WithoutCancel(c.ctx), uri, -1)
+			}
+		})
+	}
+}
+
+// eachClient visits the clients there are now.
+func (s *Server) eachClient(visit func(*connection)) {
+	s.guard.Lock()
+	all := make([]*connection, 0, len(s.served))
+	for c := range s.served {
+		all = append(all, c)
+	}
+	s.guard.Unlock()
+	for _, c := range all {
+		visit(c)
+	}
+}
+
+// interest counts one more client that wants to hear of a resource, or one less. The first
+// and the last are told to the front.
+func (s *Server) interest(ctx context.Context, uri string, more int) error {
+	s.guard.Lock()
+	if s.interests == nil {
+		s.interests = map[string]int{}
+	}
+	was := s.interests[uri]
+	if s.interests[uri] += more; s.interests[uri] <= 0 {
+		delete(s.interests, uri)
+	}
+	s.guard.Unlock()
+	if was > 0 && was+more > 0 {
+		return nil
+	}
+	err := s.Front.Subscribe(ctx, uri, more > 0)
+	if err != nil && more > 0 {
+		s.guard.Lock()
+		delete(s.interests, uri)
+		s.guard.Unlock()
+	}
+	return err
+}

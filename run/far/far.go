@@ -1,0 +1,141 @@
+// Package far is what a toolpipe that listens at a socket tells a run at the other end of
+// the servers behind it, so that their tools have the same names, locks and rules there as
+// they would have without the socket. It is told in the _meta of MCP's messages.
+package far
+
+import (
+	"toolpipe/approve"
+	"toolpipe/stream/text/jsontext"
+)
+
+// The members of _meta: of what the server says of itself, and of each tool.
+const (
+	serversKey = "toolpipe/servers"
+	toolKey    = "toolpipe/tool"
+)
+
+// A Server is one behind the socket.
+type Server struct {
+	Name         string
+	Root         string // the directory that relative paths in its tools' arguments start from
+	Instructions string
+}
+
+// AppendServers appends the member that lists servers, without the braces of its object.
+func AppendServers(b []byte, all []Server) []byte {
+	b = append(b, `"`+serversKey+`":[`...)
+	for i, s := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = jsontext.AppendMember(append(b, '{'), "name", jsontext.Quoted(s.Name))
+		b = jsontext.AppendMember(b, "root", jsontext.Quoted(s.Root))
+		b = append(jsontext.AppendMember(b, "instructions", jsontext.Quoted(s.Instructions)), '}')
+	}
+	return append(b, ']')
+}
+
+// Servers reads the list. It reports whether there is one: whether the server is a toolpipe
+// at a socket.
+func Servers(meta []byte) (all []Server, listed bool) {
+	list := jsontext.Member(meta, serversKey)
+	for s := range jsontext.Elements(list) {
+		text := func(key string) string { return jsontext.Text(jsontext.Member(s, key)) }
+		all = append(all, Server{text("name"), text("root"), text("instructions")})
+	}
+	return all, jsontext.Kind(list) == '['
+}
+
+// A Tool says of which server a tool is, by which name, and what it does.
+type Tool struct {
+	Server, Name string
+	Traits       approve.Traits
+}
+
+// Meta is the _meta of the tool for a run at the other end: its own, and what t says.
+func (t *Tool) Meta(own []byte) []byte {
+	meta := withoutTool(own)
+	b := jsontext.AppendMember([]byte{'{'}, "server", jsontext.Quoted(t.Server))
+	b = jsontext.AppendMember(b, "name", jsontext.Quoted(t.Name))
+	b = jsontext.AppendMember(b, "labels", quotedList((t.Traits.Labels &^ t.Traits.Assumed).Words()))
+	b = jsontext.AppendMember(b, "assumed", quotedList(t.Traits.Assumed.Words()))
+	for _, p := range places(&t.Traits) {
+		if p.at.Known {
+			var paths []string
+			for _, path := range p.at.Paths {
+				paths = append(paths, path.String())
+			}
+			b = jsontext.AppendMember(b, p.key, quotedList(paths))
+			b = jsontext.AppendMember(b, p.key+"_absent", jsontext.Quoted(p.at.Absent))
+		}
+	}
+	return append(jsontext.AppendMember(meta, toolKey, append(b, '}')), '}')
+}
+
+// ReadTool reads what the _meta of a tool says, and gives the rest of it, which is the tool's
+// own; nil if there is none. It reports whether anything is said.
+func ReadTool(meta []byte) (t Tool, own []byte, said bool) {
+	m := jsontext.Member(meta, toolKey)
+	if jsontext.Kind(m) != '{' {
+		return t, meta, false
+	}
+	text := func(key string) string { return jsontext.Text(jsontext.Member(m, key)) }
+	t.Server, t.Name = text("server"), text("name")
+	t.Traits.By = "the toolpipe at the socket"
+	t.Traits.Labels = known(jsontext.Strings(jsontext.Member(m, "labels")))
+	t.Traits.Assumed = known(jsontext.Strings(jsontext.Member(m, "assumed")))
+	for _, p := range places(&t.Traits) {
+		if list := jsontext.Member(m, p.key); jsontext.Kind(list) == '[' && t.Traits.Declare(p.effect, jsontext.Strings(list)) == nil {
+			p.at.Absent = text(p.key + "_absent")
+		}
+	}
+	if own = withoutTool(meta); len(own) > 1 {
+		return t, append(own, '}'), true
+	}
+	return t, nil, true
+}
+
+// known are the labels of those words that are labels. A word of a newer toolpipe is none here.
+func known(words []string) (labels approve.Labels) {
+	for _, word := range words {
+		if l, err := approve.ParseLabels([]string{word}, approve.Exposed|approve.AllEffects); err == nil {
+			labels |= l
+		}
+	}
+	return labels
+}
+
+// place is an effect with the arguments that say where it has it.
+type place struct {
+	key    string
+	effect approve.Labels
+	at     *approve.Places
+}
+
+func places(t *approve.Traits) []place {
+	return []place{{"reads", approve.Reads, &t.Reads}, {"writes", approve.Writes, &t.Writes}, {"sends", approve.Sends, &t.Sends}}
+}
+
+// withoutTool is an object without the member of a tool, and without its last brace.
+func withoutTool(own []byte) []byte {
+	b := []byte{'{'}
+	if jsontext.Kind(own) == '{' {
+		for key, value := range jsontext.Members(own) {
+			if !jsontext.Is(key, toolKey) {
+				b = jsontext.AppendMember(b, jsontext.Unquote(key), value)
+			}
+		}
+	}
+	return b
+}
+
+func quotedList(words []string) []byte {
+	b := []byte{'['}
+	for i, word := range words {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, jsontext.Quoted(word)...)
+	}
+	return append(b, ']')
+}
