@@ -72,6 +72,7 @@ func useAll(t *testing.T, s *Session) {
 		"CallTool":     func() { s.CallTool(ctx, &ToolCall{Tool: "t", Args: args, Meta: []byte(`"a":1`)}) },
 		"ResumeTask":   func() { s.ResumeTask(ctx, "t", "1", nil) },
 		"Lost":         func() { s.Lost() },
+		"About":        func() { s.About() },
 		"Relist":       func() { s.Relist(ctx) },
 		"Watch":        func() { s.Watch() },
 		"Subscribe":    func() { s.Subscribe(ctx, "file:///x") },

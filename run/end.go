@@ -66,7 +66,7 @@ func (r *runner) end(ctx context.Context, err error) error {
 // endEvent tells how the run ended. A call whose outcome is unknown decides the
 // status unless there is an answer.
 func (r *runner) endEvent(err error) *event.End {
-	e := &event.End{Status: failure.StatusOK, Time: time.Since(r.began)}
+	e := &event.End{Status: failure.StatusOK, ID: r.inv.Config.ID, Time: time.Since(r.began)}
 	t := &r.tally
 	e.Text, e.Finish, e.Labels = t.Text, t.Finish, t.Labels.Words()
 	e.Counts = event.Counts{Turns: t.Turns, ToolCalls: t.ToolCalls, Denied: t.Denied, Staged: t.Staged, Usage: t.Usage, Cost: t.Cost.Shown()}

@@ -172,6 +172,7 @@ type Config struct {
 	Verbose int
 	Color   string // auto, always or never; "" is auto
 	Log     string
+	ID      string // a word by which events of this run are known among others
 	Record  string
 	Replay  string
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"toolpipe/run/failure"
 	"toolpipe/stream"
@@ -122,9 +123,13 @@ type mistake struct {
 	hints   []string
 }
 
-// listening are the mistakes with --listen.
+// maxID is how long the word of --id may be, in bytes.
+const maxID = 200
+
+// listening are the mistakes with what is for many runs.
 func (c *Config) listening() []mistake {
 	return []mistake{
+		{len(c.ID) > maxID || strings.ContainsFunc(c.ID, func(r rune) bool { return r <= ' ' || r == 0x7f }), "--id: is a word of at most " + strconv.Itoa(maxID) + " bytes", nil},
 		{c.Listen != "" && c.Mode != Serve, "--listen: goes with --serve", nil},
 		{c.Idle != 0 && c.Listen == "", "--idle: goes with --serve --listen unix:PATH, which ends by it", nil},
 		{c.Listen != "" && !c.listensAtSocket(), "--listen: " + strconv.Quote(c.Listen) + " is not unix:PATH", []string{"a reverse proxy offers a socket over TCP or HTTP"}},

@@ -39,6 +39,7 @@ type Start struct {
 	ConfigRules int          `event:"config_rules,opt"` // how many auto_approve rules of the config count
 	Trace       string       `event:"trace,opt"`        // the id of the trace that the run is part of
 	Sandbox     string       `event:"sandbox,opt"`      // what holds commands, in words
+	ID          string       `event:"id,opt"`           // of --id
 
 	SandboxPartial []string `event:"sandbox_partial,opt"` // what the sandbox does not hold
 }
@@ -409,6 +410,7 @@ type End struct {
 	Finish string         `event:"finish"`
 	Counts
 	Time time.Duration  `event:"ms"`
+	ID   string         `event:"id,opt"`    // of --id
 	Err  *failure.Error `event:"error,opt"` // message, hint
 	Collected
 }

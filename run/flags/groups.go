@@ -216,6 +216,8 @@ func (t *Table) outputFlags() []Flag {
 			Help: "auto (default), always or never"},
 		{Name: "log", Value: "FILE", Setting: &c.Log,
 			Help: "append the events to the file"},
+		{Name: "id", Value: "WORD", Setting: &c.ID,
+			Help: "the id of this run among others: it comes back in start, end and -o json"},
 		{Name: "record", Value: "FILE", Setting: &c.Record,
 			Help: "store the model exchanges in the file"},
 		{Name: "replay", Value: "FILE", Setting: &c.Replay,
