@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"toolpipe/run/apply"
+	"toolpipe/run/calls"
 	"toolpipe/run/config"
 	"toolpipe/run/face"
 	"toolpipe/run/failure"
@@ -101,8 +102,11 @@ func (r *runner) guarded(ctx context.Context) (err error) {
 	if c.Mode == config.Answer {
 		return r.conversation.run(ctx)
 	}
-	if c.Mode == config.Apply {
+	switch c.Mode {
+	case config.Apply:
 		return apply.Run(ctx, r.plan, &r.tally)
+	case config.CallMany:
+		return calls.Run(ctx, r.plan, &r.tally)
 	}
 	return modes.Run(ctx, r.plan, &r.tally)
 }

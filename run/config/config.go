@@ -26,7 +26,8 @@ const (
 	ListTools
 	DescribeTool
 	CallTool
-	Apply // make the calls of the plan Target
+	CallMany // make the calls that standard input lists
+	Apply    // make the calls of the plan Target
 	ListServers
 	ListResources
 	ListPrompts
@@ -85,7 +86,7 @@ type Commands struct {
 type Staging struct {
 	Stage       string // the file that calls are written to
 	ApplyDigest string // the digest that the file of --apply must have
-	KeepGoing   bool   // an error does not end --apply
+	KeepGoing   bool   // an error does not end --apply or --calls
 }
 
 // Context is how the request follows what happens while a run lasts.
@@ -273,7 +274,7 @@ func (c *Config) DeniesUnapproved() bool {
 
 // MakesCalls reports whether this run may call tools.
 func (c *Config) MakesCalls() bool {
-	return c.Mode == Answer || c.Mode == CallTool || c.Mode == Serve || c.Mode == Apply
+	return c.Mode == Answer || c.Mode == CallTool || c.Mode == CallMany || c.Mode == Serve || c.Mode == Apply
 }
 
 // Plan is the file of --stage or --apply; "" without either.
@@ -290,7 +291,7 @@ func (c *Config) ShowsServers() bool { return c.Mode == ListServers || c.Mode ==
 // StartsLater reports whether the run takes the tools from the lock, and starts a server
 // when it is needed. What shows the servers, or pins their tools, starts all of them.
 func (c *Config) StartsLater() bool {
-	usesTools := []Mode{Answer, ListTools, DescribeTool, CallTool, Explain, ReadResource, Serve}
+	usesTools := []Mode{Answer, ListTools, DescribeTool, CallTool, CallMany, Explain, ReadResource, Serve}
 	return (c.Start == "beside" || c.Start == "call") && slices.Contains(usesTools, c.Mode)
 }
 

@@ -183,8 +183,8 @@ func (c *Config) mistakes() []mistake {
 		{stages && c.Unapproved != "", "--stage and --unapproved: a call that nobody has allowed is staged", nil},
 		{stages && c.DryRun, "--stage and --dry-run: a dry run makes no plan", []string{"--apply FILE --dry-run shows one"}},
 		{stages && c.AskHost != "" && c.AskHost != "off", "--stage and --ask-host: nobody is asked about a call that is staged", nil},
-		{stages && c.Mode != Answer && c.Mode != CallTool && !serves && c.Mode != Check, "--stage: goes with a prompt, --call or --serve", []string{"--apply FILE makes the calls of a plan"}},
-		{(c.ApplyDigest != "" || c.KeepGoing) && c.Mode != Apply, "--apply-digest and --keep-going: go with --apply FILE", nil},
+		{stages && c.Mode != Answer && c.Mode != CallTool && c.Mode != CallMany && !serves && c.Mode != Check, "--stage: goes with a prompt, --call, --calls or --serve", []string{"--apply FILE makes the calls of a plan"}},
+		{c.ApplyDigest != "" && c.Mode != Apply || c.KeepGoing && c.Mode != Apply && c.Mode != CallMany, "--apply-digest and --keep-going: go with --apply FILE, the latter also with --calls", nil},
 		{c.ApplyDigest != "" && !isDigest(c.ApplyDigest), "--apply-digest: " + strconv.Quote(c.ApplyDigest) + " is not a SHA-256 of 64 hexadecimal digits", []string{"--apply FILE --dry-run prints it"}},
 
 		{serves && c.Output != "", "--serve and --output: standard output carries the protocol", []string{"--log FILE gets the events"}},

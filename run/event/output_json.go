@@ -3,10 +3,15 @@ package event
 // NDJSONOutput writes one event a line.
 type NDJSONOutput struct {
 	*Writer
+	Results bool // it writes the results of calls alone
+
 	line object // used again for each event
 }
 
 func (o *NDJSONOutput) Event(e Event) error {
+	if _, result := e.(*Result); o.Results && !result {
+		return nil
+	}
 	o.line.b, o.line.full = o.line.b[:0], o.keep
 	o.line.event(e)
 	err := o.write(append(o.line.b, '\n'))
@@ -28,6 +33,7 @@ func (o *NDJSONOutput) Event(e Event) error {
 type JSONOutput struct {
 	*Writer
 	Call      bool // the run makes one call, without a model
+	Calls     bool // it makes many, whose results are items
 	collected Collected
 }
 
@@ -36,8 +42,11 @@ func (o *JSONOutput) Event(e Event) error {
 	case *Tool, *Server, *Item, *Contents, *Check, *Login, *Explanation, *Plan, *Staged:
 		o.collected.Items = append(o.collected.Items, e)
 	case *Result:
-		if o.Call {
+		switch {
+		case o.Call:
 			o.collected.Structured, o.collected.Content = e.Structured, e.Content
+		case o.Calls:
+			o.collected.Items = append(o.collected.Items, e)
 		}
 	case *End:
 		e.Collected = o.collected

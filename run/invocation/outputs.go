@@ -53,9 +53,11 @@ func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 	case c.Output == "ndjson":
 		o.add(&event.NDJSONOutput{Writer: w})
 	case c.Output == "json":
-		o.add(&event.JSONOutput{Writer: w, Call: c.Mode == config.CallTool})
+		o.add(&event.JSONOutput{Writer: w, Call: c.Mode == config.CallTool, Calls: c.Mode == config.CallMany})
 	case c.Output == "messages":
 		o.add(&event.MessagesOutput{Writer: w, Messages: messages})
+	case c.Mode == config.CallMany:
+		o.add(&event.NDJSONOutput{Writer: w, Results: true})
 	case c.Mode != config.Answer:
 		list := &event.ListOutput{Writer: w, Terminal: s.OutTerminal, Full: c.Mode == config.DescribeTool, Verbose: c.Verbose > 0}
 		if s.OutTerminal {

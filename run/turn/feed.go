@@ -9,6 +9,7 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/toolbox"
 	"toolpipe/run/trace"
@@ -69,7 +70,10 @@ type Feed struct {
 	decide   waiting // the calls that have come and have no verdict
 	schedule waiting // the calls that may run
 	stop     context.CancelCauseFunc
-	ends     string // says what ends where a call is unapproved
+
+	// Ends says what comes of a call that is unapproved where that ends something. It is set
+	// before the first call.
+	Ends string
 }
 
 // waiting are calls that wait for their turn. The client is bound in how many there are.
@@ -119,14 +123,16 @@ func (w *waiting) each(yield func(*call) bool) {
 // defect, and a call that is unapproved where that ends it. connection is the number of the
 // host's connection where there are several; 0 else.
 func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
-	f := &Feed{stop: stop, decide: newWaiting(), schedule: newWaiting(), ends: "the server ends"}
+	f := &Feed{stop: stop, decide: newWaiting(), schedule: newWaiting(), Ends: "the server ends"}
 	k := p.newCaller(nil)
 	if emit := k.emit; connection > 0 {
-		f.ends = "the connection ends"
+		f.Ends = "the connection ends"
 		k.emit = func(e event.Event) error { return emit(&event.OfConnection{Connection: connection, Event: e}) }
 	}
 	f.round = k.newRound(1, nil, nil)
-	f.round.maxBytes = 0
+	if p.Inv.Config.Mode == config.Serve || p.Inv.Config.MaxResultBytes == 0 {
+		f.round.maxBytes = 0
+	}
 	goroutine.StartMany(func() {
 		for c := range f.decide.each {
 			c.user.aside(func() { f.judge(c) })
@@ -166,6 +172,15 @@ func (f *Feed) Call(ctx context.Context, asked *toolserver.HostCall) func() Outc
 			return asked.Ask(ctx, form)
 		}
 	}
+	return f.add(c)
+}
+
+// Add is Call for one that no host asks for, with that id.
+func (f *Feed) Add(ctx context.Context, id, name string, args []byte) func() Outcome {
+	return f.add(&call{Call: stream.Call{ID: id, Name: name, Arguments: args}, ctx: ctx, done: make(chan struct{})})
+}
+
+func (f *Feed) add(c *call) func() Outcome {
 	f.decide.add(c)
 	return func() Outcome {
 		<-c.done
@@ -224,7 +239,7 @@ func (f *Feed) judge(c *call) {
 		c.answer = notRun(c.ctx)
 	case !goesOn:
 		stop := f.round.unapproved(nil, c, *c.verdict)
-		c.answer = ownAnswer(event.ResultNotRun, "not run: "+stop.Message+"; it would run with "+ApprovalHint(c.tool.ModelName, *c.verdict)+"; "+f.ends)
+		c.answer = ownAnswer(event.ResultNotRun, "not run: "+stop.Message+"; it would run with "+ApprovalHint(c.tool.ModelName, *c.verdict)+"; "+f.Ends)
 		err = stop
 	}
 	if c.answer == nil {

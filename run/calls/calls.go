@@ -1,0 +1,234 @@
+// Package calls is the mode --calls: many calls without a model, which standard input lists
+// as JSON lines, behind the rules, the lock and the log of this run. Each has its answer as
+// a line, with its id.
+package calls
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+	"toolpipe/run/turn"
+	"toolpipe/stream/goroutine"
+	"toolpipe/stream/text/jsontext"
+)
+
+const flag = "--calls"
+
+// maxLine is how long a line may be, in bytes.
+const maxLine = 16 << 20
+
+// maxAhead is how many calls are taken before the first of them has its answer.
+const maxAhead = 64
+
+// run is one run of the mode.
+type run struct {
+	*turn.Plan
+	feed  *turn.Feed
+	stop  context.CancelCauseFunc
+	ahead chan struct{}  // holds an element for each call that only reads and has no answer yet
+	going sync.WaitGroup // these calls
+
+	mu    sync.Mutex
+	first error // of the calls, in the order in which they ended
+}
+
+// Run makes the calls that standard input lists. It counts them in tally. The plan of the
+// run is resolved. Its error is that of the first call that was not made or that failed;
+// with --keep-going the calls behind that are made all the same.
+func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
+	if _, err := p.Box.ConnectAndRead(ctx); err != nil {
+		return err
+	}
+	if err := p.Box.UseServers(); err != nil {
+		return err
+	}
+	if err := p.Box.EmitStart(); err != nil {
+		return err
+	}
+	if p.Inv.Streams.InTerminal {
+		p.Inv.SayWaiting()
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	r := &run{Plan: p, stop: stop, ahead: make(chan struct{}, maxAhead)}
+	r.feed = p.NewFeed(0, r.failed)
+	r.feed.Ends = "the calls behind it are not made"
+	if p.Inv.Config.KeepGoing {
+		r.feed.Ends = "the calls behind it are made"
+	}
+	lines := make(chan line)
+	goroutine.Start(func() { readLines(ctx, p.Inv.Streams.In, lines) })
+	err := r.makeCalls(ctx, lines)
+	r.going.Wait()
+	tally.Add(r.feed.Close())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.first != nil {
+		return r.first
+	}
+	return err
+}
+
+// makeCalls takes the calls as they come, until standard input or ctx ends, or one has failed.
+func (r *run) makeCalls(ctx context.Context, lines <-chan line) error {
+	for n := 1; r.goesOn(); {
+		var l line
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case l = <-lines:
+		}
+		if l.err == io.EOF {
+			return nil
+		}
+		c, is, err := readCall(l)
+		if err = cmp.Or(l.err, err); err != nil {
+			return err
+		}
+		if !is {
+			continue
+		}
+		if c.id == "" {
+			c.id = strconv.Itoa(n)
+		}
+		n++
+		r.makeCall(ctx, c)
+	}
+	return nil
+}
+
+// makeCall makes a call. One of a tool that is annotated as read-only runs beside others of
+// this kind; any other waits for those before it, and those behind it wait for it, also
+// with their verdicts.
+func (r *run) makeCall(ctx context.Context, c asked) {
+	if t := r.Box.Tool(c.name); t == nil || !t.ReadOnly {
+		r.going.Wait()
+		if r.goesOn() {
+			r.answered(c.id, r.feed.Add(ctx, c.id, c.name, c.args)())
+		}
+		return
+	}
+	if r.ahead <- struct{}{}; !r.goesOn() {
+		return // no further call follows
+	}
+	answer := r.feed.Add(ctx, c.id, c.name, c.args)
+	goroutine.StartIn(&r.going, func() {
+		r.answered(c.id, answer())
+		<-r.ahead
+	})
+}
+
+// goesOn reports whether a further call is made.
+func (r *run) goesOn() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.first == nil || r.Inv.Config.KeepGoing
+}
+
+// failed keeps the first failure. A defect and a lost output end the run.
+func (r *run) failed(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.first == nil {
+		r.first = err
+	}
+	switch failure.Of(err).Status {
+	case failure.StatusTool, failure.StatusUnapproved, failure.StatusUnknown, failure.StatusServer:
+	default:
+		r.stop(err)
+	}
+}
+
+// answered looks at the answer of a call.
+func (r *run) answered(id string, o turn.Outcome) {
+	f := &failure.Error{Status: failure.StatusTool, Message: flag + ": the call " + strconv.Quote(id) + ": "}
+	switch o.Status {
+	case event.ResultOK, event.ResultStaged, event.ResultNotRun: // what kept it from being run is told elsewhere
+		return
+	case event.ResultError:
+		f.Message += "the tool reported an error"
+	case event.ResultDenied:
+		f.Message += "denied: " + o.Denial
+	case event.ResultUnknown:
+		f.Status = failure.StatusUnknown
+		fallthrough
+	default:
+		f.Message += strings.TrimPrefix(o.Text(), turn.Prefix)
+	}
+	r.failed(f)
+}
+
+// line is one of standard input, or why there is none.
+type line struct {
+	text   []byte
+	number int
+	err    error // io.EOF at the end
+}
+
+// readLines reads until the end, an error or the end of ctx.
+func readLines(ctx context.Context, in io.Reader, to chan<- line) {
+	s := bufio.NewScanner(in)
+	s.Buffer(make([]byte, 0, 64<<10), maxLine)
+	send := func(l line) bool {
+		select {
+		case to <- l:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	n := 1
+	for ; s.Scan(); n++ {
+		if text := strings.TrimSpace(s.Text()); text != "" && !send(line{text: []byte(text), number: n}) {
+			return
+		}
+	}
+	switch err := s.Err(); {
+	case err == nil:
+		send(line{err: io.EOF})
+	case errors.Is(err, bufio.ErrTooLong):
+		send(line{err: failure.Usage("%s: stdin:%d: the line is longer than %d MiB", flag, n, maxLine>>20)})
+	default:
+		send(line{err: failure.Usage("%s: stdin: %s", flag, failure.Cause(err))})
+	}
+}
+
+// asked is a call that a line asks for.
+type asked struct {
+	id, name string
+	args     []byte
+}
+
+// readCall reads a line: a call with id, name and arguments, or an event of a log, of which
+// each that is no call is none. The raw text of a call whose arguments were no JSON object
+// is such a text again.
+func readCall(l line) (c asked, is bool, err error) {
+	if err := jsontext.Check(l.text, jsontext.Options{}); err != nil {
+		return c, false, failure.UsageError([]string{`a line is {"id":"1","name":"fs__read_file","arguments":{"path":"a"}}`}, "%s: stdin:%d: %v", flag, l.number, err)
+	}
+	if kind := jsontext.Member(l.text, "type"); kind != nil && jsontext.Text(kind) != "tool_call" {
+		return c, false, nil
+	}
+	id, args := jsontext.Member(l.text, "id"), jsontext.Member(l.text, "arguments")
+	c.name = jsontext.Text(jsontext.Member(l.text, "name"))
+	if c.id = jsontext.Text(id); jsontext.IsNumber(id) {
+		c.id = string(id)
+	}
+	switch raw := jsontext.Member(l.text, "raw"); {
+	case c.name == "":
+		return c, false, failure.UsageError([]string{`a line is {"id":"1","name":"fs__read_file","arguments":{"path":"a"}}`}, "%s: stdin:%d: the call has no name", flag, l.number)
+	case args != nil:
+		c.args = args
+	case raw != nil:
+		c.args = []byte(jsontext.Text(raw))
+	}
+	return c, true, nil
+}
