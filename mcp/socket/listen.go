@@ -38,10 +38,7 @@ var ErrTaken = errors.New("another process listens there")
 // lock of the file PATH.lock tells. The process that goes on ending keeps that lock for a
 // moment, which is waited for.
 func Listen(ctx context.Context, path string) (l *Listener, err error) {
-	if len(path) > MaxPath {
-		return nil, fmt.Errorf("its path has %d bytes, and the path of a socket may have %d", len(path), MaxPath)
-	}
-	if err := checkDirectory(filepath.Dir(path)); err != nil {
+	if err := checkPlace(path); err != nil {
 		return nil, err
 	}
 	lock, err := ownership.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
@@ -59,16 +56,8 @@ func Listen(ctx context.Context, path string) (l *Listener, err error) {
 		}
 		return nil, ErrTaken
 	}
-	switch info, err := os.Lstat(path); {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
-	case info.Mode().Type() != fs.ModeSocket:
-		return nil, errors.New("there is a file that is no socket")
-	default:
-		if err := os.Remove(path); err != nil {
-			return nil, err
-		}
 	}
 	unix, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
@@ -80,6 +69,40 @@ func Listen(ctx context.Context, path string) (l *Listener, err error) {
 		return nil, err
 	}
 	return &Listener{unix, path, lock}, nil
+}
+
+// Check says why Listen would fail; nil where it would not. It makes no file.
+func Check(ctx context.Context, path string) error {
+	if err := checkPlace(path); err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(path+".lock", os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if filelock.Wait(ctx, lock, lockWait) != nil {
+		return ErrTaken
+	}
+	return nil
+}
+
+// checkPlace refuses a path that no socket can have, and one where it would not be this
+// user's alone.
+func checkPlace(path string) error {
+	if len(path) > MaxPath {
+		return fmt.Errorf("its path has %d bytes, and the path of a socket may have %d", len(path), MaxPath)
+	}
+	if err := checkDirectory(filepath.Dir(path)); err != nil {
+		return err
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != fs.ModeSocket {
+		return errors.New("there is a file that is no socket")
+	}
+	return nil
 }
 
 // checkDirectory refuses a directory in which another user could put another socket in the

@@ -14,6 +14,14 @@ const (
 	toolKey    = "toolpipe/tool"
 )
 
+// UnknownMeta is the _meta of the answer to a call whose outcome is unknown.
+const UnknownMeta = `{"toolpipe/outcome":"unknown"}`
+
+// IsUnknown reports whether the _meta of a result says that the outcome is unknown.
+func IsUnknown(meta []byte) bool {
+	return jsontext.Text(jsontext.Member(meta, "toolpipe/outcome")) == "unknown"
+}
+
 // A Server is one behind the socket.
 type Server struct {
 	Name         string

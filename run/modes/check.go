@@ -13,6 +13,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp/builtin/code"
+	"toolpipe/mcp/socket"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
@@ -51,6 +52,7 @@ func (k *checkup) run(ctx context.Context) error {
 	if k.inv.Config.Log != "" {
 		k.ok("log", k.inv.Config.Log)
 	}
+	k.listens(ctx)
 	if k.inv.Config.Session != "" {
 		opened, err := session.Open(k.inv.Config, k.inv.Warn)
 		if err != nil {
@@ -88,6 +90,20 @@ func (k *checkup) run(ctx context.Context) error {
 	}
 	k.programs(ctx)
 	return k.first
+}
+
+// listens looks at the place of --listen, where nothing is made.
+func (k *checkup) listens(ctx context.Context) {
+	at := k.inv.Config.Listen
+	if at == "" {
+		return
+	}
+	path, _ := socket.Path(at)
+	if err := listenError(at, socket.Check(ctx, path)); err != nil {
+		k.failed("listen", err)
+	} else {
+		k.ok("listen", at)
+	}
 }
 
 // trim warns where the definitions of tools alone are about as long as --trim lets requests be.

@@ -102,13 +102,18 @@ func (m *mode) openSocket(ctx context.Context) (err error) {
 	if m.socket, err = socket.Inherited(path, m.cfg.Getenv); err == nil && m.socket == nil {
 		m.socket, err = socket.Listen(ctx, path)
 	}
+	return listenError(m.cfg.Listen, err)
+}
+
+// listenError is the error of a socket that cannot be listened at.
+func listenError(address string, err error) error {
 	switch {
 	case err == nil, failure.IsCancelled(err):
 		return err
 	case errors.Is(err, socket.ErrTaken):
-		return failure.UsageError([]string{"-t NAME=" + config.ShellQuote(m.cfg.Listen) + " uses the server there"}, "--listen %s: %v", m.cfg.Listen, err)
+		return failure.UsageError([]string{"-t NAME=" + config.ShellQuote(address) + " uses the server there"}, "--listen %s: %v", address, err)
 	}
-	return failure.UsageError([]string{"a directory that only you can write to is a good place, such as $XDG_RUNTIME_DIR"}, "--listen %s: %s", m.cfg.Listen, failure.Cause(err))
+	return failure.UsageError([]string{"a directory that only you can write to is a good place, such as $XDG_RUNTIME_DIR"}, "--listen %s: %s", address, failure.Cause(err))
 }
 
 // connection serves the client with the number n. What ends it does not end the others,
@@ -175,6 +180,9 @@ func (h *host) call(ctx context.Context, c *toolserver.HostCall) func() (*wire.R
 		}
 		result := toolserver.TextResult(o.Text())
 		result.IsError = o.Status != event.ResultStaged
+		if h.socket != nil && o.Status == event.ResultUnknown {
+			result.Meta = []byte(far.UnknownMeta)
+		}
 		return result, nil
 	}
 }

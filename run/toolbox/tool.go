@@ -31,6 +31,15 @@ type Tool struct {
 	schema  *schema.Schema
 }
 
+// Lost is the error of a call of which a toolpipe at a socket answers that its outcome is
+// unknown, because the server behind it was lost; nil of any other.
+func (t *Tool) Lost(r *wire.Result) error {
+	if t.far == nil || !r.IsError || !far.IsUnknown(r.Meta) || len(r.Content) == 0 {
+		return nil
+	}
+	return &wire.NoReplyError{Sent: true, Message: "behind the socket: " + jsontext.Unquote(r.Content[0].Text)}
+}
+
 // Sent is the name by which the server is asked for the tool.
 func (t *Tool) Sent() string {
 	if t.Conn.far != nil {

@@ -314,6 +314,9 @@ func (r *round) ask(ctx context.Context, c *call, server *mcp.Session, progress 
 	begins := func(id string) error { return r.beginTask(c, id, server.Protocol()) }
 	result, err := server.CallTool(ctx, &mcp.ToolCall{Tool: c.tool.Sent(), Args: c.args, Meta: c.trace.Meta(), Progress: progress, Task: begins, Ask: r.asksHost(c)})
 	r.stop(r.box.Look(c.tool.Conn, r.emit))
+	if err == nil {
+		err = c.tool.Lost(result)
+	}
 	return result, err
 }
 
