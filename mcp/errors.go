@@ -92,6 +92,8 @@ func (s *Session) connectError(err error) *ConnectError {
 		}
 	case wrongURL(err):
 		e.Hint = "is the URL right? that of an MCP server often ends in /mcp"
+	case s.transport == "unix" && tried == "connect":
+		e.Hint = "is the server running? toolpipe --serve --listen " + s.spec.URL + " is one"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Hint = "is the server running, and is the port right?"
 	case s.junkSample != "" && (gone || errors.Is(err, errEnded)):
