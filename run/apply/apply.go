@@ -45,13 +45,7 @@ func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
 	if c.DryRun {
 		r.leaveServersOut()
 	}
-	if _, err := p.Box.ConnectAndRead(ctx); err != nil {
-		return err
-	}
-	if err := p.Box.UseServers(); err != nil {
-		return err
-	}
-	if err := p.Box.EmitStart(); err != nil {
+	if _, err := p.Box.Begin(ctx); err != nil {
 		return err
 	}
 	r.made = p.Simulate(ctx, file.Calls)

@@ -44,13 +44,7 @@ type run struct {
 // run is resolved. Its error is that of the first call that was not made or that failed;
 // with --keep-going the calls behind that are made all the same.
 func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
-	if _, err := p.Box.ConnectAndRead(ctx); err != nil {
-		return err
-	}
-	if err := p.Box.UseServers(); err != nil {
-		return err
-	}
-	if err := p.Box.EmitStart(); err != nil {
+	if _, err := p.Box.Begin(ctx); err != nil {
 		return err
 	}
 	if p.Inv.Streams.InTerminal {

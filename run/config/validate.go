@@ -132,7 +132,7 @@ func (c *Config) listening() []mistake {
 		{len(c.ID) > maxID || strings.ContainsFunc(c.ID, func(r rune) bool { return r <= ' ' || r == 0x7f }), "--id: is a word of at most " + strconv.Itoa(maxID) + " bytes", nil},
 		{c.Listen != "" && c.Mode != Serve && c.Mode != Check, "--listen: goes with --serve", nil},
 		{c.Idle != 0 && c.Listen == "", "--idle: goes with --serve --listen unix:PATH, which ends by it", nil},
-		{c.Listen != "" && !c.listensAtSocket(), "--listen: " + strconv.Quote(c.Listen) + " is not unix:PATH", []string{"a reverse proxy offers a socket over TCP or HTTP"}},
+		{c.Listen != "" && !c.listensAtSocket(), "--listen: " + strconv.Quote(c.Listen) + " is not unix:PATH", []string{"--listen unix:$XDG_RUNTIME_DIR/tools", "a reverse proxy offers a socket over TCP or HTTP"}},
 	}
 }
 

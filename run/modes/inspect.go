@@ -48,14 +48,8 @@ func (m *mode) run(ctx context.Context) error {
 	if m.cfg.Mode == config.ListModels {
 		return m.listModels(ctx)
 	}
-	data, err := m.box.ConnectAndRead(ctx)
+	data, err := m.box.Begin(ctx)
 	if err != nil {
-		return err
-	}
-	if err := m.box.UseServers(); err != nil {
-		return err
-	}
-	if err := m.box.EmitStart(); err != nil {
 		return err
 	}
 	if len(m.box.Conns) == 0 && m.cfg.Target == "" {

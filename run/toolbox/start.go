@@ -24,6 +24,19 @@ import (
 // --output messages has to print the conversation, which may be there already.
 const stdinGrace = time.Second
 
+// Begin begins a run without a conversation: it starts the servers, reads standard input if
+// the run does, checks the tools, and emits the start event.
+func (b *Toolbox) Begin(ctx context.Context) (*input.Stdin, error) {
+	data, err := b.ConnectAndRead(ctx)
+	if err == nil {
+		err = b.UseServers()
+	}
+	if err == nil {
+		err = b.EmitStart()
+	}
+	return data, err
+}
+
 // ConnectAndRead starts all servers, but for those that start later, and meanwhile reads
 // standard input. The first required server that fails ends that.
 func (b *Toolbox) ConnectAndRead(ctx context.Context) (*input.Stdin, error) {
