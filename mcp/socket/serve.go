@@ -12,8 +12,9 @@ import (
 
 // Serve lets clients in until ctx ends, or none has been there for the time idle, where
 // that is not 0: then the error is nil. handle serves the client with the number n, from 1
-// on, and returns when that has gone or ctx ends; then its connection is closed. Serve
-// waits for all of them, and closes the listener.
+// on, and returns when that has gone or ctx ends; then its connection is closed. At the end
+// of ctx nothing more is read, and what is still written gets a second. Serve waits for all
+// of them, and closes the listener.
 func (l *Listener) Serve(ctx context.Context, idle time.Duration, handle func(ctx context.Context, n int, c net.Conn)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -33,8 +34,11 @@ func (l *Listener) Serve(ctx context.Context, idle time.Duration, handle func(ct
 			defer clients.Done()
 			defer count.add(-1)
 			defer c.Close()
-			defer goroutine.AfterContext(ctx, func() { c.SetReadDeadline(time.Unix(1, 0)) })()
-			handle(ctx, n, client{c})
+			defer goroutine.AfterContext(ctx, func() {
+				c.SetReadDeadline(time.Unix(1, 0))
+				c.SetWriteDeadline(time.Now().Add(endLimit))
+			})()
+			handle(ctx, n, client{c, ctx})
 		})
 	}
 	clients.Wait()
@@ -50,11 +54,19 @@ var errIdle = errors.New("no client has been there")
 // itself; one that is stopped for good shall not keep what it was sent for ever.
 const unreadLimit = 10 * time.Minute
 
+// endLimit is unreadLimit at the end of the server.
+const endLimit = time.Second
+
 // client is a connection to a client that may not read.
-type client struct{ *net.UnixConn }
+type client struct {
+	*net.UnixConn
+	ctx context.Context
+}
 
 func (c client) Write(p []byte) (int, error) {
-	c.SetWriteDeadline(time.Now().Add(unreadLimit))
+	if c.SetWriteDeadline(time.Now().Add(unreadLimit)); c.ctx.Err() != nil {
+		c.SetWriteDeadline(time.Now().Add(endLimit))
+	}
 	return c.UnixConn.Write(p)
 }
 

@@ -36,18 +36,8 @@ type Transport struct {
 	wire.FrameWriter
 }
 
-// A StrangerError is why a server is not talked to: its process belongs to another user,
-// who is not root.
-type StrangerError struct {
-	Path string
-	User uint32
-}
-
-func (e *StrangerError) Error() string {
-	return fmt.Sprintf("the server at the socket %q is run by user %d, and is not talked to", e.Path, e.User)
-}
-
-// Dial connects to the socket at path. junk gets the lines that are no messages.
+// Dial connects to the socket at path, and refuses one of another user who is not root. junk
+// gets the lines that are no messages.
 func Dial(ctx context.Context, path string, junk func([]byte)) (*Transport, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
 	if err != nil {
@@ -56,7 +46,7 @@ func Dial(ctx context.Context, path string, junk func([]byte)) (*Transport, erro
 	c := conn.(*net.UnixConn)
 	if uid, known := user(c); known && uid != 0 && int(uid) != os.Geteuid() {
 		c.Close()
-		return nil, &StrangerError{path, uid}
+		return nil, fmt.Errorf("the server at the socket %q is run by user %d, and is not talked to", path, uid)
 	}
 	return &Transport{conn: c, frames: wire.FrameReader{R: c, Junk: junk}, FrameWriter: wire.NewFrameWriter(c, false)}, nil
 }

@@ -103,3 +103,39 @@ func TestServe(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestServeDeaf: a client that does not read keeps the server from ending for a moment only.
+func TestServeDeaf(t *testing.T) {
+	path := filepath.Join(private(t), "s")
+	l, err := Listen(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served, writing := make(chan error, 1), make(chan struct{})
+	go func() {
+		served <- l.Serve(ctx, 0, func(_ context.Context, _ int, c net.Conn) {
+			close(writing)
+			for {
+				if _, err := c.Write(make([]byte, 1<<20)); err != nil {
+					return
+				}
+			}
+		})
+	}()
+	c, err := Dial(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	<-writing
+	cancel()
+	select {
+	case err := <-served:
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("it waits for a client that does not read")
+	}
+}

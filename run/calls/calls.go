@@ -5,6 +5,7 @@ package calls
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -181,7 +182,7 @@ func readLines(ctx context.Context, in io.Reader, to chan<- line) {
 	}
 	n := 1
 	for ; s.Scan(); n++ {
-		if text := strings.TrimSpace(s.Text()); text != "" && !send(line{text: []byte(text), number: n}) {
+		if text := bytes.TrimSpace(s.Bytes()); len(text) > 0 && !send(line{text: bytes.Clone(text), number: n}) {
 			return
 		}
 	}

@@ -161,7 +161,8 @@ func (h *host) client(ctx context.Context, connection int, in io.Reader, out io.
 			err = &readError{err}
 		}
 	}
-	h.plan.Locked(func() { h.tally.Add(feed.Close()) })
+	counts := feed.Close()
+	h.plan.Locked(func() { h.tally.Add(counts) })
 	return err
 }
 

@@ -247,10 +247,10 @@ func (f *Feed) judge(c *call) {
 		return
 	}
 	f.round.flow.settle(c) // it may have been allowed before it was cancelled
-	f.answered(c)
 	if err != nil {
-		f.stop(err)
+		f.stop(err) // whoever gets the answer finds that it has ended
 	}
+	f.answered(c)
 }
 
 // answered reports the answer of a call. A defect, and a verdict that was taken
