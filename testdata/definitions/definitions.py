@@ -19,17 +19,17 @@ def facts(text):
     found = []
     strings = []
 
-    def add(name, node, scope, first, line):
+    def add(name, node, scope, first, line, local=False):
         before = lines[first - 1][: node.col_offset] if first == node.lineno else b""
         behind = lines[node.end_lineno - 1][node.end_col_offset :].lstrip(b"; \t\r")
         found.append({
             "name": name, "kind": type(node).__name__, "scope": scope, "first": first, "last": node.end_lineno, "line": line,
             "from": first * width + (node.col_offset if first == node.lineno else 0), "to": node.end_lineno * width + node.end_col_offset,
-            "decorators": len(getattr(node, "decorator_list", ())), "place": "statement",
+            "local": local, "type": type(node).__name__, "decorators": len(getattr(node, "decorator_list", ())), "place": "statement",
             "shares": bool(before.strip()) or behind[:1] not in (b"", b"#"),
         })
 
-    def visit(node, scope):
+    def visit(node, scope, local=False):
         for child in ast.iter_child_nodes(node):
             inner = scope
             if isinstance(child, named):
@@ -38,10 +38,10 @@ def facts(text):
             elif isinstance(child, (ast.Assign, ast.AnnAssign)):
                 for target in getattr(child, "targets", None) or [child.target]:
                     for name in names(target):
-                        add(name, child, scope, child.lineno, child.lineno)
+                        add(name, child, scope, child.lineno, child.lineno, local)
             elif isinstance(child, (ast.Constant, ast.JoinedStr)) and child.lineno != child.end_lineno:
                 strings.append([child.lineno, child.end_lineno])
-            visit(child, inner)
+            visit(child, inner, isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)) or (local and not isinstance(child, ast.ClassDef)))
 
     visit(ast.parse(text), [])
     return {"definitions": found, "strings": strings}

@@ -7,7 +7,7 @@ import { languageOf, parse, release } from './parsers.mjs';
 
 export const operations = ['remove', 'replace', 'insert_before', 'insert_after'];
 
-const entryLine = /^( *)(\S+) ((?:"[^"]*"|'[^']*'|\[[^\]]*\]|[^\s(<:]|::|:(?=\w))+)(?:.*?)  (\d+)(?:-(\d+))?(~?)$/;
+const entryLine = /^( *)(\S+) ((?:operator\s?\S+?(?=\()|[<=>+*\-/%~!&|^[\]@`]+(?=\()|"[^"]*"|'[^']*'|\[[^\]]*\]|[^\s(<:]|::|:(?=\w))+)(?:.*?)  (\d+)(?:-(\d+))?(~?)$/;
 
 /** The definitions that the answer of the tool outline lists. */
 export function entries(outline) {
@@ -32,7 +32,8 @@ export function small(language, place, name) {
   const method = `${name}() {\n  return 1;\n}`;
   switch (language) {
     case 'Python': return `def ${name}(*args):\n    return None`;
-    case 'C': return `int ${name}(void)\n{\n\treturn 1;\n}`;
+    case 'C': case 'C++': return `int ${name}(void)\n{\n\treturn 1;\n}`;
+    case 'Ruby': return /^[a-z]/.test(name) ? `def ${name}\n  1\nend` : undefined;
     case 'Rust': return `fn ${name}() -> i32 {\n    1\n}`;
     case 'Java': return `class ${name} {\n}`;
     case 'Go': return `func ${name}() int {\n\treturn 1\n}`;
@@ -49,7 +50,7 @@ function contentOf(operation, language, lines, entry, definition) {
   if (operation !== 'replace') return undefined;
   const own = lines.slice(entry.start - 1, entry.end).map((line) => line.replace(/\r$/, ''));
   const indent = /^\s*/.exec(own[0])[0];
-  return { content: [`${indent}${language === 'Python' ? '#' : '//'} written`, ...own].join('\n') };
+  return { content: [`${indent}${['Python', 'Ruby'].includes(language) ? '#' : '//'} written`, ...own].join('\n') };
 }
 
 const chosen = (path, i, { every, seed }) => every <= 1 || createHash('sha256').update(`${seed} ${path} ${i}`).digest().readUInt32BE() % every === 0;

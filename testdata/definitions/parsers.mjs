@@ -1,6 +1,6 @@
 // What parsers that are no part of toolpipe say of a text: python3's ast of Python, V8 and
 // tree-sitter of JavaScript, gofmt and tree-sitter of Go, and tree-sitter alone of
-// TypeScript, C, Rust and Java.
+// TypeScript, C, C++, Rust, Java and Ruby.
 //
 // parse(path, text) gives the facts
 //   errors       how many syntax errors there are
@@ -8,6 +8,7 @@
 //                line (decorators included, counted from 1), how many decorators and lines
 //                of comment it has above, and whether it shares a line with other code
 //   code         of each line, whether it holds more than white space and comments of their own
+//   plain        of each line, whether it holds more than white space and comments of any kind
 //   spans        the first and last lines of comments and strings over several lines
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
@@ -26,7 +27,7 @@ const script = {
   comments: ['comment'],
 };
 const scriptNodes = words(`function_declaration generator_function_declaration class_declaration method_definition
-  lexical_declaration variable_declaration pair`);
+  lexical_declaration variable_declaration pair assignment_expression`);
 const typeNodes = words(`abstract_class_declaration public_field_definition interface_declaration type_alias_declaration enum_declaration
   enum_assignment internal_module module function_signature method_signature property_signature abstract_method_signature`);
 
@@ -52,6 +53,18 @@ const languages = {
     nodes: words(`class_declaration interface_declaration enum_declaration record_declaration annotation_type_declaration method_declaration
       constructor_declaration compact_constructor_declaration field_declaration constant_declaration enum_constant
       annotation_type_element_declaration package_declaration`),
+  },
+  'C++': {
+    grammar: 'cpp', extensions: words('.cc .cpp .cxx .hpp .hh .hxx'), comments: ['comment'], strings: ['string_literal', 'raw_string_literal'], classes: [],
+    wrappers: ['template_declaration', 'friend_declaration'],
+    statements: words('translation_unit preproc_if preproc_ifdef preproc_else preproc_elif declaration_list field_declaration_list'),
+    nodes: words(`function_definition declaration type_definition class_specifier struct_specifier union_specifier enum_specifier field_declaration
+      enumerator preproc_def preproc_function_def namespace_definition alias_declaration concept_definition`),
+  },
+  Ruby: {
+    grammar: 'ruby', extensions: words('.rb .rake .gemspec .ru'), comments: ['comment'], strings: words('string heredoc_body subshell'),
+    statements: words('program body_statement then else begin'), classes: [], wrappers: [],
+    nodes: words('class module method singleton_method assignment alias'),
   },
   Go: {
     grammar: 'go', extensions: ['.go'], comments: ['comment'], strings: ['raw_string_literal'], statements: ['source_file'], classes: [],
@@ -144,10 +157,12 @@ function namesOf(node) {
   switch (node.type) {
     case 'impl_item': return one(node.childForFieldName('type')?.text.replace(/<[\s\S]*/, ''));
     case 'package_declaration': return one(node.namedChildren.at(-1)?.text);
-    case 'struct_specifier': case 'union_specifier': case 'enum_specifier': // without a body, it is only named
+    case 'class_specifier': case 'struct_specifier': case 'union_specifier': case 'enum_specifier': // without a body, it is only named
       if (!node.childForFieldName('body')) return [];
       break;
     case 'pair': return one(node.childForFieldName('key')?.text);
+    case 'assignment_expression': return one(node.childForFieldName('left')?.childForFieldName('property')?.text ?? undefined);
+    case 'assignment': return one(node.childForFieldName('left')?.text);
     case 'field_definition': return one(node.childForFieldName('property')?.text);
   }
   const direct = node.childrenForFieldName('name').filter(Boolean);
@@ -158,6 +173,7 @@ function namesOf(node) {
 }
 
 function declared(node) {
+  if (node.type === 'operator_cast') return ['operator'];
   if (node.type === 'object_pattern' || node.type === 'array_pattern') return node.descendantsOfType(['identifier', 'shorthand_property_identifier_pattern']).map((name) => name.text);
   const inner = node.childForFieldName('declarator') ?? node.childForFieldName('name') ??
     (/declarator|attributed/.test(node.type) ? node.namedChildren.find((child) => /declarator|identifier/.test(child.type)) : null);
@@ -217,6 +233,7 @@ async function parseTree(language, path, text, before) {
   }
   for (const node of comments) blank(masked, node);
   facts.code = masked.map((line) => line.trim() !== '');
+  facts.plain = [...facts.code];
   for (const { startPosition: start, endPosition: end } of comments) { // one that begins behind code belongs to that code
     if (end.row > start.row && masked[start.row].slice(0, start.column).trim() !== '') facts.code.fill(true, start.row, end.row + 1);
   }
@@ -242,7 +259,7 @@ function define(facts, node, language, masked) {
     const behind = masked[last - 1].slice(whole.endPosition.column > 0 ? whole.endPosition.column : masked[last - 1].length);
     const shares = !(own === node ? /^\s*$/ : /^[\s,]*$/).test(before) || !/^[\s;,]*$/.test(behind);
     facts.definitions.push({ from: first.startIndex, to: whole.endIndex, first: rowOf(first), last, decorators, place: own === node ? placeOf(whole, language) : 'other',
-      shares, name, line: rowOf(own) });
+      shares, name, line: rowOf(own), type: node.type, node, statement: own === node ? undefined : [rowOf(node), lastOf(node)] });
   }
 }
 
@@ -268,10 +285,19 @@ function difference(a, b) {
   return { startIndex: start, oldEndIndex: oldEnd, newEndIndex: newEnd, startPosition: place(a, start), oldEndPosition: place(a, oldEnd), newEndPosition: place(b, newEnd) };
 }
 
+/** The lines of a here-document belong to the constant that it is the value of. */
+function withHereDocuments(facts) {
+  for (const d of facts.definitions) {
+    if (d.type !== 'assignment') continue;
+    for (const [first, last] of facts.spans) if (first >= d.first && first <= d.last + 1) d.last = Math.max(d.last, last);
+  }
+}
+
 /** Facts of a text. The facts of the text before an edit make it faster; release gives their memory back. */
 export async function parse(path, text, before) {
   const language = languageOf(path);
   const facts = language === 'Python' ? await parsePython(text) : await parseTree(language, path, text, before);
+  if (language === 'Ruby') withHereDocuments(facts);
   for (const d of facts.definitions) {
     d.comments = 0;
     for (let n = d.first - 1; n > 0 && !facts.code[n - 1] && facts.lines[n - 1].trim() !== ''; n--) d.comments++;

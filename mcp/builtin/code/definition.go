@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"toolpipe/mcp/builtin/code/golang"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/stream/text/nearest"
 )
@@ -99,9 +100,13 @@ func (c *call) file(path string) (*sourceFile, error) {
 // outline finds the definitions of a file. After an error about one file, others may
 // be outlined.
 func (s *session) outline(f *sourceFile) error {
-	if strings.HasSuffix(f.path, ".go") {
+	switch {
+	case strings.HasSuffix(f.path, ".go"):
 		f.defs = sorted(goDefinitions(f.text))
-	} else {
+	case f.language.Is("Ruby"):
+		f.lay()
+		f.defs = f.place(sorted(f.rubyDefinitions()))
+	default:
 		defs, err := s.definitions(ctagsName(f.path, f.language), f.text)
 		if err != nil {
 			s.close()
@@ -114,6 +119,14 @@ func (s *session) outline(f *sourceFile) error {
 		f.defs[i].file = f
 	}
 	return nil
+}
+
+// goDefinitions gives the definitions of a Go file.
+func goDefinitions(text []byte) (defs []definition) {
+	for _, d := range golang.Definitions(text) {
+		defs = append(defs, definition{Name: d.Name, Kind: d.Kind, Scope: d.Scope, Line: d.Line, Start: d.Start, End: d.End, Signature: asLine(d.Signature), Parents: d.Parents})
+	}
+	return defs
 }
 
 func sorted(defs []definition) []definition {
@@ -152,6 +165,8 @@ func (f *sourceFile) find(name string) (d *definition, others []*definition, err
 		return found[0], nil, nil
 	case len(main) == 1:
 		return main[0], others, nil
+	case len(main) == 2 && main[0].Start == main[1].Start && main[0].End == main[1].End:
+		return main[0], others, nil // typedef struct name { } name;
 	}
 	o := outlineText{sourceFile: f}
 	o.b = fmt.Appendf(o.b, "%q has %d definitions of %q; name one by its line:\n", f.path, len(found), name)
@@ -179,6 +194,9 @@ func (f *sourceFile) named(name string) (found []*definition) {
 		case full == name, !exact && strings.HasSuffix(full, "."+name):
 			found = append(found, d)
 		}
+	}
+	if elsewhere := func(d *definition) bool { return d.Line != line }; line > 0 && slices.ContainsFunc(found, func(d *definition) bool { return !elsewhere(d) }) {
+		found = slices.DeleteFunc(found, elsewhere) // which has the line above its name
 	}
 	return found
 }

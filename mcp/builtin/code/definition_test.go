@@ -171,7 +171,7 @@ func TestMisread(t *testing.T) {
 	})
 	for path, want := range map[string]string{
 		"a.rs": "a.rs: 3 lines\nfunction f()  1\nfunction g()  2\nconstant A  3\n",
-		"a.js": "a.js: 8 lines\nclass module.exports  1-8\n  class a:  2-4\n    property b  3\n  class c:  5-7\n    property d  6\n",
+		"a.js": "a.js: 8 lines\nvariable module.exports  1-8\n  property a  2-4\n    property b  3\n  property c  5-7\n    property d  6\n",
 	} {
 		if got := servertest.Works(t, s, "outline", "path", path); got != want {
 			t.Errorf("%s: %s", path, got)

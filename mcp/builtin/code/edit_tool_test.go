@@ -112,7 +112,7 @@ func TestEditDefinitionRefused(t *testing.T) {
 		{"stands in one line with H", good("name", "G", "content", "var G = 2")},
 		{"stands in one line with", good("path", "lines.c", "name", "s.a")},
 		{"", good("path", "lines.c", "name", "g")},
-		{"stands in one line with something else", good("path", "chain.py", "name", "a")},
+		{"stands in one line with b", good("path", "chain.py", "name", "a")},
 		{"", good("path", "chain.py", "name", "c")},
 		{"stands in one line with A.g", good("path", "beside.java", "name", "f")},
 		{"stands in one line with A.f", good("path", "beside.java", "name", "g")},

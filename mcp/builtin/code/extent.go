@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"toolpipe/mcp/builtin/code/lexis"
+	"toolpipe/mcp/builtin/code/ruby"
 )
 
 // place sets where definitions begin and end. It leaves out definitions in comments
@@ -16,6 +17,9 @@ func (l *layout) place(all []definition) (defs []definition) {
 	for _, d := range all {
 		if d.Line > l.lines() || !l.code(d.Line) {
 			continue
+		}
+		if d.Kind == "function" && l.language.Is("Python") && !bytes.Contains(l.line(l.mask, d.Line), []byte("def")) {
+			d.Kind, d.Signature = "variable", "" // whose value is a lambda
 		}
 		if up := d; l.ending == byLine && d.Line > 1 && hasBody(d.Kind) && l.nameEnd(&d) == l.firstByte(d.Line) {
 			if up.Line--; l.nameEnd(&up) != l.firstByte(up.Line) {
@@ -67,7 +71,7 @@ func (l *layout) opensBody(n int) bool {
 // line when the name is not in it.
 func (l *layout) nameEnd(d *definition) int {
 	line := l.line(l.mask, d.Line)
-	if at := wordAt(line[:min(len(line), maxLooked)], []byte(d.Name), 0); at >= 0 {
+	if at := l.nameAt(line[:min(len(line), maxLooked)], []byte(d.Name), 0); at >= 0 {
 		return l.starts[d.Line-1] + at + len(d.Name)
 	}
 	return l.firstByte(d.Line)
@@ -87,12 +91,33 @@ func (l *layout) statement(d *definition) *statement {
 	s := &statement{layout: l, kind: d.Kind, body: hasBody(d.Kind)}
 	s.comma = !s.body
 	if l.language.Is("JavaScript", "TypeScript") {
+		if at := l.pass(l.nameEnd(d), whiteSpace+"\"'?!"); (l.at(at) == ':' || l.at(at) == '=') && l.hasExpression(at+1) {
+			s.body, s.comma = false, true
+		}
 		before := l.mask[l.starts[d.Line-1]:l.nameEnd(d)]
 		s.header = slices.ContainsFunc([]string{"class", "interface", "enum", "namespace"}, func(word string) bool {
 			return wordAt(before[:min(len(before), maxLooked)], []byte(word), 0) >= 0
 		})
 	}
 	return s
+}
+
+// hasExpression reports whether an arrow function at an offset has an expression for its
+// body.
+func (l *layout) hasExpression(at int) bool {
+	for end := min(at+maxLooked, len(l.mask)); at < end; at++ {
+		switch c := l.mask[at]; {
+		case c == '=' && l.at(at+1) == '>':
+			return l.behind(at+2, whiteSpace) != '{'
+		case strings.IndexByte("{;,\n", c) >= 0:
+			return false
+		default:
+			if other, _ := l.partner(at); other > at {
+				at = other
+			}
+		}
+	}
+	return false
 }
 
 // end gives the offset of the last byte of the statement that goes on at i. It is
@@ -145,10 +170,11 @@ func (s *statement) beginsBody(at, other int) bool {
 }
 
 // count counts angle brackets, which -> and => are not, and comparisons with blanks
-// around neither.
+// around and << neither.
 func (s *statement) count(i, last int) {
 	before := s.mask[max(last, 0)]
 	switch c := s.mask[i]; {
+	case c == '<' && (s.at(i+1) == '<' || i > 0 && s.mask[i-1] == '<'):
 	case c == '<' && (lexis.IsWord(before) && last == i-1 || s.behind(i+1, "") != ' '):
 		s.angle++
 	case c == '>' && before != '-' && before != '=':
@@ -165,6 +191,9 @@ func (s *statement) lineEnds(last, next int) bool {
 	first := s.behind(next, whiteSpace)
 	word, _ := cutWord(bytes.TrimLeft(s.mask[next:min(next+maxLooked, len(s.mask))], whiteSpace))
 	goesOn := "extends implements with where instanceof as satisfies"
+	if s.language.Is("Python") {
+		goesOn = ""
+	}
 	return strings.IndexByte(".?:|&=>", first) < 0 && !(s.body && first == '{') && (word == "" || !slices.Contains(strings.Fields(goesOn), word))
 }
 
@@ -245,4 +274,16 @@ func (l *layout) isType(d *definition) bool {
 	}
 	end := above[len(above)-1]
 	return lexis.IsWord(end) || strings.IndexByte("*&>", end) >= 0
+}
+
+// rubyDefinitions gives the definitions of a Ruby file. One that stays open ends behind the
+// file.
+func (l *layout) rubyDefinitions() (defs []definition) {
+	for _, d := range ruby.Definitions(l.mask) {
+		if d.End == 0 {
+			d.End = l.lines() + 1
+		}
+		defs = append(defs, definition{Name: d.Name, Kind: d.Kind, Scope: strings.Join(d.Scope, "."), Line: d.Line, End: d.End, Parents: d.Parents})
+	}
+	return defs
 }

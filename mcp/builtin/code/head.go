@@ -18,6 +18,15 @@ func (l *layout) head(d *definition) head {
 	if l.language == nil || !hasBody(d.Kind) {
 		return h
 	}
+	if at := l.nameEnd(d); l.language.Is("Ruby") && l.at(at) == '(' {
+		if other, _ := l.partner(at); other > at {
+			open := ""
+			if l.at(l.pass(other+1, " \t\r")) == '\n' {
+				open = "\n"
+			}
+			return head{h.begin, other + 1, open}
+		}
+	}
 	s := l.statement(d)
 	for i := l.nameEnd(d); i < min(h.begin+maxLooked, l.starts[d.lastLine()]); i++ {
 		other, isBracket := l.partner(i)
@@ -27,7 +36,9 @@ func (l *layout) head(d *definition) head {
 			return head{h.begin, l.trimmedEnd(l.lineOf(i)), "\n"}
 		case c == ':' && l.language.Is("Python"), c == '{' && s.beginsBody(i, other):
 			return head{h.begin, i + 1, string(c)}
-		case c == ';' && l.ending != byWord:
+		case c == ';' && l.ending == byWord:
+			return head{h.begin, i, ""}
+		case c == ';':
 			return head{h.begin, i + 1, ""}
 		case isBracket && other < i: // it closes a bracket that opened before the definition
 			return head{h.begin, l.trimmed(i), ""}
@@ -89,6 +100,17 @@ func asLine(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(text, "( ", "("), ", )", ")"), " )", ")")
 }
 
+// parametersOf is where the parameters begin of a function that is a value, and the head
+// that ends with them: with the first brackets ( ) from an offset on, or at once where there
+// are none.
+func (l *layout) parametersOf(from int, h head) (int, head) {
+	at := from + bytes.IndexByte(l.mask[from:max(from, h.end)], '(')
+	if other, _ := l.partner(at); at >= from && other > at {
+		return at, head{h.begin, other + 1, ""}
+	}
+	return h.end, h
+}
+
 // signature is the head of a definition in one line, from the name on, for
 // languages of which ctags gives none.
 func (l *layout) signature(d *definition) string {
@@ -100,11 +122,16 @@ func (l *layout) signature(d *definition) string {
 	if from == l.firstByte(d.Line) { // the name is not in the line
 		return ""
 	}
+	if l.language.Is("JavaScript", "TypeScript") && isFunction(d.Kind) {
+		if at := l.pass(from, whiteSpace+"\"'"); l.at(at) == ':' || l.at(at) == '=' {
+			from, h = l.parametersOf(at, h)
+		}
+	}
 	gap := ""
 	switch {
 	case d.Kind == "implementation": // the name is behind that of the trait
 		from, gap = h.begin, ": "
-	case from < len(l.text) && l.text[from] == ' ':
+	case from < len(l.text) && strings.IndexByte(whiteSpace, l.text[from]) >= 0:
 		gap = " "
 	}
 	text := asLine(strings.TrimSuffix(string(l.text[from:min(h.end, from+maxLooked)]), h.open))

@@ -198,6 +198,8 @@ func (f *finder) find(rule *importRule, name string) string {
 	if dots := len(name) - len(strings.TrimLeft(name, ".")); dots > 0 { // of Python
 		bases = []string{path.Join(path.Dir(f.rel), strings.Repeat("../", dots-1))}
 		name = name[dots:]
+	} else if rule.languages == "Python" {
+		bases = slices.DeleteFunc(bases, f.isPackage) // import typing in a package is not the package's own typing.py
 	}
 	parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(rule.separator, r) })
 	for len(parts) > 1 && (parts[0] == "crate" || parts[0] == "self" || parts[0] == "super") { // of Rust
@@ -209,6 +211,13 @@ func (f *finder) find(rule *importRule, name string) string {
 		}
 	}
 	return ""
+}
+
+// isPackage reports whether a directory is a package of Python, whose files are imported
+// by names that begin with that of the package.
+func (f *finder) isPackage(dir string) bool {
+	file := path.Join(dir, "__init__.py")
+	return file == f.rel || f.look(file, fs.FileMode.IsRegular) != ""
 }
 
 // bases are the directories in which a rule looks.

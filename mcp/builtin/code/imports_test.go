@@ -20,6 +20,9 @@ func TestImports(t *testing.T) {
 			"4: \"fmt\"\n5: x \"m.org/m/p/q\" -> p/q\n6: _ \"m.org/mm\"\n"},
 		{"d/a.py", "import os, d.b as x  # import no\nfrom . import b, c\nfrom ..e import (f,\n  g)\nfrom d.c.k import h\n'''\nimport no\n'''\nif 1:\n    import sys; import c\n", "d/__init__.py d/b.py d/c/__init__.py e.py no.py",
 			"1: import os, d.b as x -> d/b.py\n2: from . import b, c -> d/__init__.py, d/b.py, d/c/__init__.py\n3: from ..e import (f, -> e.py\n5: from d.c.k import h -> d/c/__init__.py\n10: import sys\n"},
+		{"d/app.py", "import typing\nimport json, d.json\nfrom typing import Any\nfrom .typing import T\n", "d/__init__.py d/typing.py d/json/__init__.py", // absolute names are not those of the own package
+			"1: import typing\n2: import json, d.json -> d/json/__init__.py\n3: from typing import Any\n4: from .typing import T -> d/typing.py\n"},
+		{"d/run.py", "import helper\n", "d/helper.py", "1: import helper -> d/helper.py\n"},
 		{"d/a.c", "#include <stdio.h>\n  # include \"b.h\" // x\n/*\n#include \"no.h\"\n*/\n#include \"sub/c d.h\"\n#include <e.h>\n", "d/b.h d/sub/c d.h include/e.h no.h",
 			"1: #include <stdio.h>\n2: # include \"b.h\" -> d/b.h\n6: #include \"sub/c d.h\" -> d/sub/c d.h\n7: #include <e.h> -> include/e.h\n"},
 		{"src/p/A.java", "package p;\nimport java.util.*;\nimport p.q.B;\nimport static p.q.B.f;\n// import no;\n", "src/p/q/B.java",

@@ -157,6 +157,21 @@ func (l *layout) trimmedEnd(n int) int {
 	return max(l.starts[n-1], l.trimmed(l.starts[n]))
 }
 
+// nameAt is where in a text, from an offset on, a name first stands that is no part of a
+// longer one; -1 for nowhere. In JavaScript and TypeScript $ is a letter.
+func (l *layout) nameAt(text, name []byte, from int) int {
+	isPart := func(at int) bool {
+		return at >= 0 && at < len(text) && (text[at] == '$' || lexis.IsWord(text[at]))
+	}
+	for {
+		at := wordAt(text, name, from)
+		if at < 0 || !l.language.Is("JavaScript", "TypeScript") || !isPart(at-1) && !isPart(at+len(name)) {
+			return at
+		}
+		from = at + 1
+	}
+}
+
 // wordAt is where in a text, from an offset on, a word first stands that is no part
 // of a longer one; -1 for nowhere.
 func wordAt(text, word []byte, from int) int {

@@ -31,6 +31,10 @@ func (l *layout) findEnd(d *definition, told bool) bool {
 	switch {
 	case told && d.Kind == "macro":
 		return true // of C, a line whose end has no backslash
+	case told && l.language.Is("Ruby"):
+		isOpen := d.End > l.lines()
+		d.End = min(d.End, l.lines())
+		return !isOpen && l.endsRuby(d)
 	case body && l.ending == byWord:
 		last, guessed := l.wordEnd(d.Line)
 		agree := !told || last == d.End || !l.code(min(d.End, l.lines())) // ctags takes any "end" in a here-document
@@ -48,6 +52,17 @@ func (l *layout) findEnd(d *definition, told bool) bool {
 		d.End = l.indentedEnd(d.Line)
 	}
 	return false
+}
+
+// endsRuby reports whether a definition ends where its blocks do for certain: the end that
+// closes it is indented as its begin is, or it has none.
+func (l *layout) endsRuby(d *definition) bool {
+	last := l.line(l.mask, d.End)
+	if d.End == d.Line || !hasBody(d.Kind) || wordAt(last, []byte("end"), 0) < 0 {
+		return true
+	}
+	word, _ := cutWord(last)
+	return word == "end" && l.column(d.End) == l.column(d.Line)
 }
 
 // endAt sets the last line of a definition to that of an offset, unless another is told.
@@ -105,6 +120,9 @@ func (l *layout) terminated(n int) bool {
 // close there, as in int (*name)(int).
 func (l *layout) behindName(d *definition) int {
 	at := l.nameEnd(d)
+	if l.listed(d) {
+		return l.behindPattern(at)
+	}
 	for at < l.starts[d.Line] {
 		if other, isBracket := l.partner(at); !isBracket || other < l.starts[d.Line-1] || other > at || l.mask[at] == '}' {
 			break
@@ -147,6 +165,9 @@ func (l *layout) endsAbove(d *definition) bool {
 	switch {
 	case isDirective, l.firstOf(n) == '#' && l.ending == bySemicolon:
 		return true
+	case l.listed(d) && l.firstOf(n) == ',':
+		d.Shared = true // it is behind another variable
+		return true
 	case l.language.Is("C", "C++") && l.kinds[n-2] == isEmpty && (lexis.IsWord(last) || last == ')'):
 		return true // behind a macro that needs no semicolon
 	case last == ',' && own == ';', last == ';' && own == ',', d.Kind == "enumConstant" && own == ';':
@@ -159,13 +180,39 @@ func (l *layout) endsAbove(d *definition) bool {
 			return false
 		}
 	case l.ending == byWord:
-		return strings.IndexByte(`=+-*%&^<.\`, last) < 0
+		return strings.IndexByte(`=+-*%&^<.\`, last) < 0 || u.codeEnd > 1 && endsName(l.mask[u.codeEnd-2], last)
 	case last != ',' && last != '(' && l.goesOn(u.codeEnd-1):
 		return false
 	case l.language.Is("Shell"):
 		return true
 	}
 	return u.codeAbove == 0 || l.column(u.codeAbove) >= l.column(n) || last == ':' || l.firstOf(u.codeAbove) == '#'
+}
+
+// behindPattern is the offset behind the bracket { or [ that is around a name in its line,
+// as in const { a, b } = c; or the offset itself.
+func (l *layout) behindPattern(at int) int {
+	for i := l.firstByte(l.lineOf(max(at-1, 0))); i < at; i++ {
+		other, isBracket := l.partner(i)
+		switch {
+		case isBracket && other >= at && l.mask[i] != '(':
+			return other + 1
+		case isBracket && other > i:
+			i = other
+		}
+	}
+	return at
+}
+
+// listed reports whether a definition may be one of several variables with commas between.
+func (l *layout) listed(d *definition) bool {
+	return l.language.Is("JavaScript", "TypeScript") && (d.Kind == "variable" || d.Kind == "constant")
+}
+
+// endsName reports whether an operator at the end of a line of Ruby is the end of a name,
+// by the byte before it: alias store []=, or private :size=.
+func endsName(before, operator byte) bool {
+	return before == ':' || operator == '=' && (before == ']' || lexis.IsWord(before))
 }
 
 // firstOf is the first byte of code in a line; 0 for none.
@@ -181,6 +228,10 @@ func (l *layout) firstOf(n int) byte {
 func (l *layout) endsBelow(d *definition, first int) bool {
 	u := l.unit(d.End + 1)
 	last, next := l.mask[max(u.codeEnd-1, 0)], byte(0)
+	if l.listed(d) && u.nextCode > 0 && (last == ',' || l.firstOf(u.nextCode) == ',') {
+		d.Shared = true // another variable follows
+		return true
+	}
 	isDirective := l.ending == bySemicolon && l.firstOf(first) == '#'
 	if n := u.nextCode; n > 0 && l.level(n) == l.level(d.End+1) {
 		if next = l.firstOf(n); l.column(n) > l.column(first) && next != '#' && !isDirective {

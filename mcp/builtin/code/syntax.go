@@ -178,7 +178,7 @@ var (
 	bash       = textParser{"bash", []string{"--norc", "--noprofile", "-n", "/dev/stdin"}, "/dev/stdin: "}
 	nodeScript = textParser{"node", []string{"--no-warnings", "--check", "-"}, "[stdin]:"}
 	nodeModule = textParser{"node", []string{"--no-warnings", "--input-type=module", "--check", "-"}, "[stdin]:"}
-	ruby       = textParser{"ruby", []string{"--disable=gems,rubyopt", "-W0", "-c", "-"}, "-:"}
+	rubyParser = textParser{"ruby", []string{"--disable=gems,rubyopt", "-W0", "-c", "-"}, "-:"}
 )
 
 // parsersOf are the parsers of which one must accept a text, by its language, or by
@@ -186,7 +186,7 @@ var (
 // which kind of script it is, there is a parser for each kind.
 func parsersOf(language, extension string, text []byte) ([]textParser, error) {
 	all := map[string][]textParser{
-		"Python": {python}, "Ruby": {ruby},
+		"Python": {python}, "Ruby": {rubyParser},
 		"JavaScript": {nodeScript, nodeModule}, "JavaScript .cjs": {nodeScript}, "JavaScript .mjs": {nodeModule}, "JavaScript .jsx": nil,
 		"Shell .sh": {posixShell, bash}, "Shell sh": {posixShell}, "Shell .dash": {posixShell}, "Shell dash": {posixShell}, "Shell .bash": {bash}, "Shell bash": {bash},
 	}
@@ -214,7 +214,7 @@ func (c *call) parse(ctx context.Context, p textParser, text []byte) ([]problem,
 	if err != nil {
 		return nil, unchecked("%v", err)
 	}
-	if p.program == ruby.program {
+	if p.program == rubyParser.program {
 		text = withoutProgramLine(text)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, parserTime, unchecked("%s took more than %v", p.program, parserTime))

@@ -51,7 +51,7 @@ func (u *usages) file(ctx context.Context, f *sourceFile) error {
 	}
 	f.lay()
 	var lines []int // in whose code the word is, each once
-	for at := wordAt(f.mask, u.word, 0); at >= 0; at = wordAt(f.mask, u.word, at+len(u.word)) {
+	for at := f.nameAt(f.mask, u.word, 0); at >= 0; at = f.nameAt(f.mask, u.word, at+len(u.word)) {
 		lines = append(lines, f.lineOf(at))
 	}
 	lines = slices.Compact(lines)

@@ -24,6 +24,7 @@ type Language struct {
 	spans       []span
 	hereDoc     hereDoc
 	escapes     bool     // a backslash in code takes the meaning from the byte behind it
+	characters  bool     // a ? where a value is expected is one character, with the next
 	regexAfter  []string // words behind which a slash opens a regular expression
 	regexSpaced bool     // so it does behind a space, when no space is behind the slash
 	outside     bool     // the text begins inside spans[0], unless it begins with its close
@@ -48,11 +49,13 @@ const (
 	comment   flags = 1 << iota
 	lines           // it may span lines; any other ends with its line
 	escapes         // a backslash takes the meaning from the byte behind it
-	nests           // the same kind of comment may be inside it
+	nests           // the same kind of comment may be inside it, or the bracket that close closes
 	lineStart       // it opens only where a line begins
 	character       // it is one character; else the quote is something else, such as a lifetime in Rust
 	number          // it does not open behind a digit of a number, where C++ has ' between digits
-	regex           // it opens only where an operand may stand; [ ] hold the closing slash
+	block           // it spans lines when the line in which it opens does not close it
+	operand         // it opens only where an operand may stand
+	regex           // so does a regular expression, in which [ ] hold the closing slash
 	variables       // $name and ${name inside it are code
 	doubled         // the text that closes it stands for itself when it is written twice
 	staying         // the text that closes it is not part of it

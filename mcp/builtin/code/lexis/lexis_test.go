@@ -37,6 +37,7 @@ var texts = []struct{ file, text string }{
 	{"a.yml", "yes: don't yes # no\nyes: \"no # no\" # no\nyes: ['no''no', yes]\na#yes: yes"},
 	{"a.toml", "yes = \"no\" # no's\n[yes]\nyes = '''no\n' no''' \nyes = 'no\\'\nyes"},
 	{"a.html", "<a yes='yes'>don't yes</a> <!-- no\nno --> yes"},
+	{"a.rb", "yes = %w[no no's] + %(no (no) \"no #{yes}) + [%q|no|, %r{no/}]\nyes % (yes)\nyes %yes\n"},
 	{"a.css", "yes /* no's */ { yes: url(//yes); content: \"no\" }"},
 	{"a.scala", "yes('yes, 'n', s\"no ${yes}\") // no"},
 	{"a.dart", "yes('no $yes ${yes}', \"\"\"no\n\"no\"\"\") // no\nyes"},
@@ -71,15 +72,15 @@ func (l *Language) mask(text []byte) []byte {
 	return mask
 }
 
-// checkMask holds that a mask has blanks in place of some bytes, and no other
-// difference.
+// checkMask holds that a mask has blanks, or a quote, in place of some bytes, and no
+// other difference.
 func checkMask(t *testing.T, file, text, mask string) {
 	t.Helper()
 	if len(mask) != len(text) {
 		t.Fatalf("%s: the mask has %d bytes, the text %d", file, len(mask), len(text))
 	}
 	for i := range len(text) {
-		if mask[i] != text[i] && (mask[i] != ' ' || text[i] == '\n') {
+		if mask[i] != text[i] && (mask[i] != ' ' && mask[i] != '"' || text[i] == '\n') {
 			t.Fatalf("%s: byte %d is %q, its mask is %q", file, i, text[i], mask[i])
 		}
 	}
@@ -89,7 +90,8 @@ func TestQuotesStay(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{"a.py", "f(rb'x', \"\"\"a\nb\"\"\", '') # '", "f(  ' ', \"\"\" \n \"\"\", '')    "},
 		{"a.rs", "r#\"x\"# 'x'", "  \" \"  ' '"},
-		{"a.js", "`a${b}c` (/x/)", "`   b  ` (   )"},
+		{"a.js", "`a${b}c` (/x/)", "`   b  ` (\" \")"},
+		{"a.rb", "a = %w(b (c) d) + /e/x", "a = \"         \" + \" \"x"},
 		{"a.go", "x // \"é\"\r\ny", "x        \r\ny"},
 	} {
 		if mask := string(Of(c.file, nil).mask([]byte(c.text))); mask != c.want {

@@ -31,8 +31,10 @@ const (
 )
 
 // Scan returns the mask of a text: of the same length, with blanks for comments and the
-// insides of strings. Ends of lines stay, and so do the quotes around a string. Code
-// inside a string, as in `${name}`, stays too. The mask of a language that is not known
+// insides of strings. Ends of lines stay, and so do the quotes around a string. Where
+// others than quotes are around it, as the slashes of a regular expression, the mask has
+// a double quote for the first of what opens it and of what closes it. Code inside a
+// string, as in `${name}`, stays. The mask of a language that is not known
 // is the text itself. states are those of the lines; behind them is the state in which a
 // line behind the text would begin.
 func (l *Language) Scan(text []byte) (mask []byte, states []State) {
@@ -56,7 +58,7 @@ func (l *Language) Scan(text []byte) (mask []byte, states []State) {
 		s.first[l.hereDoc.open[0]] = true
 	}
 	if outside := &l.spans[0]; l.outside && !bytes.HasPrefix(text, []byte(outside.close)) {
-		s.stack = append(s.stack, frame{span: outside, close: outside.close})
+		s.stack = append(s.stack, frame{span: outside, close: outside.close, lines: true})
 	}
 	s.states = append(s.states, s.state())
 	for s.i < len(text) {
@@ -67,7 +69,7 @@ func (l *Language) Scan(text []byte) (mask []byte, states []State) {
 		}
 	}
 	if len(text) > 0 && text[len(text)-1] != '\n' {
-		for n := len(s.stack); n > 0 && !s.stack[n-1].inCode && s.stack[n-1].flags&lines == 0; n-- {
+		for n := len(s.stack); n > 0 && !s.stack[n-1].inCode && !s.stack[n-1].lines; n-- {
 			s.cut(&s.stack[n-1])
 		}
 		s.states = append(s.states, s.state())
@@ -119,6 +121,7 @@ type frame struct {
 	close  string
 	depth  int  // of comments in this one, or of brackets in the code
 	inCode bool // the scanner is in code inside the string
+	lines  bool // it may span lines
 	class  bool // the scanner is between [ and ] of a regular expression
 }
 
@@ -128,6 +131,14 @@ func (f *frame) bracket() (open, shut byte) {
 		return open, '}'
 	}
 	return open, ')'
+}
+
+// inner is what opens one more inside the span, which close then closes first.
+func (sp *span) inner() string {
+	if n := strings.Index(")]}>", sp.close); n >= 0 {
+		return "([{<"[n : n+1]
+	}
+	return sp.open
 }
 
 // code goes through code, up to where a span opens or code inside a string ends.
@@ -148,6 +159,11 @@ func (s *scanner) code() {
 			continue
 		case c == '\\' && s.escapes:
 			s.i = min(s.i+1, len(s.in)-1)
+		case c == '?' && s.characters && s.isOperand() && s.i+1 < len(s.in) && s.in[s.i+1] > ' ':
+			s.blank(1, true)
+			s.blank(1, true)
+			s.last = s.i - 1
+			continue
 		case inside != nil && c == open:
 			inside.depth++
 		case inside != nil && c == shut && inside.depth == 0:
@@ -191,7 +207,7 @@ func (s *scanner) opens() bool {
 			n += s.i - s.word
 			s.i = s.word
 		}
-		s.stack = append(s.stack, frame{span: sp, close: close})
+		s.stack = append(s.stack, frame{span: sp, close: close, lines: sp.flags&lines != 0 || sp.flags&block != 0 && s.goesOn(s.i+n, close)})
 		s.blank(n, sp.flags&comment == 0)
 		return true
 	}
@@ -199,6 +215,12 @@ func (s *scanner) opens() bool {
 }
 
 const filling = "…"
+
+// goesOn reports whether a span opened for certain, and its line does not close it.
+func (s *scanner) goesOn(at int, close string) bool {
+	line, _, _ := bytes.Cut(s.in[at:], []byte("\n"))
+	return s.afterOperator() && !bytes.Contains(line, []byte(close))
+}
 
 // match returns how many bytes at the begin of b open the span, 0 when none do, and
 // the text that closes it.
@@ -235,7 +257,7 @@ func (s *scanner) mayOpen(sp *span, behind int) bool {
 		sp.needs != "" && !(prefixed(word, sp.prefix) && bytes.ContainsAny(word, sp.needs)),
 		sp.flags&number != 0 && len(word) > 0 && word[0]-'0' < 10,
 		sp.flags&character != 0 && !oneCharacter(s.in[behind:]),
-		sp.flags&regex != 0 && !s.operand():
+		sp.flags&(operand|regex) != 0 && !s.isOperand():
 		return false
 	}
 	return true
@@ -256,19 +278,23 @@ func oneCharacter(b []byte) bool {
 	return n < len(b) && b[n] == '\'' && b[0] != '\''
 }
 
-// operand reports whether a value is expected here, so that a slash does not divide.
-func (s *scanner) operand() bool {
+// isOperand reports whether a value is expected here, so that a slash does not divide.
+func (s *scanner) isOperand() bool {
+	spaced := s.last < s.i-1 && s.i+1 < len(s.in) && s.in[s.i+1] > ' ' && s.in[s.i+1] != '='
+	return s.afterOperator() || s.regexSpaced && spaced && IsWord(s.in[s.last])
+}
+
+// afterOperator reports whether a value must follow what is before.
+func (s *scanner) afterOperator() bool {
 	if s.last < 0 {
 		return true
 	}
 	switch c := s.in[s.last]; {
 	case !IsWord(c):
 		return strings.IndexByte(")]}\"'`$", c) < 0
-	case slices.Contains(s.regexAfter, string(s.in[s.lastWord:min(s.last+1, s.lastWord+16)])):
-		return true
+	default:
+		return slices.Contains(s.regexAfter, string(s.in[s.lastWord:min(s.last+1, s.lastWord+16)]))
 	}
-	spaced := s.last < s.i-1 && s.i+1 < len(s.in) && s.in[s.i+1] > ' ' && s.in[s.i+1] != '='
-	return s.regexSpaced && spaced
 }
 
 // content goes through a comment or a string, up to where it ends or code opens
@@ -282,12 +308,12 @@ func (s *scanner) content(f *frame) {
 			if s.closes(f, rest[len(f.close):]) {
 				return
 			}
-		case c == '\n' && f.flags&lines == 0:
+		case c == '\n' && !f.lines:
 			s.cut(f)
 			return
-		case f.flags&nests != 0 && bytes.HasPrefix(rest, []byte(f.open)):
+		case f.flags&nests != 0 && bytes.HasPrefix(rest, []byte(f.inner())):
 			f.depth++
-			s.blank(len(f.open), false)
+			s.blank(len(f.inner()), false)
 		case f.code != "" && c == f.code[0] && bytes.HasPrefix(rest, []byte(f.code)):
 			if f.code == "{" && len(rest) > 1 && rest[1] == '{' {
 				s.blank(2, false)
@@ -349,9 +375,14 @@ func (s *scanner) variable(rest []byte) {
 }
 
 // blank passes n bytes and makes them blanks, but for ends of lines and, if they
-// are to stay, quotes.
+// are to stay, quotes. Of bytes that have no quote, the first becomes one.
 func (s *scanner) blank(n int, quotes bool) {
-	for end := min(s.i+n, len(s.in)); s.i < end; s.i++ {
+	end := min(s.i+n, len(s.in))
+	if quotes && !bytes.ContainsAny(s.in[s.i:end], "\"'`\n") {
+		s.out[s.i] = '"'
+		s.i++
+	}
+	for ; s.i < end; s.i++ {
 		switch c := s.in[s.i]; {
 		case c == '\n':
 			state := s.state()

@@ -1,4 +1,6 @@
-package code
+// Package golang finds the definitions of a Go text, with go/parser: functions, types, and
+// the constants and variables of the package.
+package golang
 
 import (
 	"bytes"
@@ -6,15 +8,26 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"strings"
 )
 
-// goDefinitions gives the definitions of a Go file. Of a file with syntax errors it
-// gives the definitions that the parser recognises.
-func goDefinitions(text []byte) []definition {
+// A Definition is a named thing of a text. Lines are counted from 1 and included.
+type Definition struct {
+	Name, Kind string
+	Scope      string // the names of the definitions around it, joined by dots
+	Line       int    // of the name
+	Start, End int    // Start is that of the comment above
+	Signature  string // of a function: the text behind its name
+	Parents    []string
+}
+
+// Definitions gives the definitions of a Go file. Of a file with syntax errors it gives
+// those that the parser recognises.
+func Definitions(text []byte) []Definition {
 	g := goFile{positions: token.NewFileSet(), text: text}
 	file, _ := parser.ParseFile(g.positions, "", text, parser.ParseComments|parser.SkipObjectResolution)
 	if clause := "package p; "; len(file.Decls) == 0 && !file.Package.IsValid() && !bytes.HasPrefix(text, []byte(clause)) {
-		return goDefinitions(append([]byte(clause), text...)) // of a piece of a file
+		return Definitions(append([]byte(clause), text...)) // of a piece of a file
 	}
 	for _, declaration := range file.Decls {
 		switch declaration := declaration.(type) {
@@ -30,18 +43,18 @@ func goDefinitions(text []byte) []definition {
 type goFile struct {
 	positions *token.FileSet
 	text      []byte
-	defs      []definition
+	defs      []Definition
 }
 
 func (g *goFile) line(pos token.Pos) int { return g.positions.PositionFor(pos, false).Line }
 
 // add adds a definition at a name, of which node is the whole with doc above it.
-func (g *goFile) add(name *ast.Ident, kind, scope string, node ast.Node, doc *ast.CommentGroup) *definition {
+func (g *goFile) add(name *ast.Ident, kind, scope string, node ast.Node, doc *ast.CommentGroup) *Definition {
 	start := node.Pos()
 	if doc != nil {
 		start = doc.Pos()
 	}
-	g.defs = append(g.defs, definition{
+	g.defs = append(g.defs, Definition{
 		Name: name.Name, Kind: kind, Scope: scope,
 		Line: g.line(name.Pos()), Start: g.line(start), End: g.line(node.End() - 1),
 	})
@@ -54,6 +67,24 @@ func (g *goFile) function(f *ast.FuncDecl) {
 		kind, scope = "method", typeName(f.Recv.List[0].Type)
 	}
 	g.add(f.Name, kind, scope, f, f.Doc).Signature = g.signature(f.Type)
+	if f.Body != nil {
+		g.localTypes(f.Body, strings.TrimPrefix(scope+"."+f.Name.Name, "."))
+	}
+}
+
+// localTypes adds the types that are declared inside a function.
+func (g *goFile) localTypes(body *ast.BlockStmt, scope string) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		if d, ok := n.(*ast.GenDecl); ok && d.Tok == token.TYPE {
+			from := len(g.defs)
+			g.general(d)
+			for i := range g.defs[from:] {
+				inner := &g.defs[from+i]
+				inner.Scope = strings.TrimSuffix(scope+"."+inner.Scope, ".")
+			}
+		}
+		return true
+	})
 }
 
 // general adds the definitions in a declaration of const, var or type. A definition in
@@ -105,7 +136,7 @@ func (g *goFile) typeSpec(spec *ast.TypeSpec, node ast.Node, doc *ast.CommentGro
 	g.defs[at].Parents = parents
 }
 
-// signature is the text behind a function's name, in one line.
+// signature is the text behind a function's name.
 func (g *goFile) signature(f *ast.FuncType) string {
 	from, to := f.Params.Pos(), f.End()
 	if f.TypeParams != nil {
@@ -115,7 +146,7 @@ func (g *goFile) signature(f *ast.FuncType) string {
 	if file == nil {
 		return ""
 	}
-	return asLine(string(g.text[file.Offset(from):min(file.Offset(to), len(g.text))]))
+	return string(g.text[file.Offset(from):min(file.Offset(to), len(g.text))])
 }
 
 // typeName is the name of a type without pointers, type parameters and package;

@@ -1,0 +1,290 @@
+package code
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"toolpipe/mcp/builtin/code/lexis"
+)
+
+// addMissed adds definitions that ctags 5.9 does not see: in JavaScript and
+// TypeScript all behind syntax that it does not know (field: Map<K, V>, overloads,
+// lines without semicolons), all but one of a name, and functions that are assigned; in
+// Rust constants and macros; in Java records, and what is in a class without a name or in
+// a function; in Python all behind a bracket that stays open, and names with a type; in C
+// macros that several branches of #if define. The definitions that are given are in
+// order, and have their places.
+func (l *layout) addMissed(defs []definition) []definition {
+	if !l.language.Is("JavaScript", "TypeScript", "Rust", "Python", "Java", "C", "C++") {
+		return defs
+	}
+	h := &heads{layout: l}
+	for n, rest := 1, defs; n <= l.lines(); n++ {
+		for len(h.around) > 0 && h.around[len(h.around)-1].lastLine() < n {
+			h.around = h.around[:len(h.around)-1]
+		}
+		from := len(h.all)
+		h.line = n
+		for len(rest) > 0 && rest[0].Line == n {
+			if d := rest[0]; !h.isInvented(&d) && !h.isLocal(&d) {
+				h.add(d)
+			}
+			rest = rest[1:]
+		}
+		for _, d := range h.find() {
+			isSame := func(other definition) bool { // with or without the # of a private member
+				return strings.TrimLeft(other.Name, "#") == strings.TrimLeft(d.Name, "#")
+			}
+			if !h.isLocal(&d) && !slices.ContainsFunc(h.all[from:], isSame) {
+				l.extend(&d)
+				h.add(d)
+			}
+		}
+	}
+	return h.all
+}
+
+// heads finds the definitions that begin in a line by their heads, of which it knows so
+// much as tells a definition from other code.
+type heads struct {
+	*layout
+	line   int
+	all    []definition
+	around []definition // those that the line is in; the last is the innermost
+	body   body         // of the innermost type, as inType found it
+}
+
+// A body is where that of a definition opens.
+type body struct {
+	name    string
+	line    int
+	bracket int32 // as in a level
+}
+
+func (h *heads) add(d definition) { h.all, h.around = append(h.all, d), append(h.around, d) }
+
+// isLocal reports whether a variable that is no function is inside a function, or inside
+// another variable, which is a function then: const f = () => { ... }.
+func (h *heads) isLocal(d *definition) bool {
+	if d.Kind != "constant" && d.Kind != "variable" || len(h.around) == 0 {
+		return false
+	}
+	outer := &h.around[len(h.around)-1]
+	if outer.Line == d.Line || isType(outer.Kind) || outer.Kind == "namespace" || outer.Kind == "implementation" {
+		return false
+	}
+	return !h.language.Is("JavaScript", "TypeScript") || !h.isFunctionVariable(h.nameEnd(d))
+}
+
+// isInvented reports whether ctags 5.9 took a definition from code that is none, or gave it
+// another name than the text: a function without a name, the type of an import, the
+// variable of a loop.
+func (h *heads) isInvented(d *definition) bool {
+	switch {
+	case h.language.Is("C", "C++", "Python"):
+		return false
+	case h.language.Is("Rust"):
+		return d.Name[0] == '$' || h.wordBefore(d) == "static" && bytes.HasSuffix(h.before(d), []byte("'static"))
+	case h.nameAt(h.layout.line(h.text, h.line), []byte(strings.Trim(d.Name, "#")), 0) < 0:
+		return true
+	case h.language.Is("Java"):
+		return d.Kind == "method" && h.wordBefore(d) == "record"
+	}
+	next := h.at(h.pass(h.nameEnd(d), whiteSpace))
+	line := h.layout.line(h.mask, h.line)
+	switch d.Kind {
+	case "class":
+		return h.isNoClass(d)
+	case "property":
+		return bytes.Contains(h.layout.line(h.text, h.line), []byte(`\`+d.Name))
+	case "alias":
+		return next != '=' && next != '<'
+	case "method":
+		return slices.Contains(notNames, d.Name) && !h.inType()
+	case "constant", "variable":
+		if end := h.nameEnd(d); h.behindPattern(end) != end || h.isInside(d) && wordAt(line, []byte("for"), 0) >= 0 {
+			return true // pattern finds the names in { }
+		}
+		before := h.wordBefore(d)
+		return before != "const" && before != "let" && before != "var" && (h.isInside(d) || !bytes.HasSuffix(h.before(d), []byte(",")))
+	}
+	return false
+}
+
+// isNoClass gives a class of JavaScript its real kind: ctags 5.9 calls functions and objects
+// with members so too. It reports whether it is none of these.
+func (h *heads) isNoClass(d *definition) bool {
+	at := h.pass(h.nameEnd(d), whiteSpace+"\"'")
+	opens := h.at(h.pass(at+1, whiteSpace)) == '{'
+	line := h.layout.line(h.mask, h.line)
+	switch {
+	case wordAt(line, []byte("class"), 0) >= 0:
+		return false
+	case h.at(at) == '=' && opens && h.inType():
+		d.Kind = "field"
+	case h.at(at) == '=' && opens && h.wordBefore(d) == "const":
+		d.Kind = "constant"
+	case h.at(at) == '=' && opens:
+		d.Kind = "variable"
+	case h.at(at) == ':' && opens:
+		d.Kind = "property"
+	case h.wordBefore(d) == "function", h.at(at) == '=' && wordAt(line, []byte("function"), 0) >= 0:
+		d.Kind = "function"
+	default:
+		return true
+	}
+	h.extend(d)
+	return false
+}
+
+// before is the code before the name of a definition, without white space at its end.
+func (l *layout) before(d *definition) []byte {
+	end := max(0, l.nameEnd(d)-len(d.Name))
+	return bytes.TrimRight(l.mask[max(0, end-maxLooked):end], whiteSpace)
+}
+
+// wordBefore is the word directly before the name of a definition; "" for none.
+func (l *layout) wordBefore(d *definition) string { return lastWordOf(l.before(d)) }
+
+// lastWordOf is the word at the end of a text; "" for none.
+func lastWordOf(text []byte) string {
+	n := len(text)
+	for n > 0 && lexis.IsWord(text[n-1]) {
+		n--
+	}
+	return string(text[n:])
+}
+
+// inType reports whether the line is directly in the body of the innermost type.
+func (h *heads) inType() bool {
+	n := len(h.around)
+	if n == 0 || !isType(h.around[n-1].Kind) {
+		return false
+	}
+	if h.body.line != h.around[n-1].Line || h.body.name != h.around[n-1].Name {
+		head := h.head(&h.around[n-1])
+		h.body = body{name: h.around[n-1].Name, line: h.around[n-1].Line}
+		if head.open == "{" {
+			h.body.bracket = int32(head.end)
+		}
+	}
+	return h.body.bracket > 0 && h.level(h.line).bracket == h.body.bracket
+}
+
+// find gives the definitions whose names are in the line.
+func (h *heads) find() []definition {
+	if !h.code(h.line) {
+		return nil
+	}
+	text := h.layout.line(h.mask, h.line)
+	text = text[:min(len(text), maxLooked)]
+	switch {
+	case h.language.Is("JavaScript", "TypeScript"):
+		return h.script()
+	case h.language.Is("Java"):
+		return h.java(text)
+	case h.language.Is("Python"):
+		return h.python(text)
+	case h.language.Is("Rust"):
+		return h.rust(text)
+	}
+	return h.macro(text)
+}
+
+// found is the definition of a name in the line, inside what is around it.
+func (h *heads) found(kind, name string) []definition {
+	d := definition{Name: name, Kind: kind, Line: h.line}
+	n := len(h.around)
+	for n > 0 && h.around[n-1].Line == h.line && (h.around[n-1].Kind == "variable" || h.around[n-1].Kind == "constant") {
+		n-- // it is beside, as in a = b = c
+	}
+	if n > 0 {
+		d.Scope = h.around[n-1].fullName()
+	}
+	return []definition{d}
+}
+
+// macro finds a definition by #define.
+func (h *heads) macro(text []byte) []definition {
+	text, isDirective := bytes.CutPrefix(bytes.TrimSpace(text), []byte("#"))
+	word, rest := cutWord(text)
+	if name, _ := cutWord(rest); isDirective && word == "define" && name != "" && h.states[h.line-1].Part == lexis.Code {
+		end := h.line
+		for end < h.lines() && bytes.HasSuffix(bytes.TrimRight(h.layout.line(h.text, end), "\r\n"), []byte(`\`)) {
+			end++
+		}
+		return []definition{{Name: name, Kind: "macro", Line: h.line, End: end}}
+	}
+	return nil
+}
+
+func (h *heads) rust(text []byte) []definition {
+	for {
+		word, rest := cutWord(text)
+		name, _ := cutWord(rest)
+		switch word {
+		case "pub", "unsafe", "extern", "async", "default":
+			if text = rest; len(text) > 0 && (text[0] == '(' || text[0] == '"') { // pub(crate), extern "C"
+				text = text[1+max(0, bytes.IndexAny(text[1:], `)"`)+1):]
+			}
+			continue
+		case "const":
+			if slices.Contains([]string{"fn", "unsafe", "extern", "async"}, name) {
+				text = rest
+				continue
+			}
+			return h.found("constant", name)
+		case "static":
+			if name == "mut" {
+				name, _ = cutWord(rest[len("mut"):])
+			}
+			return h.found("variable", name)
+		case "fn":
+			return h.found("function", name)
+		case "macro_rules":
+			return h.found("macro", name)
+		}
+		return nil
+	}
+}
+
+// python finds classes and functions, and names that a statement of a module or a class
+// gives a value or a type.
+func (h *heads) python(text []byte) []definition {
+	word, rest := cutWord(text)
+	if word == "async" {
+		word, rest = cutWord(rest)
+	}
+	name, _ := cutWord(rest)
+	switch {
+	case h.unit(h.line).first != h.line:
+		return nil
+	case word == "class" && name != "":
+		return h.found("class", name)
+	case word == "def" && name != "" && len(h.around) > 0 && h.around[len(h.around)-1].Kind == "class":
+		return h.found("method", name)
+	case word == "def" && name != "":
+		return h.found("function", name)
+	case h.level(h.line).bracket > 0, word == "", word == "else", word == "try", word == "finally", word == "except", word == "lambda":
+		return nil
+	case bytes.HasPrefix(rest, []byte(":")) && !bytes.HasPrefix(rest, []byte(":=")):
+		return h.found("variable", word)
+	}
+	var all []definition
+	for word != "" && len(rest) > 1 && rest[0] == '=' && rest[1] != '=' { // a = b = value
+		all = append(all, h.found("variable", word)...)
+		word, rest = cutWord(rest[1:])
+	}
+	return all
+}
+
+// cutWord cuts the name at the begin of a text off, and white space around it.
+func cutWord(text []byte) (word string, rest []byte) {
+	text = bytes.TrimLeft(text, " \t*")
+	n := 0
+	for n < len(text) && (lexis.IsWord(text[n]) || text[n] == '$' || text[n] == '#') {
+		n++
+	}
+	return string(text[:n]), bytes.TrimLeft(text[n:], " \t\r?!")
+}

@@ -1,0 +1,99 @@
+package code
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"toolpipe/mcp/builtin/code/lexis"
+)
+
+// java finds records and local types, functions with a body, in classes without a name
+// too, and the fields of the types that are found.
+func (h *heads) java(text []byte) []definition {
+	if kind, name := h.javaType(text); kind != "" {
+		return h.found(kind, name)
+	}
+	begin := h.starts[h.line-1]
+	for i := 0; i < len(text); i++ {
+		if !lexis.IsWord(text[i]) {
+			continue
+		}
+		from := i
+		for i < len(text) && lexis.IsWord(text[i]) {
+			i++
+		}
+		kind := h.javaMember(begin+from, begin+i)
+		if kind != "" {
+			return h.found(kind, string(text[from:i]))
+		}
+	}
+	return nil
+}
+
+// javaType finds the head of a type.
+func (h *heads) javaType(text []byte) (kind, name string) {
+	for {
+		word, rest := cutWord(text)
+		next, behind := cutWord(rest)
+		switch word {
+		case "public", "private", "protected", "static", "final", "abstract", "sealed", "strictfp":
+			text = rest
+			continue
+		case "class", "enum", "interface":
+			return word, next
+		case "record":
+			if len(behind) > 0 && (behind[0] == '(' || behind[0] == '<') && next != "" {
+				return "record", next
+			}
+		}
+		return "", ""
+	}
+}
+
+// notTypes are the words that may stand before a name and are no type: what follows them
+// is a value.
+var notTypes = strings.Fields("return throw new else case yield assert do instanceof extends implements throws import package goto break continue permits default")
+
+// notNames are the words that may stand before a bracket and are no name.
+var notNames = strings.Fields("if while for switch synchronized catch try new return throw super this do else")
+
+// javaMember gives the kind of the definition whose name begins and ends at offsets: a
+// name behind a type or a modifier, before parameters and a body, or before a body alone
+// in a record, or before a value in the body of a type; "" for none.
+func (h *heads) javaMember(from, to int) string {
+	before := bytes.TrimRight(h.mask[max(0, from-maxLooked):from], whiteSpace)
+	if len(before) == 0 || slices.Contains(notNames, string(h.mask[from:to])) {
+		return ""
+	}
+	word := lastWordOf(before)
+	last := before[len(before)-1]
+	isTyped := word != "" && !slices.Contains(notTypes, word) || last == '>' && !bytes.HasSuffix(before, []byte("->")) || last == ']'
+	if isTyped && lexis.IsWord(last) && bytes.HasSuffix(before[:len(before)-len(word)], []byte("@")) {
+		isTyped = false // behind an annotation, as @Override foo() of a constructor's
+	}
+	next := h.behind(to, whiteSpace)
+	switch {
+	case next == '(' && (isTyped || h.inRecord(from, to)):
+		at := to + bytes.IndexByte(h.mask[to:], '(')
+		other, _ := h.partner(at)
+		if other < 0 {
+			return ""
+		}
+		rest := bytes.TrimLeft(h.mask[other+1:min(other+1+maxLooked, len(h.mask))], whiteSpace)
+		if behind, _ := cutWord(rest); behind == "throws" || len(rest) > 0 && rest[0] == '{' {
+			return "method"
+		}
+	case next == '{' && h.inRecord(from, to):
+		return "method"
+	case (next == '=' || next == ';' || next == ',') && isTyped && h.inType():
+		return "field"
+	}
+	return ""
+}
+
+// inRecord reports whether a name is that of the record or class around the line, of which
+// it begins a constructor then.
+func (h *heads) inRecord(from, to int) bool {
+	return h.inType() && h.around[len(h.around)-1].Name == string(h.mask[from:to])
+}

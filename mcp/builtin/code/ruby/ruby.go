@@ -1,0 +1,236 @@
+// Package ruby finds the definitions of a Ruby text: its modules, classes, methods,
+// constants, accessors and aliases, each with the line of the "end" that closes it.
+//
+// It reads the mask of a text, in which comments and the insides of strings are blank.
+// In it, a block opens with a word such as class, def, do or if, and closes with end.
+// It looks at these words only and knows no other syntax.
+package ruby
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"toolpipe/mcp/builtin/code/lexis"
+)
+
+// A Definition is a named thing of a text. Lines are counted from 1.
+type Definition struct {
+	Name, Kind string   // the kind is module, class, method, singletonMethod, constant, accessor or alias
+	Scope      []string // the names of the modules and classes around it
+	Line, End  int      // of the name, and of the end; an End of 0 says that it stays open
+	Parents    []string // the superclass
+}
+
+// Definitions gives the definitions of a text by its mask, in the order of their lines.
+func Definitions(mask []byte) []Definition {
+	p := &parser{cursor: cursor{mask: mask, line: 1}, begins: true}
+	for p.at < len(mask) {
+		p.token()
+	}
+	p.newLine(true)
+	return p.found
+}
+
+// A cursor is where a parser is in a mask.
+type cursor struct {
+	mask     []byte
+	at, line int
+}
+
+type parser struct {
+	cursor
+	last   byte // the last byte that is not white space; 0 at the begin
+	begins bool // a statement may begin here
+	loop   bool // while, until or for began in this statement: its do opens nothing more
+	quoted bool // the mask is between the quotes of a string, or in code inside a string
+	depth  int  // of brackets that are open
+	open   []block
+
+	values []value // that are not at their ends; the last is the innermost
+	found  []Definition
+}
+
+// A value is what follows the = of a constant, or of a method without end.
+type value struct {
+	definition int // its index
+	outer      int // how many blocks and brackets were open before it
+}
+
+// A block is open until its end.
+type block struct {
+	definition int      // its index; -1 for a block that defines nothing
+	names      []string // of the module or class
+	scope      []string // of what is inside
+	singleton  bool     // class << self: its methods are those of the object
+}
+
+// token passes a word, or another byte.
+func (p *parser) token() {
+	c := p.mask[p.at]
+	switch {
+	case c == '\n':
+		p.newLine(false)
+		return
+	case c == ' ', c == '\t', c == '\r':
+		p.at++
+		return
+	case c-'0' < 10: // a number may have letters
+		for p.at < len(p.mask) && (lexis.IsWord(p.mask[p.at])) {
+			p.at++
+		}
+		p.last, p.begins = '0', false
+		return
+	case lexis.IsWord(c):
+		p.word()
+		return
+	case c == '$' && p.at+1 < len(p.mask) && !lexis.IsWord(p.mask[p.at+1]) && p.mask[p.at+1] != '\n': // a variable such as $"
+		p.at += 2
+		p.last, p.begins = 'a', false
+		return
+	case strings.IndexByte("\"'`", c) >= 0:
+		p.quoted = !p.quoted
+	case strings.IndexByte("([{", c) >= 0:
+		p.depth++
+	case strings.IndexByte(")]}", c) >= 0:
+		p.depth = max(p.depth-1, 0)
+	}
+	p.begins = strings.IndexByte(";({[=|&!,<>?:+-*/%^~", c) >= 0
+	if c == ';' {
+		p.loop = false
+	}
+	p.last = c
+	p.at++
+}
+
+// newLine ends a line, and the values that do not go on in the next.
+func (p *parser) newLine(atEnd bool) {
+	for n := len(p.values) - 1; n >= 0 && !p.quoted && len(p.open)+p.depth <= p.values[n].outer && (atEnd || !p.goesOn()); n-- {
+		p.found[p.values[n].definition].End = p.line
+		p.values = p.values[:n]
+	}
+	p.line++
+	p.at++
+	if p.depth == 0 || p.last == '|' {
+		p.loop = false
+	}
+	p.begins = true
+}
+
+// goesOn reports whether the statement of a line goes on in the next line.
+func (p *parser) goesOn() bool {
+	if strings.IndexByte("=+-*/%&|^?:<.\\,([{", p.last) >= 0 {
+		return true
+	}
+	next := bytes.TrimLeft(p.mask[p.at:min(p.at+4<<10, len(p.mask))], " \t\r\n")
+	return len(next) > 1 && (next[0] == '.' && next[1] != '.' || next[0] == '&' && next[1] == '.')
+}
+
+// word passes a word that may open or close a block.
+func (p *parser) word() {
+	begins, before := p.begins, p.last
+	direct := p.at > 0 && p.mask[p.at-1] == before
+	word := p.name()
+	p.last, p.begins = 'a', false
+	isPart := direct && (before == '.' || before == '@' || before == '$' || before == ':' && (p.at < len(word)+2 || p.mask[p.at-len(word)-2] != ':'))
+	isKey := p.at+1 < len(p.mask) && p.mask[p.at] == ':' && p.mask[p.at+1] != ':' && before != '?'
+	if isPart || isKey {
+		return
+	}
+	switch word {
+	case "module", "class":
+		if begins {
+			p.module(word)
+		}
+	case "def":
+		p.method()
+	case "begin", "case":
+		p.push(block{definition: -1})
+		p.begins = true
+	case "if", "unless":
+		if begins {
+			p.push(block{definition: -1})
+		}
+		p.begins = true
+	case "while", "until", "for":
+		if begins {
+			p.push(block{definition: -1})
+			p.loop = true
+		}
+		p.begins = true
+	case "do":
+		if !p.loop {
+			p.block()
+		}
+		p.begins, p.loop = true, false
+	case "end":
+		p.pop()
+	case "then", "else", "ensure", "and", "or", "not":
+		p.begins = true
+	default:
+		p.statement(word, begins)
+	}
+}
+
+// name passes a word, with the ? or ! that may end it.
+func (p *parser) name() string {
+	from := p.at
+	for p.at < len(p.mask) && lexis.IsWord(p.mask[p.at]) {
+		p.at++
+	}
+	if p.at+1 < len(p.mask) && (p.mask[p.at] == '?' || p.mask[p.at] == '!') && p.mask[p.at+1] != '=' {
+		p.at++
+	}
+	return string(p.mask[from:p.at])
+}
+
+// block opens the block of a call. That of Name = Struct.new do holds methods of Name.
+func (p *parser) block() {
+	b := block{definition: -1}
+	if n := len(p.values) - 1; n >= 0 && p.values[n].outer == len(p.open)+p.depth && p.found[p.values[n].definition].Kind == "constant" {
+		b.names = []string{p.found[p.values[n].definition].Name}
+	}
+	p.push(b)
+}
+
+// maxScope bounds the names of a scope.
+const maxScope = 100
+
+func (p *parser) push(b block) {
+	b.scope = p.scope()
+	if len(b.names) > 0 && len(b.scope) < maxScope {
+		b.scope = append(slices.Clip(b.scope), b.names...)
+	}
+	p.open = append(p.open, b)
+}
+
+func (p *parser) pop() {
+	n := len(p.open) - 1
+	if n < 0 {
+		return
+	}
+	if at := p.open[n].definition; at >= 0 {
+		p.found[at].End = p.line
+	}
+	p.open = p.open[:n]
+}
+
+// scope is the names of the modules and classes around.
+func (p *parser) scope() []string {
+	if n := len(p.open); n > 0 {
+		return slices.Clip(p.open[n-1].scope)
+	}
+	return nil
+}
+
+func (p *parser) define(name, kind string, scope []string) int {
+	p.found = append(p.found, Definition{Name: name, Kind: kind, Scope: scope, Line: p.line})
+	return len(p.found) - 1
+}
+
+// blanks passes white space in the line.
+func (p *parser) blanks() {
+	for p.at < len(p.mask) && (p.mask[p.at] == ' ' || p.mask[p.at] == '\t') {
+		p.at++
+	}
+}
