@@ -219,12 +219,21 @@ func readText(f *os.File, size int64) ([]byte, error) {
 	if size > maxSource {
 		return nil, fmt.Errorf("it has %d bytes; files of at most %d are read as source; grep_files and get_file_slice work on longer ones", size, maxSource)
 	}
-	head, err := io.ReadAll(io.LimitReader(f, min(size, toolserver.ReadChunk)))
-	if toolserver.LooksBinary(head) {
+	text := make([]byte, size)
+	head := text[:min(size, toolserver.ReadChunk)]
+	n, err := io.ReadFull(f, head)
+	if toolserver.LooksBinary(head[:n]) {
 		return nil, errBinary
 	}
-	rest, restErr := io.ReadAll(io.LimitReader(f, size-int64(len(head))))
-	return append(head, rest...), errors.Join(err, restErr)
+	if err == nil {
+		var more int
+		more, err = io.ReadFull(f, text[n:])
+		n += more
+	}
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // it became shorter, or is empty
+		err = nil
+	}
+	return text[:n], err
 }
 
 // normalName is a name with dots between its parts, as Class.method, for the forms

@@ -1,25 +1,30 @@
 package code
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"toolpipe/mcp/builtin/code/lexis"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/stream/goroutine"
 )
 
-// A survey reads the source files at and below a path, one after the other, and
-// counts what it leaves out.
+// A survey reads the source files at and below a path and counts what it leaves out. It
+// visits one after the other, while it reads the next ones.
 type survey struct {
 	call     *call
 	maxFiles int
 	maxBytes int
 	wants    func(name string) bool // which files of a directory are read; nil for all
+	holds    []byte                 // files without this text are not visited
 
 	files, bytes int
 	skipped      confine.Skipped
@@ -29,6 +34,11 @@ type survey struct {
 }
 
 var errFull = errors.New("the limit of a survey is reached")
+
+const (
+	surveyBatch   = 32 // files that are read by one goroutine
+	surveyPending = 8  // batches that are read, or not visited yet
+)
 
 // each visits the files in the order of the walk: the files of a directory come before
 // the directories in it. Files that are not text are passed over.
@@ -45,57 +55,125 @@ func (s *survey) each(ctx context.Context, path string, visit func(*sourceFile) 
 		}
 		return visit(f)
 	}
-	skipped, err := l.Walk(ctx, func(w *confine.Walked) error {
-		for _, e := range w.Entries {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if !e.Type().IsRegular() || s.wants != nil && !s.wants(e.Name()) {
-				continue
-			}
-			if err := s.visit(l.Access, w, e.Name(), visit); err != nil {
-				return err
-			}
-		}
-		return nil
+	inner, cancel := context.WithCancel(ctx)
+	order := make(chan chan []reading, surveyPending) // of each batch, in the order of the walk; each gets one element
+	var running sync.WaitGroup
+	var skipped confine.Skipped
+	var walkErr error
+	goroutine.StartIn(&running, func() {
+		defer close(order)
+		skipped, walkErr = l.Walk(inner, func(w *confine.Walked) error { return s.deal(inner, l.Access, w, order, &running) })
 	})
+	err = s.visitAll(order, visit)
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	cancel()
+	for range order { // the walk ends
+	}
+	running.Wait()
 	skipped.Unreadable += s.skipped.Unreadable
 	s.skipped = skipped
-	if err == errFull {
+	switch {
+	case err == errFull:
 		s.full, err = true, nil
+	case err == nil:
+		err = walkErr
 	}
 	return err
 }
 
-// visit reads and visits a file of a directory, or counts it as left out.
-func (s *survey) visit(a *confine.Access, w *confine.Walked, name string, visit func(*sourceFile) error) error {
-	f, info, err := a.OpenWalked(w, name)
-	if err != nil {
-		s.skipped.Unreadable++
-		return nil
+// A reading is a file of a survey after it was read.
+type reading struct {
+	path   string
+	text   []byte // nil when it is not visited
+	size   int
+	isLong bool
+	err    error // why it was not read; errBinary, and nil with a size of 0, for what is passed over
+}
+
+// deal has the files of a directory read, in batches.
+func (s *survey) deal(ctx context.Context, a *confine.Access, w *confine.Walked, order chan<- chan []reading, running *sync.WaitGroup) error {
+	var names []string
+	for _, e := range w.Entries {
+		if e.Type().IsRegular() && (s.wants == nil || s.wants(e.Name())) {
+			names = append(names, e.Name())
+		}
 	}
-	if f == nil {
-		return nil
+	for some := range slices.Chunk(names, surveyBatch) {
+		read := make(chan []reading, 1)
+		select {
+		case order <- read:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		dir, err := w.Dir.OpenRoot(".") // which outlives the visit
+		if err != nil {
+			read <- []reading{{err: err}}
+			continue
+		}
+		goroutine.StartIn(running, func() {
+			defer dir.Close()
+			read <- s.read(ctx, a, &confine.Walked{Dir: dir, At: w.At}, some)
+		})
+	}
+	return context.Cause(ctx)
+}
+
+// read reads the files of a batch.
+func (s *survey) read(ctx context.Context, a *confine.Access, w *confine.Walked, names []string) (all []reading) {
+	for _, name := range names {
+		if ctx.Err() != nil {
+			break
+		}
+		all = append(all, s.readOne(a, w, name))
+	}
+	return all
+}
+
+func (s *survey) readOne(a *confine.Access, w *confine.Walked, name string) (r reading) {
+	f, info, err := a.OpenWalked(w, name)
+	if err != nil || f == nil {
+		return reading{err: err}
 	}
 	defer f.Close()
-	switch {
-	case info.Size() > maxSource:
-		s.long++
-		return nil
-	case s.files == s.maxFiles, s.bytes+int(info.Size()) > s.maxBytes:
-		return errFull
+	if info.Size() > maxSource {
+		return reading{isLong: true}
 	}
 	text, err := readText(f, info.Size())
-	switch {
-	case err == errBinary:
-		return nil
-	case err != nil:
-		s.skipped.Unreadable++
-		return nil
+	if r = (reading{size: len(text), err: err}); err == nil && bytes.Contains(text, s.holds) {
+		r.path, r.text = s.call.shown(a, w.Rel(name)), text
 	}
-	s.files++
-	s.bytes += len(text)
-	return visit(newSourceFile(s.call.shown(a, w.Rel(name)), text))
+	return r
+}
+
+// visitAll counts what was read, in the order of the walk, and visits what is to be visited.
+func (s *survey) visitAll(order <-chan chan []reading, visit func(*sourceFile) error) error {
+	for read := range order {
+		for _, r := range <-read {
+			switch {
+			case r.isLong:
+				s.long++
+				continue
+			case r.err == errBinary, r.err == nil && r.size == 0:
+				continue
+			case r.err != nil:
+				s.skipped.Unreadable++
+				continue
+			case s.files == s.maxFiles, s.bytes+r.size > s.maxBytes:
+				return errFull
+			}
+			s.files++
+			s.bytes += r.size
+			if r.text == nil {
+				continue
+			}
+			if err := visit(newSourceFile(r.path, r.text)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // outline finds the definitions of a file. A file for which ctags fails is counted.

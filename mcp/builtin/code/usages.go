@@ -20,7 +20,7 @@ func showUsages(ctx context.Context, c *call, args toolserver.Arguments) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	u := usages{word: []byte(word), survey: survey{call: c, maxFiles: 50_000, maxBytes: 1 << 30}}
+	u := usages{word: []byte(word), survey: survey{call: c, maxFiles: 50_000, maxBytes: 1 << 30, holds: []byte(word)}}
 	if err := u.survey.each(ctx, args.TextOr("path", "."), func(f *sourceFile) error { return u.file(ctx, f) }); err != nil {
 		return nil, err
 	}
