@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"toolpipe/mcp/builtin/code/lexis"
+	"toolpipe/mcp/builtin/code/tree"
 	"toolpipe/mcp/toolserver"
 )
 
@@ -47,14 +48,14 @@ func showCallPath(ctx context.Context, c *call, args toolserver.Arguments) ([]by
 		}
 		return nil, p.notFound("no function or type %q is defined below %q; %s", target, args.TextOr("path", "."), hint)
 	}
-	t := newTree(ctx, int(depth))
+	t := tree.New(ctx, int(depth))
 	for _, d := range found[:min(len(found), maxTargets)] {
-		t.add(g.branch(d))
+		t.Add(g.branch(d))
 	}
 	if more := len(found) - maxTargets; more > 0 {
-		t.b = fmt.Appendf(t.b, "[toolpipe] %d more definitions of %q are left out; a path further down shows them\n", more, target)
+		t.B = fmt.Appendf(t.B, "[toolpipe] %d more definitions of %q are left out; a path further down shows them\n", more, target)
 	}
-	return p.survey.appendTo(t.appendNotes(t.b)), context.Cause(ctx)
+	return p.survey.appendTo(t.AppendNotes(t.B)), context.Cause(ctx)
 }
 
 // isFollowed reports whether a definition is a function or a type.
@@ -66,14 +67,14 @@ func isFollowed(d *definition) bool {
 // A callGraph is the functions and types of a project by their names.
 type callGraph map[string][]*definition
 
-func (g callGraph) branch(d *definition) branch {
+func (g callGraph) branch(d *definition) tree.Branch {
 	label := fmt.Sprintf("%s  %s %s", d.fullName(), d.Kind, d.place())
-	return branch{label, func() []branch { return g.named(d) }}
+	return tree.Branch{Label: label, Below: func() []tree.Branch { return g.named(d) }}
 }
 
 // named gives the definitions that the text of a definition names, each once, in the
 // order of their first use.
-func (g callGraph) named(d *definition) (list []branch) {
+func (g callGraph) named(d *definition) (list []tree.Branch) {
 	d.file.lay()
 	l := d.file.layout
 	from, to, own := l.starts[d.Start-1], l.starts[d.lastLine()], l.nameEnd(d)
@@ -97,7 +98,7 @@ func (g callGraph) named(d *definition) (list []branch) {
 }
 
 // appendNamed appends the definitions that a word may be, unless they are there.
-func (g callGraph) appendNamed(list []branch, word string, all []*definition) []branch {
+func (g callGraph) appendNamed(list []tree.Branch, word string, all []*definition) []tree.Branch {
 	if len(all) == 0 {
 		return list
 	}
@@ -107,9 +108,9 @@ func (g callGraph) appendNamed(list []branch, word string, all []*definition) []
 		for _, d := range all {
 			places = append(places, d.place())
 		}
-		next = branch{fmt.Sprintf("%s  one of %d: %s", word, len(all), firstPlaces(places)), nil}
+		next = tree.Branch{Label: fmt.Sprintf("%s  one of %d: %s", word, len(all), firstPlaces(places))}
 	}
-	if slices.ContainsFunc(list, func(there branch) bool { return there.label == next.label }) {
+	if slices.ContainsFunc(list, func(there tree.Branch) bool { return there.Label == next.Label }) {
 		return list
 	}
 	return append(list, next)

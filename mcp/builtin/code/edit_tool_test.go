@@ -42,7 +42,7 @@ func TestEditDefinitionTool(t *testing.T) {
 		t.Error(got)
 	}
 	servertest.Fails(t, s, "the brackets in the file would no longer match", "edit_definition", "path", "a.c", "name", "f", "operation", "replace", "content", "int f(void)\n{\n")
-	if got := servertest.Works(t, s, "edit_definition", "path", "a.c", "name", "f", "operation", "remove"); got != "edited a.c: removed f, lines 1-4; the syntax cannot be checked: no parser for C (.c) is known that runs none of its code\n" || servertest.Get(t, filepath.Join(dir, "a.c")) != "" {
+	if got := servertest.Works(t, s, "edit_definition", "path", "a.c", "name", "f", "operation", "remove"); got != "edited a.c: removed f, lines 1-4; brackets, strings and comments close as before; no parser of C has read it (no parser for C (.c) is known that runs none of its code)\n" || servertest.Get(t, filepath.Join(dir, "a.c")) != "" {
 		t.Error(got)
 	}
 	servertest.Fails(t, s, "f:6", "edit_definition", "path", "two.py", "name", "f", "operation", "remove")
