@@ -9,6 +9,7 @@ import (
 
 	"toolpipe/mcp/builtin/code/lexis"
 	"toolpipe/mcp/builtin/code/parsers"
+	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
 )
 
@@ -43,7 +44,7 @@ func (c *call) checkSyntax(ctx context.Context, f *sourceFile) ([]parsers.Proble
 
 // checkEdited returns an error when a file parsed before an edit, and does no longer
 // with this text. The note is about the syntax of the edited text.
-func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte) (note string, err error) {
+func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte, way string) (note string, err error) {
 	after := newSourceFile(f.path, edited)
 	problems, err := c.checkSyntax(ctx, after)
 	switch {
@@ -57,7 +58,7 @@ func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte) (n
 	if old, err := c.checkSyntax(ctx, f); err == nil && len(old) > 0 {
 		return "it had syntax errors before, and has now:\n" + parsers.Lines(problems), nil
 	}
-	return "", fmt.Errorf("nothing was written: it would no longer parse; force writes it all the same\n%s", parsers.Lines(problems))
+	return "", fmt.Errorf("nothing was written: %s would no longer parse%s\n%s", confine.ShownName(f.path), way, parsers.Lines(problems))
 }
 
 // checkedByLexer says what the guard of an edit has checked where no parser could.

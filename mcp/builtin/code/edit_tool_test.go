@@ -34,7 +34,7 @@ func TestEditDefinitionTool(t *testing.T) {
 		t.Error(info.Mode(), err, servertest.Get(t, path))
 	}
 	const broken = "func F() {\n\treturn return\n}"
-	servertest.Fails(t, s, "nothing was written: it would no longer parse; force writes it all the same\n4:9: ", "edit_definition", "path", "a.go", "name", "F", "operation", "replace", "content", broken)
+	servertest.Fails(t, s, "nothing was written: a.go would no longer parse; force writes it all the same\n4:9: ", "edit_definition", "path", "a.go", "name", "F", "operation", "replace", "content", broken)
 	if got := servertest.Works(t, s, "edit_definition", "path", path, "name", "F", "operation", "replace", "content", broken, "force", true); got != "edited a.go: replaced F, lines 3-5, by lines 3-5; the syntax was not checked\n" {
 		t.Error(got)
 	}

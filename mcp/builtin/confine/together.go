@@ -18,6 +18,7 @@ import (
 type FileChange struct {
 	Access *Access
 	Path   string // as Access.Find takes it
+	Named  bool   // the arguments of the call name the file
 	Before []byte // the content that the change was made against; nil: there is no such file yet
 	After  []byte
 }
@@ -87,7 +88,7 @@ func (t *together) add(ctx context.Context, c *FileChange) error {
 	if err := l.checkReplace(); err != nil {
 		return err
 	}
-	if may := c.Access.Bounds.MayWrite; may != nil && !may(c.Access.Absolute(l.Rel)) {
+	if may := c.Access.Bounds.MayWrite; may != nil && !c.Named && !may(c.Access.Absolute(l.Rel)) {
 		return fmt.Errorf("%q would change too, and what allows this call does not allow that; a call for other files, or an approval for these, does", c.Path)
 	}
 	_, isStaged := l.staged()
