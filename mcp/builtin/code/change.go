@@ -3,74 +3,19 @@ package code
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
-	"toolpipe/mcp/builtin/code/imports"
 	"toolpipe/mcp/builtin/code/lexis"
 	"toolpipe/mcp/builtin/code/rename"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
 )
 
-// forces ends the error for an edit that a flag of the call lets through.
-const forces = "; force writes it all the same"
-
 // maxChanged is how many files one call changes.
 const maxChanged = 500
-
-var errUnchanged = errors.New("the file has it already")
-
-func addImport(ctx context.Context, c *call, args toolserver.Arguments) (answer []byte, err error) {
-	asked := args.Text("path")
-	l, err := c.find(asked)
-	if err != nil {
-		return nil, err
-	}
-	l.Close()
-	err = l.Access.Change(ctx, asked, func(text []byte) ([]byte, error) {
-		if len(text) > maxSource || toolserver.LooksBinary(text) {
-			return nil, fmt.Errorf("%q is no source file, or has more than %d bytes", asked, maxSource)
-		}
-		f := newSourceFile(c.shown(l.Access, l.Rel), text)
-		edited, done, err := imports.Add(f.language, text, args.Text("import"))
-		if err != nil {
-			return nil, err
-		}
-		if bytes.Equal(edited, text) {
-			answer = fmt.Appendf(nil, "%s is as it was: %s\n", confine.ShownName(f.path), done)
-			return nil, errUnchanged
-		}
-		note, err := c.checkChanged(ctx, f, edited, "")
-		answer = fmt.Appendf(nil, "edited %s: %s; %s\n", confine.ShownName(f.path), done, strings.TrimSuffix(note, "\n"))
-		return edited, err
-	})
-	if err == errUnchanged {
-		err = nil
-	}
-	return answer, err
-}
-
-// checkChanged is the guard of edit_definition for an edit anywhere in a file, and then
-// checkEdited.
-func (c *call) checkChanged(ctx context.Context, f *sourceFile, edited []byte, way string) (note string, err error) {
-	f.lay()
-	was, is := slices.Collect(bytes.Lines(f.text)), slices.Collect(bytes.Lines(edited))
-	head, tail := 0, 0
-	for head < min(len(was), len(is)) && bytes.Equal(was[head], is[head]) {
-		head++
-	}
-	for tail < min(len(was), len(is))-head && bytes.Equal(was[len(was)-1-tail], is[len(is)-1-tail]) {
-		tail++
-	}
-	if _, err := f.guarded(edited, head, len(was)-tail); err != nil {
-		return "", fmt.Errorf("%s: %w", confine.ShownName(f.path), err)
-	}
-	return c.checkEdited(ctx, f, edited, way)
-}
 
 func renameDefinition(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
 	own, err := c.file(args.Text("path"))
@@ -85,10 +30,14 @@ func renameDefinition(ctx context.Context, c *call, args toolserver.Arguments) (
 		return nil, fmt.Errorf("it is not certain where %s in line %d begins and ends; edit_file of the file tools edits any text", def.fullName(), def.Line)
 	}
 	p := &changedProject{call: c, own: own, survey: survey{call: c, maxFiles: 20_000, maxBytes: 256 << 20, wants: isLike(own.language)}}
+	target := &rename.Target{File: 0, Name: def.Name, To: args.Text("to"), Scope: def.Scope, Line: def.Line, Kind: def.Kind}
+	if err := rename.CheckName(own.language, target); err != nil {
+		return nil, err
+	}
 	if err := p.collect(ctx, def.Name); err != nil {
 		return nil, err
 	}
-	plan, err := rename.New(p.files, &rename.Target{File: 0, Name: def.Name, To: args.Text("to"), Scope: def.Scope, Line: def.Line, Kind: def.Kind})
+	plan, err := rename.New(p.files, target)
 	if err != nil {
 		return nil, err
 	}
@@ -254,6 +203,9 @@ func (p *changedProject) add(f *sourceFile, name string) {
 // change notes the new text of a file.
 func (p *changedProject) change(i int, edited []byte) {
 	f := p.sources[i]
+	if bytes.Equal(f.text, edited) {
+		return
+	}
 	p.changes = append(p.changes, confine.FileChange{Access: f.root, Path: f.path, Before: f.text, After: edited})
 	p.edits = append(p.edits, i)
 }
@@ -269,9 +221,6 @@ func (p *changedProject) write(ctx context.Context, args toolserver.Arguments) (
 			p.changes[i].Path, p.changes[i].Named = args.Text("path"), true
 		}
 		if args.Flag("force") {
-			continue
-		}
-		if p.edits[i] < 0 {
 			continue
 		}
 		said, err := p.checkChanged(ctx, p.sources[p.edits[i]], p.changes[i].After, forces)

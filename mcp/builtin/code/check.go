@@ -1,9 +1,11 @@
 package code
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -115,4 +117,25 @@ func (l *layout) unclosed() (problems []parsers.Problem) {
 		problems = append(problems, parsers.Problem{Line: l.lines(), Message: "a " + what + " is open at the end of the file"})
 	}
 	return problems
+}
+
+// forces ends the error for an edit that a flag of the call lets through.
+const forces = "; force writes it all the same"
+
+// checkChanged is the guard of edit_definition for an edit anywhere in a file, and then
+// checkEdited.
+func (c *call) checkChanged(ctx context.Context, f *sourceFile, edited []byte, way string) (note string, err error) {
+	f.lay()
+	was, is := slices.Collect(bytes.Lines(f.text)), slices.Collect(bytes.Lines(edited))
+	head, tail := 0, 0
+	for head < min(len(was), len(is)) && bytes.Equal(was[head], is[head]) {
+		head++
+	}
+	for tail < min(len(was), len(is))-head && bytes.Equal(was[len(was)-1-tail], is[len(is)-1-tail]) {
+		tail++
+	}
+	if _, err := f.guarded(edited, head, len(was)-tail); err != nil {
+		return "", fmt.Errorf("%s: %w", confine.ShownName(f.path), err)
+	}
+	return c.checkEdited(ctx, f, edited, way)
 }

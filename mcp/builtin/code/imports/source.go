@@ -149,6 +149,9 @@ func (s *source) first(n int) (p place) {
 	}
 	if n < s.lines() && !s.isBlank(n) {
 		p.below = 1
+		for n+1 < s.lines() && s.isComment(n) {
+			n++
+		}
 		if code := s.line(s.mask, n); s.language.Is("Python") && (strings.HasPrefix(code, "def ") || strings.HasPrefix(code, "class ") || strings.HasPrefix(code, "@") || strings.HasPrefix(code, "async ")) {
 			p.below = 2
 		}

@@ -79,9 +79,6 @@ type Plan struct {
 func New(files []*File, t *Target) (*Plan, error) {
 	p := &Plan{Files: files, Target: t}
 	own := files[t.File]
-	if err := checkName(own.Language, t); err != nil {
-		return nil, err
-	}
 	for _, f := range files {
 		f.starts = lineStarts(f.Text)
 	}
@@ -201,8 +198,8 @@ func reserved(l *lexis.Language) string {
 	return ""
 }
 
-// checkName returns an error when the new name is none in a language.
-func checkName(l *lexis.Language, t *Target) error {
+// CheckName returns an error when the new name of a target is none in its language.
+func CheckName(l *lexis.Language, t *Target) error {
 	words := strings.Fields(reserved(l))
 	switch {
 	case words == nil:
