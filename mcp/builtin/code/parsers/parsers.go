@@ -1,5 +1,12 @@
 // Package parsers finds syntax errors in source texts: of Go and JSON itself, of other
 // languages by programs that read a text from their input and run nothing of it.
+//
+// Languages without such a program have no parser here. Compilers read other files, as cc
+// -fsyntax-only does for #include, or do far more, as rustc, javac and tsc. The grammars of
+// tree-sitter as WebAssembly were measured with wazero 1.12: the runtime, the core and the
+// grammar of Rust add 4.1 MB to the program, each further grammar 0.4 to 1.1 MB; to compile
+// them takes 300 ms and 30 MB at each start, to interpret them 25 ms and a slow parser. They
+// also accept wrong texts, which they mend. So they are left out.
 package parsers
 
 import (

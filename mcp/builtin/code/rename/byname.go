@@ -106,8 +106,12 @@ func (m *marker) word(at int) {
 	d := m.definitionAt(at)
 	link := m.linkAt(at)
 	qualifier, isMember := m.qualifier(at)
+	if behind := strings.TrimLeft(m.behind(at), "\r\n"); d != nil && m.is("JavaScript", "TypeScript") && (strings.HasPrefix(behind, ",") || strings.HasPrefix(behind, "}")) {
+		d = nil // a property { name }, which is a use as well
+	}
+	isShared := m.Related && m.is("C", "C++", "Objective-C") // a prototype and its function are one
 	switch {
-	case d != nil && m.isOwn && d.Scope == m.Scope:
+	case d != nil && (m.isOwn || isShared) && d.Scope == m.Scope:
 		m.mark(at, true, "")
 	case d != nil && (m.Scope == "" || d.Scope == ""):
 	case d != nil:
@@ -130,9 +134,16 @@ func (m *marker) word(at int) {
 // in the line of the definition.
 func (m *marker) definitionAt(at int) *Definition {
 	line := m.Line(at)
+	for _, other := range m.words(m.Plan.Name) {
+		if other >= at {
+			break
+		}
+		if other >= m.starts[line-1] {
+			return nil
+		}
+	}
 	for i := range m.Defs {
-		d := &m.Defs[i]
-		if d.Name == m.Plan.Name && d.Line == line && strings.Index(string(m.Mask[m.starts[line-1]:at]), d.Name) < 0 {
+		if d := &m.Defs[i]; d.Name == m.Plan.Name && d.Line == line {
 			return d
 		}
 	}

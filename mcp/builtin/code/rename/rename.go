@@ -202,7 +202,7 @@ func reserved(l *lexis.Language) string {
 func CheckName(l *lexis.Language, t *Target) error {
 	words := strings.Fields(reserved(l))
 	switch {
-	case words == nil:
+	case len(words) == 0:
 		return fmt.Errorf("definitions are renamed in %s only", Languages)
 	case t.To == t.Name:
 		return fmt.Errorf("to is %q, as the name is already", t.To)
