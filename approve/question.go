@@ -119,9 +119,10 @@ func whyAsked(c *Call, rule *Rule) []string {
 	return []string{"asked because of " + rule.Origin + ": " + rule.Reason}
 }
 
-// everything shows all arguments of c, texts as they stand in the JSON.
-func everything(c *Call, width int) string {
-	lines, _ := argumentLines(c.Arguments, change{}, jsonLines, max(width, minWidth), math.MaxInt)
+// everything shows all arguments of c, texts as they stand in the JSON, and all of the change
+// that c makes.
+func everything(c *Call, made change, width int) string {
+	lines, _ := argumentLines(c.Arguments, change{diff: made.diff}, jsonLines, max(width, minWidth), math.MaxInt)
 	return strings.Join(lines, "\n") + "\n"
 }
 
@@ -207,7 +208,11 @@ func argumentLines(arguments []byte, change change, show func(d *document, at, w
 		}
 	}
 	if change.diff != "" {
-		values = append(values, textLines([]string{margin + "it changes the file:"}, change.diff, width))
+		title := "it changes the file:"
+		if strings.HasPrefix(change.diff, "--- ") { // lines that name a file, which a diff of one file has not
+			title = "it changes these files:"
+		}
+		values = append(values, textLines([]string{margin + title}, change.diff, width))
 	}
 	for _, v := range values {
 		total += len(v)

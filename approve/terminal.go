@@ -134,7 +134,7 @@ func (t *Terminal) askAbout(ctx context.Context, device *tty.TTY, c *Call, rule 
 		}
 		switch a.kind {
 		case answerShow:
-			above = everything(c, q.width)
+			above = everything(c, made, q.width)
 		case answerExplain:
 			above = q.explanation()
 		case answerTool:

@@ -5,6 +5,7 @@ package toolserver
 type Effects struct {
 	Reads, Writes bool   // files
 	Path          string // of the file or directory: the argument; absent, it is the root
+	To            string // of a second file: the argument; "" for none
 	Shows         bool   // it writes, and the answer tells what the file held
 	Runs          bool   // programs that the arguments name
 	Sends         bool   // data to somebody else

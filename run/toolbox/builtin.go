@@ -160,12 +160,13 @@ const (
 	FinderTool   = "find_tools"
 )
 
-// editors are the built-in tools that change a file, with the arguments of which the
+// editors are the built-in tools that change files, with the arguments of which the
 // diff of the change tells.
 func editors() map[string][]string {
 	return map[string][]string{
 		"write_file": {"content"}, "set_file_slice": {"start_line", "end_line", "new_content"},
 		"edit_file": {"old_string", "new_string", "replace_all"}, "edit_definition": {"content"},
+		"rename": {}, "add_import": {}, "move_definition": {},
 	}
 }
 

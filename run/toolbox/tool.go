@@ -76,7 +76,7 @@ func (t *Tool) Call(args []byte) approve.Call {
 // OnlyReads reports whether t only reads, as a server says that the user trusts.
 func (t *Tool) OnlyReads() bool { return t.ReadOnly && t.Conn.Trusted }
 
-// Edits reports whether t is a built-in tool that changes one file, and can stage the change.
+// Edits reports whether t is a built-in tool that changes files, and can stage the change.
 func (t *Tool) Edits() bool { return t.TellsDiff() != nil }
 
 // TellsDiff are the arguments of which the diff of the change tells; nil if t does not edit.

@@ -23,7 +23,10 @@ func BuiltinTraits(local *toolserver.Server) func(tool string) *approve.Traits {
 			}
 		}
 		for effect, has := range map[approve.Labels]bool{approve.Reads: e.Reads, approve.Writes: e.Writes} {
-			if has {
+			switch {
+			case has && e.To != "":
+				t.Declare(effect, []string{e.Path, e.To})
+			case has:
 				t.Declare(effect, []string{e.Path})
 			}
 		}

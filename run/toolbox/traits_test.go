@@ -25,7 +25,7 @@ import (
 // plausible are values with which most tools get as far as to open a file.
 var plausible = map[string]string{
 	"path": `"other.go"`, "name": `"Open"`, "target": `"Open"`, "pattern": `"Open"`, "operation": `"remove"`, "content": `"x"`, "old_string": `"Open"`, "new_string": `"Shut"`,
-	"new_content": `"x"`, "start_line": "1", "end_line": "1", "url": `"http://127.0.0.1:1/"`, "expected_revision": "1", "id": `"p1"`, "signal": `"HUP"`,
+	"new_content": `"x"`, "start_line": "1", "end_line": "1", "url": `"http://127.0.0.1:1/"`, "expected_revision": "1", "id": `"p1"`, "signal": `"HUP"`, "to": `"Shut"`, "import": `"\"os\""`,
 }
 
 // builtins are all built-in servers whose tools could open files.
@@ -87,7 +87,7 @@ func checkDeclared(t *testing.T, local *toolserver.Server, tool wire.Tool) {
 		properties[jsontext.Unquote(name)] = jsontext.Text(jsontext.Member(schema, "type"))
 	}
 	for canary, kind := range properties {
-		if canary == effects.Path && canary != "" || canary != "" && kind != "string" {
+		if canary != "" && (canary == effects.Path || canary == effects.To) || canary != "" && kind != "string" {
 			continue
 		}
 		args := []byte("{")

@@ -1,12 +1,15 @@
 package turn
 
 import (
+	"cmp"
+	"context"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"toolpipe/approve"
+	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
 	"toolpipe/run/toolbox"
@@ -173,6 +176,11 @@ func (r *round) bring(c *call, result *wire.Result) {
 // has.
 func (r *round) asked(c *call, t *toolbox.Tool) approve.Call {
 	asked := t.Call(c.args)
+	if change := asked.Change; change != nil && t.Edits() { // what rules keep from the call, the question does not show
+		withheld := r.plan.Inv.Gate.Withheld(context.Background(), asked)
+		bounds := confine.Bounds{Denied: withheld.Paths, Matches: withheld.Matches}
+		asked.Change = func(ctx context.Context) (string, []string) { return change(confine.WithBounds(ctx, bounds)) }
+	}
 	if r.nest != nil {
 		asked.Agent = r.nest.agent
 	}
@@ -212,3 +220,19 @@ func (r *round) warnOfEgress(c *call, asked *approve.Call) {
 			" and untrusted by " + asked.Seen.Untrusted + "; --egress ask asks about such calls, see --help=egress"})
 	})
 }
+
+// ApprovalEvent tells a verdict on the call with that id.
+func ApprovalEvent(id string, v approve.Verdict) *event.Approval {
+	return &event.Approval{ID: id, Decision: v.Outcome.String(), By: v.By, Rule: v.Rule, Reason: v.Reason}
+}
+
+// detail is what follows a message when there is more to say.
+func detail(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ": " + s
+}
+
+// denial is the reason that the model is given.
+func denial(v approve.Verdict) string { return cmp.Or(v.Reason, "by a rule") }

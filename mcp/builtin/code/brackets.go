@@ -2,6 +2,7 @@ package code
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -112,4 +113,116 @@ func (p *pairer) directive(id int32, line []byte) {
 			p.count[p.closer(at)]++
 		}
 	}
+}
+
+// guarded gives the layout of an edited text, in which the lines between from and to of
+// the text before, which count from 0, are others. It returns an error when the edit
+// changes more than these: when a line outside begins or ends in another comment or
+// string than before, when a bracket outside has another partner, or when the new
+// lines leave open what was closed.
+func (l *layout) guarded(edited []byte, from, to int) (*layout, error) {
+	after := newLayout(l.language, edited)
+	g := guard{before: l, after: after}
+	for g.head < from && g.isSame(g.head+1, g.head+1) {
+		g.head++
+	}
+	for g.tail < l.lines()-to && after.lines()-g.tail > g.head && g.isSame(l.lines()-g.tail, after.lines()-g.tail) {
+		g.tail++
+	}
+	what := g.changed()
+	if what == "" {
+		return after, nil
+	}
+	return nil, fmt.Errorf("nothing was written: %s; content has to close its own comments, strings and brackets, and edit_file of the file tools edits any text", what)
+}
+
+// A guard compares a text before and after an edit. It knows comments, strings and
+// brackets, and no syntax.
+type guard struct {
+	before, after *layout
+	head, tail    int // how many lines at the begin and at the end stay
+}
+
+// isSame reports whether a line of the text before is one of the text after. The end of the
+// last line may be missing.
+func (g *guard) isSame(n, m int) bool {
+	return m <= g.after.lines() && bytes.Equal(trimmedLine(g.before, n), trimmedLine(g.after, m))
+}
+
+func trimmedLine(l *layout, n int) []byte { return bytes.TrimRight(l.line(l.text, n), "\r\n") }
+
+// changed says what the edit changes outside its lines; "" for nothing.
+func (g *guard) changed() string {
+	moved := g.after.lines() - g.before.lines()
+	for n := 1; n <= g.before.lines()+1; n++ {
+		m := n
+		if n > g.head+1 || g.tail == g.before.lines() {
+			if n <= g.before.lines()-g.tail {
+				continue
+			}
+			m += moved
+		}
+		was, is := g.before.states[n-1], g.after.states[m-1]
+		if was.Part != is.Part || was.Open != is.Open {
+			return fmt.Sprintf("line %d would no longer begin in the same code, comment or string", n)
+		}
+	}
+	if what := g.brackets(); what != "" {
+		return what
+	}
+	cut := func(l *layout) int { return l.states[l.lines()].Cut }
+	if !g.before.language.Is("JavaScript", "TypeScript") && cut(g.after) > cut(g.before) { // JSX has quotes in its text
+		return "a string would not be closed in its line"
+	}
+	return ""
+}
+
+// brackets says which brackets would no longer match.
+func (g *guard) brackets() string {
+	was, _ := g.alone(g.before)
+	if is, last := g.alone(g.after); is > was {
+		return fmt.Sprintf("the brackets in the file would no longer match: %c in line %d would stand alone", g.after.mask[last], g.after.lineOf(last))
+	}
+	for i := range g.before.partners {
+		other, found := g.before.partner(i)
+		at, stays := g.moved(i)
+		if !found || !stays {
+			continue
+		}
+		now, _ := g.after.partner(at)
+		want, otherStays := g.moved(other)
+		if otherStays && now != want || !otherStays && g.stays(now) {
+			return fmt.Sprintf("the brackets in the file would no longer match: %c in line %d would have another partner", g.before.mask[i], g.before.lineOf(i))
+		}
+	}
+	return ""
+}
+
+// alone counts the brackets without a partner in the lines that do not stay, and gives
+// the last of them.
+func (g *guard) alone(l *layout) (count, last int) {
+	for i := l.starts[g.head]; i < l.starts[l.lines()-g.tail]; i++ {
+		if other, found := l.partner(i); found && other < 0 {
+			count, last = count+1, i
+		}
+	}
+	return count, last
+}
+
+// moved is where a byte of the lines that stay is after the edit. No bracket at all, -1,
+// stays where it is.
+func (g *guard) moved(at int) (after int, stays bool) {
+	tail := g.before.lines() - g.tail
+	switch {
+	case at < g.before.starts[g.head]:
+		return at, true
+	case at >= g.before.starts[tail]:
+		return at + g.after.starts[g.after.lines()-g.tail] - g.before.starts[tail], true
+	}
+	return 0, false
+}
+
+// stays reports whether a byte of the text after the edit is in the lines that stay.
+func (g *guard) stays(at int) bool {
+	return at < g.after.starts[g.head] || at >= g.after.starts[g.after.lines()-g.tail]
 }

@@ -47,7 +47,7 @@ func editDefinition(ctx context.Context, c *call, args toolserver.Arguments) (an
 		}
 		note := "the syntax was not checked"
 		if !args.Flag("force") {
-			note, err = c.checkEdited(ctx, f, edited)
+			note, err = c.checkEdited(ctx, f, edited, forces)
 		}
 		answer = fmt.Appendf(nil, "edited %s: %s; %s\n", confine.ShownName(f.path), done, strings.TrimSuffix(note, "\n"))
 		return edited, err
@@ -306,25 +306,6 @@ func (e *editor) signatureStart(first string) int {
 		from = e.starts[e.lineOf(from)]
 	}
 	return min(e.starts[e.lineOf(from)-1], line)
-}
-
-// checkEdited returns an error when a file parsed before an edit, and does no longer
-// with this text. The note is about the syntax of the edited text.
-func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte) (note string, err error) {
-	after := newSourceFile(f.path, edited)
-	problems, err := c.checkSyntax(ctx, after)
-	switch {
-	case errors.Is(err, errUnchecked):
-		return err.Error(), nil
-	case err != nil:
-		return "", err
-	case len(problems) == 0:
-		return "no syntax error", nil
-	}
-	if old, err := c.checkSyntax(ctx, f); err == nil && len(old) > 0 {
-		return "it had syntax errors before, and has now:\n" + problemLines(problems), nil
-	}
-	return "", fmt.Errorf("nothing was written: it would no longer parse; force writes it all the same\n%s", problemLines(problems))
 }
 
 // matched reports whether each bracket in some lines has its partner in these lines.

@@ -34,7 +34,7 @@ func TestEditDefinitionTool(t *testing.T) {
 		t.Error(info.Mode(), err, servertest.Get(t, path))
 	}
 	const broken = "func F() {\n\treturn return\n}"
-	servertest.Fails(t, s, "nothing was written: it would no longer parse; force writes it all the same\n4:9: ", "edit_definition", "path", "a.go", "name", "F", "operation", "replace", "content", broken)
+	servertest.Fails(t, s, "nothing was written: a.go would no longer parse; force writes it all the same\n4:9: ", "edit_definition", "path", "a.go", "name", "F", "operation", "replace", "content", broken)
 	if got := servertest.Works(t, s, "edit_definition", "path", path, "name", "F", "operation", "replace", "content", broken, "force", true); got != "edited a.go: replaced F, lines 3-5, by lines 3-5; the syntax was not checked\n" {
 		t.Error(got)
 	}
@@ -42,7 +42,7 @@ func TestEditDefinitionTool(t *testing.T) {
 		t.Error(got)
 	}
 	servertest.Fails(t, s, "the brackets in the file would no longer match", "edit_definition", "path", "a.c", "name", "f", "operation", "replace", "content", "int f(void)\n{\n")
-	if got := servertest.Works(t, s, "edit_definition", "path", "a.c", "name", "f", "operation", "remove"); got != "edited a.c: removed f, lines 1-4; the syntax cannot be checked: no parser for C (.c) is known that runs none of its code\n" || servertest.Get(t, filepath.Join(dir, "a.c")) != "" {
+	if got := servertest.Works(t, s, "edit_definition", "path", "a.c", "name", "f", "operation", "remove"); got != "edited a.c: removed f, lines 1-4; brackets, strings and comments close as before; no parser of C has read it (no parser for C (.c) is known that runs none of its code)\n" || servertest.Get(t, filepath.Join(dir, "a.c")) != "" {
 		t.Error(got)
 	}
 	servertest.Fails(t, s, "f:6", "edit_definition", "path", "two.py", "name", "f", "operation", "remove")

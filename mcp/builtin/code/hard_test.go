@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"toolpipe/mcp/builtin/code/lexis"
+	"toolpipe/mcp/builtin/code/parsers"
 	"toolpipe/mcp/servertest"
 )
 
@@ -36,7 +38,11 @@ func judge(t *testing.T, file string, texts []string) (errors []string) {
 	switch filepath.Ext(file) {
 	case ".go":
 		for _, text := range texts {
-			errors = append(errors, problemLines(goProblems([]byte(text))))
+			problems, err := new(parsers.Parsers).Check(t.Context(), file, lexis.Of(file, nil), []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			errors = append(errors, parsers.Lines(problems))
 		}
 		return errors
 	case ".py":

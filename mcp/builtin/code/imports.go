@@ -1,75 +1,25 @@
 package code
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
+	"toolpipe/mcp/builtin/code/imports"
+	"toolpipe/mcp/builtin/code/rename"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
 )
 
 const maxImports = 1000 // of one file
-
-// An importRule says how files of some languages name others.
-type importRule struct {
-	languages string
-	pattern   string // at the begin of a line, unless it begins with \b; its group is the names, separated by commas
-	quoted    bool   // the group is one name in quotes, where the mask is blank
-	separator string // between the parts of a name; "" where a name is a path
-	from      string // where a name is looked for: dir, root, up (all directories above), or a directory
-	endings   string // of the names of files; "" must be named, "-" is none
-}
-
-const scriptEndings = "- .ts .tsx .d.ts .js .jsx .mjs .cjs .json /index.ts /index.tsx /index.js"
-
-var importRules = []importRule{
-	{"C C++ Objective-C", `#[ \t]*(?:include|include_next|import)[ \t]*["<]([^">\n]+)[">]`, true, "", "dir root include src", "-"},
-	{"Python", `import[ \t]+([^\n#;]+)`, false, ".", "up", ".py /__init__.py .pyi"},
-	{"Python", `from[ \t]+([\w.]+[ \t]+import\b[^\n#;]*)`, false, ".", "up", ".py /__init__.py .pyi"},
-	{"Java Kotlin Scala", `import[ \t]+(?:static[ \t]+)?([\w.*]+)[^\n]*`, false, ".", "up src/main/java src/main/kotlin", ".java .kt .scala"},
-	{"JavaScript TypeScript", `(?:import|export)\b[^;'"` + "`" + `()]*?\bfrom\s*['"]([^'"\n]+)['"]`, true, "", "dir", scriptEndings},
-	{"JavaScript TypeScript", `import[ \t]*['"]([^'"\n]+)['"]`, true, "", "dir", scriptEndings},
-	{"JavaScript TypeScript", `\b(?:require|import)[ \t]*\([ \t]*['"]([^'"\n]+)['"][ \t]*\)`, true, "", "dir", scriptEndings},
-	{"Rust", `(?:pub(?:\([^)\n]*\))?[ \t]+)?use[ \t]+([^;]+);`, false, "::", "up", ".rs /mod.rs"},
-	{"Rust", `(?:pub(?:\([^)\n]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;`, false, "::", "module dir", ".rs /mod.rs"},
-	{"Rust", `(?:pub[ \t]+)?extern[ \t]+crate[ \t]+(\w+)[^;\n]*;`, false, "::", "", ""},
-	{"Ruby", `(?:require_relative|require|load|autoload[ \t(]*:\w+,)[ \t(]*['"]([^'"\n]+)['"]`, true, "", "dir root lib", ".rb -"},
-	{"Shell", `(?:source|\.)[ \t]+([^\s;&|<>]+)`, true, "", "dir root", "-"},
-	{"PHP", `\b(?:require|include)(?:_once)?\b[^'"\n;]*['"]([^'"\n]+)['"]`, true, "", "dir root", "-"},
-	{"PHP", `use[ \t]+(?:function[ \t]+|const[ \t]+)?([\\\w][^;()\n]*);`, false, `\`, "up src", ".php"},
-	{"C#", `(?:global[ \t]+)?using[ \t]+(?:static[ \t]+)?(?:\w+[ \t]*=[ \t]*)?([\w.:]+)(?:<[^;\n]*>)?[ \t]*;`, false, ".", "up", ".cs"},
-	{"Swift", `(?:@\w+[ \t]+)?import[ \t]+([\w. \t]+)`, false, ".", "", ""},
-	{"Lua", `\brequire[ \t(]*['"]([^'"\n]+)['"]`, true, ".", "root dir src", ".lua /init.lua"},
-	{"Dart", `(?:import|export|part)[ \t]+['"]([^'"\n]+)['"]`, true, "", "dir", "-"},
-	{"Protobuf", `import[ \t]+(?:public[ \t]+|weak[ \t]+)?"([^"\n]+)"`, true, "", "dir root", "-"},
-	{"CSS SCSS", `@(?:import|use|forward)[ \t]+(?:url\()?['"]([^'"\n]+)['"]`, true, "", "dir", "- .scss .css"},
-	{"Make", `-?include[ \t]+([^\n#]+)`, false, "", "dir root", "-"},
-}
-
-var (
-	importOnce     sync.Once
-	importPatterns []*regexp.Regexp // those of importRules, from compileImports
-)
-
-// compileImports compiles the patterns when a file first needs one.
-func compileImports() {
-	for _, rule := range importRules {
-		start := `(?m)^[ \t]*`
-		if strings.HasPrefix(rule.pattern, `\b`) {
-			start = ""
-		}
-		importPatterns = append(importPatterns, regexp.MustCompile(start+`(`+rule.pattern+`)`))
-	}
-}
 
 // An imported is something that a file names at a line.
 type imported struct {
@@ -110,6 +60,38 @@ func showImports(_ context.Context, c *call, args toolserver.Arguments) ([]byte,
 	return b, nil
 }
 
+var errUnchanged = errors.New("the file has it already")
+
+func addImport(ctx context.Context, c *call, args toolserver.Arguments) (answer []byte, err error) {
+	asked := args.Text("path")
+	l, err := c.find(asked)
+	if err != nil {
+		return nil, err
+	}
+	l.Close()
+	err = l.Access.Change(ctx, asked, func(text []byte) ([]byte, error) {
+		if len(text) > maxSource || toolserver.LooksBinary(text) {
+			return nil, fmt.Errorf("%q is no source file, or has more than %d bytes", asked, maxSource)
+		}
+		f := newSourceFile(c.shown(l.Access, l.Rel), text)
+		edited, done, err := imports.Add(f.language, text, args.Text("import"))
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Equal(edited, text) {
+			answer = fmt.Appendf(nil, "%s is as it was: %s\n", confine.ShownName(f.path), done)
+			return nil, errUnchanged
+		}
+		note, err := c.checkChanged(ctx, f, edited, "")
+		answer = fmt.Appendf(nil, "edited %s: %s; %s\n", confine.ShownName(f.path), done, strings.TrimSuffix(note, "\n"))
+		return edited, err
+	})
+	if err == errUnchanged {
+		err = nil
+	}
+	return answer, err
+}
+
 // A finder finds the imports of a file, and the files that they are.
 type finder struct {
 	*sourceFile
@@ -121,17 +103,11 @@ type finder struct {
 // lines.
 func (f *finder) imports() (found []imported, err error) {
 	f.lay()
-	isKnown := false
-	for i := range importRules {
-		rule := &importRules[i]
-		if !f.language.Is(strings.Fields(rule.languages)...) {
-			continue
-		}
-		isKnown = true
-		importOnce.Do(compileImports)
-		for _, m := range importPatterns[i].FindAllSubmatchIndex(f.text, 2*maxImports) {
+	rules := imports.RulesOf(f.language)
+	for _, rule := range rules {
+		for _, m := range rule.Pattern().FindAllSubmatchIndex(f.text, 2*maxImports) {
 			from, code := f.mask, m[4] // in a comment or a string, a match is no import
-			if rule.quoted {
+			if rule.Quoted {
 				from, code = f.text, m[4]-1
 			}
 			if f.mask[m[2]] != f.text[m[2]] || f.mask[code] != f.text[code] {
@@ -141,7 +117,7 @@ func (f *finder) imports() (found []imported, err error) {
 			found = append(found, imported{f.lineOf(m[2]), written, f.files(rule, string(from[m[4]:m[5]]))})
 		}
 	}
-	if !isKnown {
+	if len(rules) == 0 {
 		return nil, fmt.Errorf("how %s names other files is not known", f.language.Name)
 	}
 	slices.SortStableFunc(found, func(a, b imported) int { return a.line - b.line })
@@ -149,8 +125,8 @@ func (f *finder) imports() (found []imported, err error) {
 }
 
 // files gives the files that the names in an import are.
-func (f *finder) files(rule *importRule, text string) (files []string) {
-	for _, name := range rule.names(text) {
+func (f *finder) files(rule *imports.Rule, text string) (files []string) {
+	for _, name := range rule.List(text) {
 		if file := f.find(rule, name); file != "" && !slices.Contains(files, file) {
 			files = append(files, file)
 		}
@@ -158,55 +134,32 @@ func (f *finder) files(rule *importRule, text string) (files []string) {
 	return files
 }
 
-func (r *importRule) names(text string) (names []string) {
-	if r.quoted {
-		return []string{strings.Trim(text, `"'`)}
-	}
-	prefix, list, found := strings.Cut(text, "{") // Rust has crate::a::{b, c}, PHP A\{B, C}
-	if !found {
-		prefix, list = "", text
-	}
-	if base, members, found := strings.Cut(text, " import"); found && r.separator == "." { // Python has from a import b, c
-		prefix, list = strings.TrimSpace(base), members
-		names = append(names, prefix)
-		if !strings.HasSuffix(prefix, ".") {
-			prefix += "."
-		}
-	}
-	for name := range strings.SplitSeq(list, ",") {
-		if fields := strings.Fields(strings.Trim(name, "(){} \t\r\n")); len(fields) > 0 { // without "as x"
-			names = append(names, prefix+fields[0])
-		}
-	}
-	return names
-}
-
 const maxLookedUp = 5000 // paths that are looked up for one file
 
 // find gives the file that a name is, "" for none below the root.
-func (f *finder) find(rule *importRule, name string) string {
-	bases := f.bases(rule.from)
-	if rule.separator == "" {
-		if rule.languages == "PHP" { // as in __DIR__ . '/a.php'
+func (f *finder) find(rule *imports.Rule, name string) string {
+	bases := f.bases(rule.From)
+	if rule.Separator == "" {
+		if rule.Languages == "PHP" { // as in __DIR__ . '/a.php'
 			name = strings.TrimPrefix(name, "/")
 		}
-		if path.IsAbs(name) || strings.HasPrefix(rule.languages, "JavaScript") && !strings.HasPrefix(name, ".") {
+		if path.IsAbs(name) || strings.HasPrefix(rule.Languages, "JavaScript") && !strings.HasPrefix(name, ".") {
 			return ""
 		}
-		return f.first(bases, name, rule.endings)
+		return f.first(bases, name, rule.Endings)
 	}
 	if dots := len(name) - len(strings.TrimLeft(name, ".")); dots > 0 { // of Python
 		bases = []string{path.Join(path.Dir(f.rel), strings.Repeat("../", dots-1))}
 		name = name[dots:]
-	} else if rule.languages == "Python" {
+	} else if rule.Languages == "Python" {
 		bases = slices.DeleteFunc(bases, f.isPackage) // import typing in a package is not the package's own typing.py
 	}
-	parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(rule.separator, r) })
+	parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(rule.Separator, r) })
 	for len(parts) > 1 && (parts[0] == "crate" || parts[0] == "self" || parts[0] == "super") { // of Rust
 		parts = parts[1:]
 	}
 	for n := len(parts); n >= max(min(1, len(parts)), len(parts)-2); n-- { // the last parts may be in the file
-		if file := f.first(bases, strings.Join(parts[:n], "/"), rule.endings); file != "" {
+		if file := f.first(bases, strings.Join(parts[:n], "/"), rule.Endings); file != "" {
 			return file
 		}
 	}
@@ -273,6 +226,112 @@ func (f *finder) look(at string, isKind func(fs.FileMode) bool) string {
 		return ""
 	}
 	return confine.ShownName(f.call.shown(l.Access, l.Rel))
+}
+
+// links are the imports of the file that lead to another one. related says, of C, that they
+// share a header in which the name stands, and of Java that they share a package.
+func (f *finder) links(to *sourceFile, name string) (links []rename.Link, related bool) {
+	if f.root == to.root && f.rel == to.rel {
+		return nil, false
+	}
+	target := confine.ShownName(to.path)
+	leads := func(name string) bool { return slices.Contains(f.named(name), target) }
+	for _, st := range imports.Parse(f.language, f.text) {
+		l := rename.Link{Statement: st}
+		switch {
+		case f.language.Is("JavaScript", "TypeScript"):
+			if l.Names = leads(st.Module); l.Names && st.Whole != "" {
+				l.Qualifiers = []string{st.Whole}
+			}
+		case f.language.Is("Java"):
+			if l.Names = leads(st.Module); l.Names {
+				last := strings.LastIndexByte(st.Module, '.') + 1
+				at := st.From + strings.LastIndex(string(f.text[st.From:st.To]), st.Module[last:])
+				l.Statement.Names = []imports.Name{{Name: st.Module[last:], At: at}}
+			}
+		default:
+			f.linkNames(&l, leads)
+		}
+		if l.Names || l.Qualifiers != nil {
+			links = append(links, l)
+		}
+	}
+	all, _ := f.imports()
+	for _, i := range all {
+		isModule := f.language.Is("Rust") && strings.Contains(" "+i.text, " mod ")
+		switch {
+		case !slices.Contains(i.paths, target):
+		case isModule:
+			fields := strings.Fields(strings.TrimSuffix(i.text, ";"))
+			links = append(links, rename.Link{Qualifiers: fields[len(fields)-1:]})
+		case !slices.ContainsFunc(links, func(l rename.Link) bool { return f.lineOf(l.From) == i.line }):
+			links = append(links, rename.Link{}) // such as an export from the module
+		}
+	}
+	if f.language.Is("Java") {
+		return links, path.Dir(f.rel) == path.Dir(to.rel)
+	}
+	return links, f.language.Is("C", "C++", "Objective-C") && f.shares(all, to, name)
+}
+
+// linkNames says what a statement of Python or Rust brings of a file: names of it, or the
+// module.
+func (f *finder) linkNames(l *rename.Link, leads func(name string) bool) {
+	separator := "."
+	if f.language.Is("Rust") {
+		separator = "::"
+	}
+	st := &l.Statement
+	isList := st.Module != "" && (separator == "::" || st.Star || bytes.HasPrefix(f.text[st.From:], []byte("from")))
+	if l.Names = isList && leads(st.Module); l.Names {
+		return
+	}
+	for _, n := range st.Names {
+		full := n.Name
+		if isList && strings.HasSuffix(st.Module, ".") {
+			full = st.Module + full
+		} else if isList {
+			full = st.Module + separator + full
+		}
+		if leads(full) {
+			l.Qualifiers = append(l.Qualifiers, n.Local())
+		}
+	}
+}
+
+// named gives the files that the name of a module may be. TypeScript names the files that are
+// made of its own, with .js at their end.
+func (f *finder) named(name string) (files []string) {
+	for _, rule := range imports.RulesOf(f.language) {
+		for _, name := range []string{name, strings.TrimSuffix(name, ".js")} {
+			if file := f.find(rule, name); file != "" && !slices.Contains(files, file) {
+				files = append(files, file)
+			}
+		}
+	}
+	return files
+}
+
+// shares reports whether a file, which includes others, has to do with another one by a
+// header with the name: one of them includes the other, or both include it.
+func (f *finder) shares(all []imported, to *sourceFile, name string) bool {
+	other := finder{sourceFile: to, call: f.call}
+	theirs, _ := other.imports()
+	included := func(by []imported, file string) bool {
+		return slices.ContainsFunc(by, func(i imported) bool { return slices.Contains(i.paths, file) })
+	}
+	if included(all, confine.ShownName(to.path)) || included(theirs, confine.ShownName(f.path)) {
+		return true
+	}
+	for _, i := range theirs {
+		for _, file := range i.paths {
+			header, err := f.call.read(file)
+			if err == nil && included(all, file) && bytes.Contains(header.text, []byte(name)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // goImports gives the imports of a Go file. An import of the same module is a directory.

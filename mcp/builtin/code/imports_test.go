@@ -2,7 +2,6 @@ package code
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -77,12 +76,4 @@ func TestImportsBadInput(t *testing.T) {
 	servertest.Fails(t, s, "string", "imports", "path", 1)
 	servertest.Fails(t, s, "needs", "imports")
 	servertest.Fails(t, s, "no argument", "imports", "path", "none.py", "name", "x")
-}
-
-func TestImportRules(t *testing.T) {
-	for _, rule := range importRules {
-		if _, err := regexp.Compile(rule.pattern); err != nil {
-			t.Errorf("%s: %v", rule.languages, err)
-		}
-	}
 }

@@ -25,7 +25,11 @@ type survey struct {
 	maxBytes int
 	wants    func(name string) bool // which files of a directory are read; nil for all
 	holds    []byte                 // files without this text are not visited
+	surveyed
+}
 
+// surveyed is what a survey counts.
+type surveyed struct {
 	files, bytes int
 	skipped      confine.Skipped
 	long         int  // files longer than maxSource
@@ -56,6 +60,7 @@ func (s *survey) each(ctx context.Context, path string, visit func(*sourceFile) 
 		return visit(f)
 	}
 	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
 	order := make(chan chan []reading, surveyPending) // of each batch, in the order of the walk; each gets one element
 	var running sync.WaitGroup
 	var skipped confine.Skipped
@@ -64,10 +69,7 @@ func (s *survey) each(ctx context.Context, path string, visit func(*sourceFile) 
 		defer close(order)
 		skipped, walkErr = l.Walk(inner, func(w *confine.Walked) error { return s.deal(inner, l.Access, w, order, &running) })
 	})
-	err = s.visitAll(order, visit)
-	if err == nil {
-		err = context.Cause(ctx)
-	}
+	err = s.visitAll(inner, order, visit)
 	cancel()
 	for range order { // the walk ends
 	}
@@ -148,10 +150,12 @@ func (s *survey) readOne(a *confine.Access, w *confine.Walked, name string) (r r
 }
 
 // visitAll counts what was read, in the order of the walk, and visits what is to be visited.
-func (s *survey) visitAll(order <-chan chan []reading, visit func(*sourceFile) error) error {
+func (s *survey) visitAll(ctx context.Context, order <-chan chan []reading, visit func(*sourceFile) error) error {
 	for read := range order {
 		for _, r := range <-read {
 			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
 			case r.isLong:
 				s.long++
 				continue

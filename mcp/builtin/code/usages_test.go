@@ -147,10 +147,15 @@ func TestSurveyIsBounded(t *testing.T) {
 func TestSurveyCountsUnreadable(t *testing.T) {
 	c := newCall(t, map[string]string{"a.c": "a\n", "b.c": "b\n"})
 	s := survey{call: c, maxFiles: 9, maxBytes: 99}
-	err := s.each(t.Context(), ".", func(*sourceFile) error {
-		path := c.roots[0].Absolute("b.c")
-		return errors.Join(os.Remove(path), os.Symlink("a.c", path))
-	})
+	s.wants = func(name string) bool { // it is asked before the files are read
+		if path := c.roots[0].Absolute(name); name == "b.c" {
+			if err := errors.Join(os.Remove(path), os.Symlink("a.c", path)); err != nil {
+				t.Error(err)
+			}
+		}
+		return true
+	}
+	err := s.each(t.Context(), ".", func(*sourceFile) error { return nil })
 	if got := string(s.appendTo(nil)); err != nil || got != "[toolpipe] 1 directories or files could not be read\n" {
 		t.Errorf("%q, %v", got, err)
 	}

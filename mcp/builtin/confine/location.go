@@ -102,6 +102,12 @@ func (a *Access) stagedLocation(asked string, err error) (*Location, error) {
 	if _, exists := a.Bounds.Staged.Content(a.Absolute(missing.Rel)); !exists && a.Bounds.Stage == nil {
 		return nil, err
 	}
+	return a.within(asked, missing)
+}
+
+// within is the location of a file whose directory is missing. It can be checked, and not
+// be written.
+func (a *Access) within(asked string, missing *NotFoundError) (*Location, error) {
 	l := &Location{Access: a, Asked: asked, Name: path.Base(missing.Rel), Rel: missing.Rel, above: []step{{dir: a.Root, rel: "."}}}
 	return l, l.check()
 }

@@ -43,22 +43,14 @@ func (a *Access) checkWritable(asked, rel string) error {
 // Replace writes a whole file at a location. The mode of an old file is kept. With a
 // preview in the context nothing is written.
 func (l *Location) Replace(ctx context.Context, content []byte) error {
-	if err := l.Access.checkWritable(l.Asked, l.Rel); err != nil {
+	if err := l.checkReplace(); err != nil {
 		return err
-	}
-	if l.Info != nil {
-		if err := l.checkRegular(); err != nil {
-			return err
-		}
 	}
 	if v := previewOf(ctx); v != nil {
 		return v.take(l, content)
 	}
 	if l.Access.Bounds.Stage != nil {
 		return l.stage(content)
-	}
-	if _, ok := l.staged(); ok {
-		return fmt.Errorf("%q has a staged change, which is made after a review: it cannot be written before that", l.Asked)
 	}
 	r := replacement{dir: l.here().dir, name: l.Name, old: l.Info, mode: 0o666}
 	switch err := r.write(ctx, content); {
@@ -69,6 +61,22 @@ func (l *Location) Replace(ctx context.Context, content []byte) error {
 	}
 	l.written = true
 	l.Access.Bounds.Known.wrote(l, l.edited, content)
+	return nil
+}
+
+// checkReplace returns an error when the file at the location is not to be written.
+func (l *Location) checkReplace() error {
+	if err := l.Access.checkWritable(l.Asked, l.Rel); err != nil {
+		return err
+	}
+	if l.Info != nil {
+		if err := l.checkRegular(); err != nil {
+			return err
+		}
+	}
+	if _, ok := l.staged(); ok && l.Access.Bounds.Stage == nil {
+		return fmt.Errorf("%q has a staged change, which is made after a review: it cannot be written before that", l.Asked)
+	}
 	return nil
 }
 
@@ -87,21 +95,30 @@ func (a *Access) Change(ctx context.Context, path string, edit func(content []by
 			return err
 		}
 	}
-	f, info, err := l.Open()
+	content, err := l.readEdited()
 	if err != nil {
 		return err
 	}
-	content, err := readWhole(f, info.Size())
-	f.Close()
-	if err != nil {
-		return fmt.Errorf("%q: %w", path, err)
-	}
-	l.Info, l.edited = info, content
 	edited, err := edit(content)
 	if err != nil {
 		return err
 	}
 	return l.Replace(ctx, edited)
+}
+
+// readEdited reads the file at the location, which is to be replaced as it is now.
+func (l *Location) readEdited() ([]byte, error) {
+	f, info, err := l.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	content, err := readWhole(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", l.Asked, err)
+	}
+	l.Info, l.edited = info, content
+	return content, nil
 }
 
 // staged is the staged content of the file at the location.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -29,11 +30,19 @@ type Files struct {
 	bytes    int
 }
 
-// A Change is what a call would change in a file.
+// A Change is what a call would change in a file, or in several as one.
 type Change struct {
-	Path   string // absolute, without links
-	Before string // SHA-256 of the content that it was made against, in hex; "" for a new file
-	Diff   string // unified; "" for a new file, and for a file that is no text or too large
+	Path   string // absolute, without links; of several files, that of the first
+	Before string // SHA-256 of the content that it was made against, in hex; "" for a new file; of several files, of their names and sums
+	Diff   string // unified; "" for a new file, and for a file that is no text or too large; of several files, with their names
+}
+
+// An Edit is the new content of one of several files that a call changes.
+type Edit struct {
+	Path    string // absolute, without links
+	Name    string // as a diff names it
+	Content []byte
+	Old     io.Reader // the file as it is on the disk; nil for a new file
 }
 
 const (
@@ -79,6 +88,30 @@ func (s *Files) Put(path string, content []byte, old io.Reader) (c Change, err e
 	}
 	s.bytes, s.contents[path] = grown, slices.Clone(content)
 	return c, nil
+}
+
+// PutAll stages the contents of several files, of all or of none.
+func (s *Files) PutAll(edits []Edit) (all Change, err error) {
+	s.mu.Lock()
+	contents, size := maps.Clone(s.contents), s.bytes
+	s.mu.Unlock()
+	sums := ""
+	for i, e := range edits {
+		c, err := s.Put(e.Path, e.Content, e.Old)
+		if err != nil {
+			s.mu.Lock()
+			s.contents, s.bytes = contents, size
+			s.mu.Unlock()
+			return Change{}, err
+		}
+		if i == 0 {
+			all.Path = c.Path
+		}
+		sums += e.Name + "\x00" + c.Before + "\n"
+		all.Diff += unified.Names(e.Name, c.Before == "") + c.Diff
+	}
+	all.Before = sum([]byte(sums))
+	return all, nil
 }
 
 func sum(content []byte) string {

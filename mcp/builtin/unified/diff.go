@@ -1,11 +1,12 @@
 // Package unified makes unified diffs of texts, as diff -u and git print them,
-// without the lines that name the files. The built-in tools show with them what a
+// without the lines that name the file, which Names gives for a diff of several files. The built-in tools show with them what a
 // call changes.
 package unified
 
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -37,6 +38,19 @@ func Diff(before, after string) string {
 		i = j
 	}
 	return out.String()
+}
+
+// Names are the two lines that name a file in a diff of several files. The name of a file
+// that may be taken for another line is quoted, as git does.
+func Names(name string, isNew bool) string {
+	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
+		name = quoted
+	}
+	before := name
+	if isNew {
+		before = "/dev/null"
+	}
+	return "--- " + before + "\n+++ " + name + "\n"
 }
 
 // A run is n lines that are the same in both texts, from line a of the one and

@@ -21,7 +21,7 @@ var (
 		{open: `"`, close: `"`, flags: escapes, prefix: "LuU8"},
 		{open: `'`, close: `'`, flags: escapes | number, prefix: "LuU8"},
 	}
-	scriptSpans = []span{slashes, slashStar, double, single, template, regexSlash}
+	scriptSpans = []span{{open: "#!", flags: comment | lineStart}, slashes, slashStar, double, single, template, regexSlash}
 
 	scriptRegexAfter = []string{"return", "typeof", "case", "in", "of", "delete",
 		"void", "throw", "new", "instanceof", "do", "else", "yield", "await", "default"}

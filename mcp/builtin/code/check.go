@@ -1,0 +1,141 @@
+package code
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"toolpipe/mcp/builtin/code/lexis"
+	"toolpipe/mcp/builtin/code/parsers"
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/toolserver"
+)
+
+// What is wrong in a text is said by one of two: a parser of its language, or the lexer,
+// which knows comments, strings and brackets alone. Answers say which of them it was.
+
+func showSyntax(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
+	f, err := c.read(args.Text("path"))
+	if err != nil {
+		return nil, err
+	}
+	problems, err := c.checkSyntax(ctx, f)
+	switch {
+	case errors.Is(err, parsers.ErrUnchecked) && f.isLexed():
+		return f.lexed(err), nil
+	case errors.Is(err, parsers.ErrUnchecked):
+		return nil, fmt.Errorf("%q: %w; a build, a linter or a test may tell", f.path, err)
+	case err != nil:
+		return nil, err
+	case len(problems) == 0:
+		return []byte("no syntax error\n"), nil
+	}
+	return []byte(parsers.Lines(problems)), nil
+}
+
+// checkSyntax gives the syntax errors that a parser finds. It runs no code of the file. The
+// error is a parsers.ErrUnchecked when no parser can tell.
+func (c *call) checkSyntax(ctx context.Context, f *sourceFile) ([]parsers.Problem, error) {
+	p := parsers.Parsers{LookPath: c.spec.lookPath, Processes: c.spec.Processes}
+	return p.Check(ctx, f.path, f.language, f.text)
+}
+
+// checkEdited returns an error when a file parsed before an edit, and does no longer
+// with this text. The note is about the syntax of the edited text.
+func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte, way string) (note string, err error) {
+	after := newSourceFile(f.path, edited)
+	problems, err := c.checkSyntax(ctx, after)
+	switch {
+	case errors.Is(err, parsers.ErrUnchecked):
+		return f.checkedByLexer(err), nil
+	case err != nil:
+		return "", err
+	case len(problems) == 0:
+		return "no syntax error", nil
+	}
+	if old, err := c.checkSyntax(ctx, f); err == nil && len(old) > 0 {
+		return "it had syntax errors before, and has now:\n" + parsers.Lines(problems), nil
+	}
+	return "", fmt.Errorf("nothing was written: %s would no longer parse%s\n%s", confine.ShownName(f.path), way, parsers.Lines(problems))
+}
+
+// checkedByLexer says what the guard of an edit has checked where no parser could.
+func (f *sourceFile) checkedByLexer(unchecked error) string {
+	if f.language == nil {
+		return unchecked.Error()
+	}
+	return fmt.Sprintf("brackets, strings and comments close as before; no parser of %s has read it (%s)", f.language.Name, reasonOf(unchecked))
+}
+
+// reasonOf is why no parser could tell.
+func reasonOf(unchecked error) string {
+	return strings.TrimPrefix(unchecked.Error(), parsers.ErrUnchecked.Error()+": ")
+}
+
+// isLexed reports whether it says something about a file that its brackets, strings and
+// comments close. In languages such as HTML and Make they stand in text.
+func (f *sourceFile) isLexed() bool {
+	return f.language != nil && (!f.language.Data || f.language.Is("JSON", "CSS", "SCSS"))
+}
+
+// lexed is an answer about the brackets, strings and comments of a file that no parser could
+// read.
+func (f *sourceFile) lexed(unchecked error) []byte {
+	f.lay()
+	problems := f.unclosed()
+	what := fmt.Sprintf("this is no parser of %s: %s", f.language.Name, reasonOf(unchecked))
+	if len(problems) == 0 {
+		return fmt.Appendf(nil, "no syntax error found: brackets, strings and comments close; %s\n", what)
+	}
+	return fmt.Appendf(nil, "%s[toolpipe] brackets, strings and comments alone were checked; %s\n", parsers.Lines(problems), what)
+}
+
+// unclosed gives the brackets without a partner, the lines in which a string is cut off, and
+// the comment or string that is open at the end.
+func (l *layout) unclosed() (problems []parsers.Problem) {
+	isJSX := l.language.Is("JavaScript", "TypeScript") // which has quotes in its text
+	for n := 1; n <= l.lines(); n++ {
+		if l.states[n].Cut > l.states[n-1].Cut && !isJSX {
+			problems = append(problems, parsers.Problem{Line: n, Message: "a string is not closed in its line"})
+		}
+		for i := l.starts[n-1]; i < l.starts[n]; i++ {
+			if other, found := l.partner(i); found && other < 0 {
+				message := fmt.Sprintf("%c closes nothing", l.mask[i])
+				if strings.IndexByte(openers, l.mask[i]) >= 0 {
+					message = fmt.Sprintf("%c is not closed", l.mask[i])
+				}
+				problems = append(problems, parsers.Problem{Line: n, Column: utf8.RuneCount(l.text[l.starts[n-1]:i]) + 1, Message: message})
+			}
+		}
+	}
+	if end := l.states[l.lines()]; end.Part != lexis.Code && !l.language.Is("PHP") { // which may end outside of code
+		what := map[lexis.Part]string{lexis.Comment: "comment", lexis.String: "string"}[end.Part]
+		problems = append(problems, parsers.Problem{Line: l.lines(), Message: "a " + what + " is open at the end of the file"})
+	}
+	return problems
+}
+
+// forces ends the error for an edit that a flag of the call lets through.
+const forces = "; force writes it all the same"
+
+// checkChanged is the guard of edit_definition for an edit anywhere in a file, and then
+// checkEdited.
+func (c *call) checkChanged(ctx context.Context, f *sourceFile, edited []byte, way string) (note string, err error) {
+	f.lay()
+	was, is := slices.Collect(bytes.Lines(f.text)), slices.Collect(bytes.Lines(edited))
+	head, tail := 0, 0
+	for head < min(len(was), len(is)) && bytes.Equal(was[head], is[head]) {
+		head++
+	}
+	for tail < min(len(was), len(is))-head && bytes.Equal(was[len(was)-1-tail], is[len(is)-1-tail]) {
+		tail++
+	}
+	if _, err := f.guarded(edited, head, len(was)-tail); err != nil {
+		return "", fmt.Errorf("%s: %w", confine.ShownName(f.path), err)
+	}
+	return c.checkEdited(ctx, f, edited, way)
+}

@@ -1,0 +1,178 @@
+package confine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"toolpipe/mcp/builtin/staged"
+	"toolpipe/mcp/builtin/unified"
+)
+
+// A FileChange is the new content of one of the files that a call changes together.
+type FileChange struct {
+	Access *Access
+	Path   string // as Access.Find takes it
+	Named  bool   // the arguments of the call name the file
+	Before []byte // the content that the change was made against; nil: there is no such file yet
+	After  []byte
+}
+
+// errMoved says that a file is not as it was when the call read it.
+var errMoved = errors.New("somebody else changed it meanwhile; call again")
+
+// ChangeAll changes several files as one. All are found, read and checked before the first
+// is written. Then each is replaced at once, so that a process that is killed leaves each
+// file whole, old or new. If one cannot be written, or the context ends, those before it are
+// written back, and the error says what state the files are in. With a preview in the
+// context, or where the call is staged, none is written.
+func ChangeAll(ctx context.Context, changes []FileChange) error {
+	Writing.Lock()
+	defer Writing.Unlock()
+	var t together
+	defer t.close()
+	for i := range changes {
+		if err := t.add(ctx, &changes[i]); err != nil {
+			return fmt.Errorf("nothing was written: %w", err)
+		}
+	}
+	if v := previewOf(ctx); v != nil {
+		v.Diff = t.diff()
+		return nil
+	}
+	if len(t.members) > 0 && t.members[0].at.Access.Bounds.Stage != nil {
+		return t.stage()
+	}
+	for i, m := range t.members {
+		if err := m.at.Replace(ctx, m.change.After); err != nil {
+			return t.restore(ctx, i, err)
+		}
+	}
+	return nil
+}
+
+// together is files that are changed as one.
+type together struct{ members []member }
+
+// A member is one of them, and where it is.
+type member struct {
+	change *FileChange
+	at     *Location
+}
+
+func (t *together) close() {
+	for _, m := range t.members {
+		m.at.Close()
+	}
+}
+
+// add finds the file of a change, and checks that it may be written and is as it was.
+func (t *together) add(ctx context.Context, c *FileChange) error {
+	find := c.Access.Find
+	if c.Before == nil {
+		find = func(path string) (*Location, error) { return c.Access.FindNew(ctx, path) }
+	}
+	l, err := find(c.Path)
+	if missing, ok := errors.AsType[*NotFoundError](err); ok && c.Before == nil && previewOf(ctx) != nil {
+		l, err = c.Access.within(c.Path, missing) // a preview makes no directory
+	}
+	if err != nil {
+		return err
+	}
+	t.members = append(t.members, member{c, l})
+	if err := l.checkReplace(); err != nil {
+		return err
+	}
+	if may := c.Access.Bounds.MayWrite; may != nil && !c.Named && !may(c.Access.Absolute(l.Rel)) {
+		return fmt.Errorf("%q would change too, and what allows this call does not allow that; a call for other files, or an approval for these, does", c.Path)
+	}
+	_, isStaged := l.staged()
+	if c.Before == nil {
+		if l.Info != nil || isStaged {
+			return fmt.Errorf("%q: %w", c.Path, errMoved)
+		}
+		return nil
+	}
+	now, err := l.readEdited()
+	if err == nil && !bytes.Equal(now, c.Before) {
+		err = fmt.Errorf("%q: %w", c.Path, errMoved)
+	}
+	return err
+}
+
+// diff is the unified diff of all files, each with its name where there are several; "" if
+// the texts are together longer than MaxPreview, or one is no text.
+func (t *together) diff() string {
+	var b strings.Builder
+	size := 0
+	for _, m := range t.members {
+		before, after := m.change.Before, m.change.After
+		if size += len(before) + len(after); size > 2*MaxPreview || !utf8.Valid(before) || !utf8.Valid(after) {
+			return ""
+		}
+		if len(t.members) > 1 || before == nil {
+			b.WriteString(unified.Names(m.at.Rel, before == nil))
+		}
+		b.WriteString(unified.Diff(string(before), string(after)))
+	}
+	return b.String()
+}
+
+// stage stages the contents of all files.
+func (t *together) stage() (err error) {
+	var edits []staged.Edit
+	for _, m := range t.members {
+		e := staged.Edit{Path: m.at.Access.Absolute(m.at.Rel), Name: m.at.Rel, Content: m.change.After}
+		if m.change.Before != nil {
+			e.Old = bytes.NewReader(m.change.Before)
+		}
+		edits = append(edits, e)
+	}
+	b := t.members[0].at.Access.Bounds
+	*b.Stage, err = b.Staged.PutAll(edits)
+	return err
+}
+
+// restore writes the first n files back after the next one has failed. The context may have
+// ended. A file that somebody else has changed since stays.
+func (t *together) restore(ctx context.Context, n int, failed error) error {
+	ctx = context.WithoutCancel(ctx)
+	var left []string
+	for _, m := range slices.Backward(t.members[:n]) {
+		if err := m.restore(ctx); err != nil {
+			left = append(left, fmt.Sprintf("%q (%v)", m.change.Path, err))
+		}
+	}
+	switch {
+	case n == 0:
+		return fmt.Errorf("nothing was written: %w", failed)
+	case left == nil:
+		return fmt.Errorf("%w; the %d files that were written before it are as they were again", failed, n)
+	}
+	return fmt.Errorf("%w; %d of the %d files that were written before it are as they were again, and these are not: %s", failed, n-len(left), n, strings.Join(left, ", "))
+}
+
+func (m *member) restore(ctx context.Context) error {
+	c := m.change
+	l, err := c.Access.Find(c.Path)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	now, err := l.readEdited()
+	switch {
+	case err != nil:
+		return err
+	case !bytes.Equal(now, c.After):
+		return errMoved
+	case c.Before != nil:
+		return l.Replace(ctx, c.Before)
+	}
+	m.at.written = false // the directories that were made for it go too
+	return Reason(l.here().dir.Remove(path.Base(l.Rel)))
+}

@@ -1,0 +1,196 @@
+package confine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"toolpipe/mcp/builtin/staged"
+)
+
+// endsAfter is a context that ends when it has been asked n times whether it has. Each
+// replacement of a file asks once.
+type endsAfter struct {
+	context.Context
+	n *int
+}
+
+func (c endsAfter) Err() error {
+	if *c.n--; *c.n < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func togetherIn(t *testing.T, bounds Bounds) (dir string, a *Access) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(name+" old\n"), 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	area, err := Open(Spec{Root: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { area.Root.Close() })
+	return dir, area.Access(bounds)
+}
+
+func changesOf(a *Access) (changes []FileChange) {
+	for _, name := range []string{"a", "b", "c"} {
+		changes = append(changes, FileChange{Access: a, Path: name, Before: []byte(name + " old\n"), After: []byte(name + " new\n")})
+	}
+	return append(changes, FileChange{Access: a, Path: "sub/d", After: []byte("d new\n")})
+}
+
+func stateOf(t *testing.T, dir string) (state string) {
+	t.Helper()
+	for _, name := range []string{"a", "b", "c", "sub/d"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			state += "-"
+		case string(text) == filepath.Base(name)+" old\n":
+			state += "o"
+		case string(text) == filepath.Base(name)+" new\n":
+			state += "n"
+		default:
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if len(e.Name()) > 3 {
+			t.Errorf("%s was left", e.Name())
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "sub")); err == nil && state[3] == '-' {
+		t.Error("the directory sub was left")
+	}
+	return state
+}
+
+func TestChangeAll(t *testing.T) {
+	dir, a := togetherIn(t, Bounds{})
+	if err := ChangeAll(t.Context(), changesOf(a)); err != nil || stateOf(t, dir) != "nnnn" {
+		t.Error(err, stateOf(t, dir))
+	}
+	if info, err := os.Stat(filepath.Join(dir, "a")); err != nil || info.Mode().Perm() != 0o640 {
+		t.Error(info.Mode(), err)
+	}
+}
+
+// A failure at any file leaves all as they were, and so does one before the first is written.
+func TestChangeAllFails(t *testing.T) {
+	for n := range 4 {
+		dir, a := togetherIn(t, Bounds{})
+		left := n
+		err := ChangeAll(endsAfter{t.Context(), &left}, changesOf(a))
+		if !errors.Is(err, context.Canceled) && (err == nil || !strings.Contains(err.Error(), "as they were again") && !strings.Contains(err.Error(), "nothing was written")) {
+			t.Errorf("after %d: %v", n, err)
+		}
+		if got := stateOf(t, dir); got != "ooo-" {
+			t.Errorf("after %d: %s", n, got)
+		}
+	}
+	for what, spoil := range map[string]func(dir string, c []FileChange){
+		"meanwhile":  func(dir string, c []FileChange) { c[2].Before = []byte("other\n") },
+		"no file":    func(dir string, c []FileChange) { c[2].Path = "e" },
+		"call again": func(dir string, c []FileChange) { c[3].Path = "a" },
+		"protected":  func(dir string, c []FileChange) { c[3].Path = ".git/config" },
+		"outside":    func(dir string, c []FileChange) { c[3].Path = "../d" },
+	} {
+		dir, a := togetherIn(t, Bounds{})
+		changes := changesOf(a)
+		spoil(dir, changes)
+		if err := ChangeAll(t.Context(), changes); err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), "nothing was written") {
+			t.Errorf("%s: %v", what, err)
+		}
+		if got := stateOf(t, dir); got != "ooo-" {
+			t.Errorf("%s: %s", what, got)
+		}
+	}
+}
+
+// A file that somebody else has changed between the write and the failure is not written back.
+func TestChangeAllRestoresItsOwn(t *testing.T) {
+	dir, a := togetherIn(t, Bounds{})
+	together := together{}
+	defer together.close()
+	changes := changesOf(a)
+	for i := range changes[:2] {
+		if err := together.add(t.Context(), &changes[i]); err != nil {
+			t.Fatal(err)
+		}
+		if err := together.members[i].at.Replace(t.Context(), changes[i].After); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("other\n"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	err := together.restore(t.Context(), 2, errors.New("failed"))
+	if err == nil || !strings.HasPrefix(err.Error(), `failed; 1 of the 2 files that were written before it are as they were again, and these are not: "a" (`) {
+		t.Error(err)
+	}
+	if text, _ := os.ReadFile(filepath.Join(dir, "b")); string(text) != "b old\n" {
+		t.Errorf("%q", text)
+	}
+}
+
+func TestChangeAllShown(t *testing.T) {
+	dir, a := togetherIn(t, Bounds{})
+	ctx, preview := WithPreview(t.Context())
+	if err := ChangeAll(ctx, changesOf(a)[2:]); err != nil || stateOf(t, dir) != "ooo-" {
+		t.Error(err, stateOf(t, dir))
+	}
+	if want := "--- c\n+++ c\n@@ -1 +1 @@\n-c old\n+c new\n--- /dev/null\n+++ sub/d\n@@ -0,0 +1 @@\n+d new\n"; preview.Diff != want {
+		t.Errorf("%s", preview.Diff)
+	}
+	var refused []string
+	bounds := Bounds{MayWrite: func(path string) bool {
+		refused = append(refused, filepath.Base(path))
+		return filepath.Base(path) != "b"
+	}}
+	dir, a = togetherIn(t, bounds)
+	if err := ChangeAll(t.Context(), changesOf(a)); err == nil || !strings.Contains(err.Error(), `"b" would change too`) || stateOf(t, dir) != "ooo-" {
+		t.Error(err, stateOf(t, dir))
+	}
+}
+
+func TestChangeAllStaged(t *testing.T) {
+	var change staged.Change
+	bounds := Bounds{Staged: &staged.Files{}, Stage: &change}
+	dir, a := togetherIn(t, bounds)
+	if err := ChangeAll(t.Context(), changesOf(a)); err != nil || stateOf(t, dir) != "ooo-" {
+		t.Error(err, stateOf(t, dir))
+	}
+	for _, name := range []string{"a", "sub/d"} {
+		if text, ok := bounds.Staged.Content(filepath.Join(dir, name)); !ok || string(text) != filepath.Base(name)+" new\n" {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+	if change.Path != filepath.Join(dir, "a") || len(change.Before) != 64 || strings.Count(change.Diff, "+++ ") != 4 {
+		t.Errorf("%+v", change)
+	}
+	// Against staged contents the same change does not fit any more, and stages nothing.
+	if err := ChangeAll(t.Context(), changesOf(a)[:1]); err == nil {
+		t.Error("the change was made against another content")
+	}
+	// What is staged is not written before the review.
+	written := a.Area.Access(Bounds{Staged: bounds.Staged})
+	if err := ChangeAll(t.Context(), []FileChange{{Access: written, Path: "a", Before: []byte("a new\n"), After: []byte("a newer\n")}}); err == nil || !strings.Contains(err.Error(), "staged change") {
+		t.Error(err)
+	}
+	if got := stateOf(t, dir); got != "ooo-" {
+		t.Error(got)
+	}
+}
