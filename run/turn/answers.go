@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -64,6 +65,16 @@ func (c *caller) rendered(r *wire.Result) *answer {
 		a.parts = append(a.parts, stream.Part{Image: &stream.Image{MIME: img.MIME, Data: string(img.Data)}})
 	}
 	return a
+}
+
+// shortDiff is a diff without the lines at its end that an event does not hold. A last line
+// says how much is left out. Secrets are hidden before, since a part of one is not found.
+func shortDiff(diff string) string {
+	if len(diff) <= event.MaxDiff {
+		return diff
+	}
+	end := strings.LastIndexByte(diff[:event.MaxDiff-64], '\n') + 1
+	return fmt.Sprintf("%s\\ %d more bytes of this diff are left out\n", diff[:end], len(diff)-end)
 }
 
 // append adds a text of toolpipe's own, in lines, behind that of the tool: in the event
