@@ -39,10 +39,14 @@ type Start struct {
 	ConfigRules int          `event:"config_rules,opt"` // how many auto_approve rules of the config count
 	Trace       string       `event:"trace,opt"`        // the id of the trace that the run is part of
 	Sandbox     string       `event:"sandbox,opt"`      // what holds commands, in words
-	ID          string       `event:"id,opt"`           // of --id
-	Time        string       `event:"time,opt,plain"`   // when the run began, in UTC, RFC 3339 with milliseconds
-
+	Identity
 	SandboxPartial []string `event:"sandbox_partial,opt"` // what the sandbox does not hold
+}
+
+// Identity tells a run from others.
+type Identity struct {
+	ID   string `event:"id,opt"`         // of --id
+	Time string `event:"time,opt,plain"` // when the run began, in UTC, RFC 3339 with milliseconds
 }
 
 type ServerInfo struct {
@@ -179,9 +183,14 @@ type Result struct {
 	Bytes      int             `event:"bytes"` // the size of the whole text
 	Truncated  bool            `event:"truncated"`
 	Labels     []string        `event:"labels,opt,plain"` // private, untrusted: what it brings into the conversation
-	Time       time.Duration   `event:"ms"`
-	Began      time.Duration   `event:"began_ms,opt"` // when it began to run, from the beginning of the run on; 0: it has not run
+	Took
 	Change
+}
+
+// Took is when a call ran.
+type Took struct {
+	Time  time.Duration `event:"ms"`
+	Began time.Duration `event:"began_ms,opt"` // from the beginning of the run on; 0: it has not run
 }
 
 // Change is what a built-in tool has changed in a file.

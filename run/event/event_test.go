@@ -34,7 +34,7 @@ var everyEvent = []struct {
 	{"approval", &Approval{"id", "deny", "policy", nasty, nasty, Egress{"ask", Source{nasty, 1, "id", nasty}, Source{nasty, 0, nasty, ""}}, time.Second}},
 	{"task", &Task{"id", nasty, nasty}},
 	{"progress", &Progress{"id", json.RawMessage("1.50"), json.RawMessage("3"), nasty}},
-	{"tool_result", &Result{ID: "id", Status: ResultOK, Text: jsontext.Quoted(nasty), Content: json.RawMessage("[ ]"), Structured: json.RawMessage("{\r\n}"), Bytes: 3, Time: time.Second, Change: Change{nasty, nasty, true}}},
+	{"tool_result", &Result{ID: "id", Status: ResultOK, Text: jsontext.Quoted(nasty), Content: json.RawMessage("[ ]"), Structured: json.RawMessage("{\r\n}"), Bytes: 3, Took: Took{Time: time.Second, Began: time.Second}, Change: Change{nasty, nasty, true}}},
 	{"tool_result", &Result{ID: "id", Status: ResultError, Text: []byte("\"\u009b\""), Truncated: true}},
 	{"turn", &Turn{2, nasty, Usage{1, 2, 3, 4, 6}, time.Second, "m", true, Cost{json.RawMessage("0.5"), nasty}}},
 	{"retry", &Retry{1, 3, time.Second, 503, nasty, true}},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"toolpipe/approve"
+	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
@@ -65,6 +66,14 @@ func (c *caller) rendered(r *wire.Result) *answer {
 		a.parts = append(a.parts, stream.Part{Image: &stream.Image{MIME: img.MIME, Data: string(img.Data)}})
 	}
 	return a
+}
+
+// changed is the change of a file as an event tells it.
+func (c *caller) changed(done *confine.Change) (e event.Change) {
+	if done != nil {
+		e = event.Change{File: done.Path, Diff: shortDiff(c.secrets.Content().HideString(done.Diff)), New: done.New}
+	}
+	return e
 }
 
 // shortDiff is a diff without the lines at its end that an event does not hold. A last line

@@ -299,9 +299,7 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 		result.Separate()
 	}
 	c.answer = r.rendered(result)
-	if done := bounds.Change; done != nil {
-		c.answer.event.Change = event.Change{File: done.Path, Diff: shortDiff(r.secrets.Content().HideString(done.Diff)), New: done.New}
-	}
+	c.answer.event.Change = r.changed(bounds.Change)
 	if refusal := r.box.Refusal(c.tool.Conn, c.answer.text); refusal != "" {
 		c.answer.append("[toolpipe] " + refusal)
 	}
