@@ -84,6 +84,7 @@ type Start struct {
 	Time                string // when the run began
 	ID                  string // of --id
 	Servers             []string
+	Ready               int64 // when servers and tools were there
 }
 
 // A Head is what the first line of a plan says.

@@ -25,6 +25,7 @@ type taken struct {
 	last    int64                 // the last time that a line has
 	counted Counts                // in the lines
 	kept    bool                  // its calls, turns and notes are kept
+	word    string                // of the run in its lines
 }
 
 func (r *Reader) take(run *Run, kept bool) *taken {
@@ -39,13 +40,16 @@ func (l *log) line(v *value, number int) error {
 		if t != nil {
 			l.close(t)
 		}
+		if len(l.all) >= maxOpen { // no more run at a time
+			l.close(l.all[0])
+		}
 		run := l.reader.begin(Log, l.source, number)
 		t = l.reader.take(run, l.reader.report.MoreRuns == 0)
+		t.word = word
 		l.runs[word], l.all = t, append(l.all, t)
 	}
 	if t.take(newEvent(v, number)); t.End.Known {
 		l.close(t)
-		delete(l.runs, word)
 	}
 	return nil
 }
@@ -53,6 +57,7 @@ func (l *log) line(v *value, number int) error {
 // close ends the run t.
 func (l *log) close(t *taken) {
 	t.finish()
+	delete(l.runs, t.word)
 	for i, other := range l.all {
 		if other == t {
 			l.all = append(l.all[:i], l.all[i+1:]...)
@@ -113,12 +118,18 @@ func (e *event) rest(limit int) []Detail {
 func (t *taken) take(e *event) {
 	t.last = max(t.last, e.at)
 	if parent := e.get("parent").str(); parent != "" {
-		t.inside(parent).take(e)
-		if e.kind == "tool_result" {
+		n := t.inside(parent)
+		n.last = max(n.last, e.at)
+		if n.takeOwn(e); e.kind == "tool_result" {
 			tally(t.counted.Results, e.value.get("status").str())
 		}
 		return
 	}
+	t.takeOwn(e)
+}
+
+// takeOwn takes an event of the run itself.
+func (t *taken) takeOwn(e *event) {
 	switch e.kind {
 	case "start":
 		t.start(e)
@@ -157,16 +168,19 @@ func (t *taken) take(e *event) {
 // inside is the nested run of the call with that id.
 func (t *taken) inside(parent string) *taken {
 	n := t.nested[parent]
+	if n == nil && len(t.nested) >= maxNested {
+		n = t.nested[""]
+		parent = ""
+	}
 	if n == nil {
 		run := newRun(Log, t.Source, 0)
-		n = t.reader.take(run, t.kept)
+		n = t.reader.take(run, t.kept && parent != "")
 		c := t.open[parent]
 		if c == nil {
 			c = &Call{ID: parent, At: Unknown, Turn: Unknown, Result: Result{Ms: Unknown, Began: Unknown, Bytes: Unknown}}
-			if t.kept {
-				t.reader.addCall(t.Run, c, false)
+			if n.kept && t.reader.addCall(t.Run, c, false) {
+				t.open[parent] = c
 			}
-			t.open[parent] = c
 		}
 		c.Nested, t.nested[parent] = run, n
 	}
@@ -174,10 +188,10 @@ func (t *taken) inside(parent string) *taken {
 }
 
 func (t *taken) start(e *event) {
-	t.Start = Start{Version: e.get("version").str(), Model: e.get("model").str(), API: e.get("api").str(), Time: e.get("time").str(), ID: e.get("id").str()}
+	t.Start = Start{Version: e.get("version").str(), Model: e.get("model").str(), API: e.get("api").str(), Time: e.get("time").str(), ID: e.get("id").str(), Ready: e.at}
 	e.get("schema")
 	for i, s := range e.get("servers").elements {
-		if i == 50 {
+		if i == maxWords {
 			break
 		}
 		words := s.get("name").str() + " (" + s.get("protocol").str() + ", tools: " + s.get("tools").word()
@@ -208,12 +222,15 @@ func (t *taken) say(e *event) {
 	if t.first == Unknown {
 		t.first = e.at
 	}
-	text, c := e.get("text"), t.said[e.kind]
+	text, c := &e.get("text").text, t.said[e.kind]
 	if c == nil {
 		c = &collector{limit: t.reader.report.Limit}
 		t.said[e.kind] = c
 	}
-	c.add([]byte(text.str()))
+	c.add([]byte(text.Head))
+	if text.Left > 0 {
+		c.add([]byte("\n[" + text.Gap() + "]\n" + text.Tail))
+	}
 }
 
 // saidOf is what the turn has said, which is forgotten by that.

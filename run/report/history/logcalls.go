@@ -38,17 +38,18 @@ func (t *taken) approved(e *event) {
 	if len(c.Verdicts) < 10 {
 		c.Verdicts = append(c.Verdicts, v)
 	}
-	c.Details = append(c.Details, t.also(e)...)
+	t.also(c, e)
 }
 
-// also are the members of an event of a call that nothing else shows.
-func (t *taken) also(e *event) []Detail {
-	all := e.rest(t.reader.report.Limit)
-	for i := range all {
-		all[i].Name = e.kind + "." + all[i].Name
+// also keeps the members of an event of a call that nothing else shows.
+func (t *taken) also(c *Call, e *event) {
+	for _, d := range e.rest(t.reader.report.Limit) {
+		if len(c.Details) < maxDetails {
+			d.Name = e.kind + "." + d.Name
+			c.Details = append(c.Details, d)
+			t.reader.kept += d.Text.kept()
+		}
 	}
-	t.reader.kept += keptOf(all)
-	return all
 }
 
 // sourceText is what brought a label into the conversation.
@@ -71,6 +72,7 @@ func (t *taken) progressed(e *event) {
 	if message := e.get("message").shown(1 << 10); !message.IsEmpty() {
 		text.Head += ": " + message.String()
 	}
+	t.reader.kept += text.kept()
 	if c.Progress = append(c.Progress, text); len(c.Progress) > maxProgress {
 		c.Progress, c.MoreProgress = c.Progress[1:], c.MoreProgress+1
 	}
@@ -93,6 +95,10 @@ func (t *taken) answered(e *event) {
 		}
 	}
 	delete(t.open, id)
+	if n := t.nested[id]; n != nil {
+		n.finish()
+		delete(t.nested, id)
+	}
 	text := e.get("text")
 	c.Result = Result{Status: status, Text: text.shown(limit), Bytes: e.get("bytes").number(), Truncated: e.get("truncated").kind == 't', Labels: e.get("labels").strs(),
 		Ms: e.get("ms").number(), Began: e.get("began_ms").number()}
@@ -103,7 +109,7 @@ func (t *taken) answered(e *event) {
 	}
 	c.Change = Change{File: e.get("file").str(), Diff: e.get("diff").shown(limit), New: e.get("new").kind == 't'}
 	c.Connection = cmp.Or(c.Connection, e.get("connection").word())
-	c.Details = append(c.Details, t.also(e)...)
+	t.also(c, e)
 	t.reader.kept += c.Result.Text.kept() + c.Result.Content.kept() + c.Change.Diff.kept()
 }
 

@@ -17,6 +17,8 @@ const (
 	maxTurns    = 2000     // of all runs
 	maxNotes    = 1000     // of all runs
 	maxProgress = 5        // of a call
+	maxNested   = 200      // nested runs of a run
+	maxOpen     = 100      // runs that write to one file at a time
 	maxDetails  = 50       // of a run
 	maxKept     = 12 << 20 // bytes of all texts, before Limit is halved
 	leastLimit  = 512      // which Limit does not go below
@@ -171,12 +173,15 @@ func newRun(form Form, src *Source, line int) *Run {
 		Counts: Counts{Results: map[string]int64{}, Decisions: map[string]int64{}}}
 }
 
+// full reports whether there are so many texts that even short ones take too much memory.
+func (r *Reader) full() bool { return r.kept > maxKept && r.report.Limit <= leastLimit }
+
 // addCall keeps a call, and reports whether it does.
 func (r *Reader) addCall(run *Run, c *Call, failed bool) bool {
 	switch {
-	case r.calls < maxCalls:
+	case r.calls < maxCalls && !r.full():
 		r.calls++
-	case failed && r.failed < maxFailed:
+	case failed && r.failed < maxFailed && !r.full():
 		r.failed++
 		run.More.Calls-- // it was counted when the model asked for it
 	default:
@@ -189,7 +194,7 @@ func (r *Reader) addCall(run *Run, c *Call, failed bool) bool {
 
 // addTurn keeps a turn, and reports whether it does.
 func (r *Reader) addTurn(run *Run, t *Turn) bool {
-	if r.turns >= maxTurns {
+	if r.turns >= maxTurns || r.full() {
 		run.More.Turns++
 		return false
 	}
@@ -200,7 +205,7 @@ func (r *Reader) addTurn(run *Run, t *Turn) bool {
 
 // addNote keeps a note.
 func (r *Reader) addNote(run *Run, n *Note) {
-	if r.notes >= maxNotes {
+	if r.notes >= maxNotes || r.full() {
 		run.More.Notes++
 		return
 	}

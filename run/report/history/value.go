@@ -32,13 +32,21 @@ func (v *value) get(name string) *value {
 	return &value{}
 }
 
-// str is what a string means, as far as it is kept; "" for any other value.
+// str is what a string means, of at most maxWord bytes beside words about what is left out; ""
+// for any other value.
 func (v *value) str() string {
 	if v.kind != '"' {
 		return ""
 	}
-	return v.text.String()
+	t := v.text.Within(maxWord)
+	return t.String()
 }
+
+// The bounds of what is no text, such as a name.
+const (
+	maxWord  = 1 << 10 // bytes
+	maxWords = 50      // of a list of words
+)
 
 // word is a string or a number, as text; "" for any other value.
 func (v *value) word() string {
@@ -51,7 +59,7 @@ func (v *value) word() string {
 // strs are the strings of an array.
 func (v *value) strs() (all []string) {
 	for i := range v.elements {
-		if e := &v.elements[i]; e.kind == '"' {
+		if e := &v.elements[i]; e.kind == '"' && len(all) < maxWords {
 			all = append(all, e.str())
 		}
 	}
@@ -147,9 +155,15 @@ func (v *value) shown(limit int) Text {
 	return v.json(limit)
 }
 
+// maxMembers is how many members of an object are shown.
+const maxMembers = 200
+
 // details are the members of an object, to be shown.
 func (v *value) details(limit int) (all []Detail) {
 	for i := range v.members {
+		if i == maxMembers {
+			return append(all, Detail{Name: "…", Text: textOf(strconv.Itoa(len(v.members)-i+v.left) + " more members are not shown here")})
+		}
 		m := &v.members[i]
 		all = append(all, Detail{Name: m.name, Text: m.value.shown(limit), JSON: m.value.kind != '"'})
 	}

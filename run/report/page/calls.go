@@ -23,7 +23,7 @@ func (p *page) callList(r *history.Run, level int) {
 	p.lists++
 	id := "calls" + strconv.Itoa(p.lists)
 	if len(r.Calls) > 1 {
-		p.raw(`<form class="filter" data-of="` + id + `" role="search" aria-label="Filter the calls" hidden>` +
+		p.raw(`<form class="filter" data-of="` + id + `" role="search" aria-label="Filter the calls, list ` + strconv.Itoa(p.lists) + `" hidden>` +
 			`<div><label for="` + id + `t">tool</label><select id="` + id + `t" name="tool"><option>all tools</option></select></div>` +
 			`<div><label for="` + id + `s">status</label><select id="` + id + `s" name="status"><option>every status</option></select></div>` +
 			`<div><label for="` + id + `x">text</label><input id="` + id + `x" name="text" type="search" autocomplete="off"></div>` +
@@ -44,7 +44,7 @@ func (p *page) call(c *history.Call, n, level int) {
 	}
 	p.raw(`<details class="call" id="` + p.ids[c] + `" data-tool="` + attribute(c.Name) + `" data-status="` + attribute(cmp.Or(status, "no result")) + `"` + open +
 		`><summary><span class="row"><span class="dim">` + strconv.Itoa(n) + `</span><span class="name">`)
-	p.code(cmp.Or(c.Name, "(unknown tool)"))
+	p.code(nameOf(c))
 	p.raw("</span>")
 	p.badge(status, cmp.Or(status, "no result"))
 	if k := len(c.Verdicts); k > 0 {
@@ -62,6 +62,9 @@ func (p *page) call(c *history.Call, n, level int) {
 	p.whole(c, level+1)
 	p.raw("</details>\n")
 }
+
+// nameOf is the name of a call, which is not empty.
+func nameOf(c *history.Call) string { return cmp.Or(c.Name, "(unknown tool)") }
 
 // whole writes all that is known of a call.
 func (p *page) whole(c *history.Call, level int) {
@@ -229,7 +232,7 @@ func (p *page) changes(r *history.Run, level int) {
 		begun = true
 		p.raw("<details><summary>")
 		p.code(c.Change.File)
-		p.raw(` (<a href="#` + p.ids[c] + `">call</a>)</summary>` + "\n")
+		p.raw(`</summary><p><a href="#` + p.ids[c] + `">the call that changed it</a></p>` + "\n")
 		p.change(c)
 		p.raw("</details>\n")
 	}

@@ -190,6 +190,13 @@ func (p *page) figures(name string, n int64) {
 	}
 }
 
+// some is figures for what is 0 in most runs, and then not worth a line.
+func (p *page) some(name string, n int64) {
+	if n > 0 {
+		p.figures(name, n)
+	}
+}
+
 // count writes a number, with commas for people and without for programs.
 func (p *page) count(n int64) {
 	p.raw(`<data value="` + strconv.FormatInt(n, 10) + `">` + grouped(n) + "</data>")

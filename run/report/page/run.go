@@ -116,10 +116,10 @@ func (p *page) summary(r *history.Run) {
 	}
 	if t := r.Counts.Tokens; t != (history.Tokens{}) {
 		p.figures("input tokens", t.Input)
-		p.figures("of these cached", t.Cached)
+		p.some("of these cached", t.Cached)
 		p.figures("output tokens", t.Output)
-		p.figures("of these reasoning", t.Reasoning)
-		p.figures("tokens written to the cache", t.CacheWrite)
+		p.some("of these reasoning", t.Reasoning)
+		p.some("tokens written to the cache", t.CacheWrite)
 	}
 	if r.Counts.Cost != "" {
 		p.fact("cost", r.Counts.Cost+" "+r.Counts.Currency)
@@ -192,7 +192,7 @@ func (p *page) concerns(r *history.Run, level int) {
 		if status := stateOf(c); tone(status) != "ok" {
 			item()
 			p.raw(`<li><a href="#` + p.ids[c] + `">`)
-			p.code(c.Name)
+			p.code(nameOf(c))
 			p.raw("</a> ")
 			p.badge(status, cmp.Or(status, "no result"))
 			if n := len(c.Verdicts); n > 0 && (c.Verdicts[n-1].Rule != "" || !c.Verdicts[n-1].Reason.IsEmpty()) {

@@ -105,13 +105,16 @@ func percents(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%
 
 func (p *page) timeline(r *history.Run, level int) {
 	model, asked, tools, timed := p.barsOf(r)
-	if len(model)+len(tools) < 1 || r.Form != history.Log {
+	if len(model)+len(tools) == 0 || r.Form != history.Log {
 		return
 	}
 	for _, n := range r.Notes {
 		if n.Kind == "retry" && n.At != history.Unknown && n.Wait > 0 {
 			asked = append(asked, bar{from: n.At, to: n.At + n.Wait, class: "retry", name: "retry", title: "waiting for the next try: " + span(n.Wait), first: history.Unknown})
 		}
+	}
+	if ready := r.Start.Ready; timed && ready > 0 {
+		model = append([]bar{{to: ready, class: "start", name: "start", title: "until servers and tools were ready: " + span(ready), first: history.Unknown}}, model...)
 	}
 	rows := [][]bar{model}
 	if len(asked) > 0 {
@@ -136,8 +139,20 @@ func (p *page) timeline(r *history.Run, level int) {
 	p.raw("</svg>\n<figcaption>")
 	p.caption(r, c, model, timed)
 	p.raw("</figcaption>\n")
-	p.key("model", "model", "tool", "tools", "bad", "tools that failed", "ask", "questions", "retry", "waiting for a retry", "start", "starting")
+	p.key(used(rows, "start", "starting", "model", "waiting for the model", "tool", "tools", "bad", "tools that failed", "ask", "questions", "retry", "waiting for a retry")...)
 	p.raw("</figure>\n")
+}
+
+// used are the pairs of a class and its meaning of which a row has the class.
+func used(rows [][]bar, pairs ...string) (some []string) {
+	for pair := range slices.Chunk(pairs, 2) {
+		if slices.ContainsFunc(rows, func(row []bar) bool {
+			return slices.ContainsFunc(row, func(b bar) bool { return b.class == pair[0] })
+		}) {
+			some = append(some, pair...)
+		}
+	}
+	return some
 }
 
 // extent is the chart of the bars.
@@ -194,6 +209,9 @@ func (p *page) bar(b *bar, c chart, y int) {
 func (p *page) caption(r *history.Run, c chart, model []bar, timed bool) {
 	sum, first := int64(0), int64(history.Unknown)
 	for _, b := range model {
+		if b.class != "model" {
+			continue
+		}
 		sum += b.to - b.from
 		if first == history.Unknown && b.first >= b.from {
 			first = b.first - b.from
