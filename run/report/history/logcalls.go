@@ -20,21 +20,26 @@ func (t *taken) called(e *event) {
 	}
 }
 
-// call is the call that an event is about; one that is not kept if there is none.
+// call is the call that an event is about. If the log has none, the event is kept as a note, and
+// the call is not.
 func (t *taken) call(e *event) *Call {
-	if c := t.open[e.get("id").word()]; c != nil {
+	if c := t.open[e.value.get("id").word()]; c != nil {
+		e.get("id")
 		return c
+	}
+	if t.More.Calls == 0 {
+		t.note(newEvent(e.value, e.number))
 	}
 	return &Call{}
 }
 
 func (t *taken) approved(e *event) {
+	c := t.call(e)
 	v := Verdict{Decision: e.get("decision").str(), By: e.get("by").str(), Rule: e.get("rule").str(), Reason: e.get("reason").shown(4 << 10), At: e.at, Asked: e.get("ms").number()}
 	if x := e.get("egress"); x.kind == '{' {
 		v.Egress, v.Private, v.Untrusted = x.get("decision").str(), sourceText(x.get("private")), sourceText(x.get("untrusted"))
 	}
 	tally(t.counted.Decisions, v.Decision)
-	c := t.call(e)
 	if len(c.Verdicts) < 10 {
 		c.Verdicts = append(c.Verdicts, v)
 	}
@@ -76,6 +81,7 @@ func (t *taken) progressed(e *event) {
 	if c.Progress = append(c.Progress, text); len(c.Progress) > maxProgress {
 		c.Progress, c.MoreProgress = c.Progress[1:], c.MoreProgress+1
 	}
+	t.also(c, e)
 }
 
 func (t *taken) answered(e *event) {

@@ -47,7 +47,7 @@ func tone(status string) string {
 
 func (p *page) badge(status, shown string) {
 	p.raw(`<span class="s ` + tone(status) + `">`)
-	p.line(shown)
+	p.text(short(shown, 60))
 	p.raw("</span>")
 }
 
