@@ -184,6 +184,7 @@ func TestPlanDigest(t *testing.T) {
 // FuzzCollector: head and tail of a text are its own, and what is between them is counted.
 func FuzzCollector(f *testing.F) {
 	f.Add("ab漢字cd", 3, 8)
+	f.Add("漢字", 3, 10)
 	f.Add(strings.Repeat("漢", 100), 7, 64)
 	f.Fuzz(func(t *testing.T, s string, piece, limit int) {
 		if piece < 1 || limit < 8 || limit > 1000 || !utf8.ValidString(s) {

@@ -16,20 +16,25 @@ type log struct {
 // taken is a run whose lines are being taken.
 type taken struct {
 	*Run
-	reader  *Reader
-	said    map[string]*collector // text, reasoning and commentary of the turn that goes on
-	first   int64                 // when the first of them came
-	open    map[string]*Call      // by their ids: those without a result
-	nested  map[string]*taken     // by the ids of their calls
-	turn    int64                 // the last turn that has ended
-	last    int64                 // the last time that a line has
-	counted Counts                // in the lines
-	kept    bool                  // its calls, turns and notes are kept
-	word    string                // of the run in its lines
+	reader *Reader
+	speech
+	open    map[string]*Call  // by their ids: those without a result
+	nested  map[string]*taken // by the ids of their calls
+	turn    int64             // the last turn that has ended
+	last    int64             // the last time that a line has
+	counted Counts            // in the lines
+	kept    bool              // its calls, turns and notes are kept
+	word    string            // of the run in its lines
+}
+
+// speech is what the model says in the turn that goes on.
+type speech struct {
+	said  map[string]*collector // text, reasoning and commentary
+	first int64                 // when the first of them came
 }
 
 func (r *Reader) take(run *Run, kept bool) *taken {
-	return &taken{Run: run, reader: r, said: map[string]*collector{}, first: Unknown, open: map[string]*Call{}, nested: map[string]*taken{}, kept: kept,
+	return &taken{Run: run, reader: r, speech: speech{map[string]*collector{}, Unknown}, open: map[string]*Call{}, nested: map[string]*taken{}, kept: kept,
 		counted: Counts{Results: run.Counts.Results, Decisions: run.Counts.Decisions}}
 }
 

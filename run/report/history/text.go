@@ -68,12 +68,12 @@ func wholeRunes(head, whole string, n int) string {
 // endOf is the end of a text, of at most n bytes, that does not begin inside a character.
 func endOf(s string, n int) string {
 	from := max(0, len(s)-n)
-	for i := from; i < min(len(s), from+utf8.UTFMax); i++ {
-		if utf8.RuneStart(s[i]) {
+	for i := from; i < from+utf8.UTFMax; i++ {
+		if i == len(s) || utf8.RuneStart(s[i]) {
 			return s[i:]
 		}
 	}
-	return s[from:]
+	return s[from:] // it is not UTF-8
 }
 
 // A collector takes a text in pieces and keeps its head and its tail. Its zero value keeps
