@@ -98,7 +98,7 @@ func (t *Table) checkFilter() error {
 			continue
 		}
 		hint := "leave --" + f.Name + " out"
-		if f.Value == "FILE" {
+		if slices.Contains([]string{"log", "session", "stage", "file"}, f.Name) {
 			hint = "toolpipe --report " + config.ShellQuote(t.settings.Target) + " " + config.ShellQuote(f.last) + " reads that file"
 		}
 		return failure.UsageError([]string{hint}, "--report and --%s: --report reads files, and makes no run", f.Name)
