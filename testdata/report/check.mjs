@@ -58,6 +58,7 @@ async function look(file) {
       executed: window.executed,
       broken: window.broken ?? [],
       wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      widest: [...document.querySelectorAll('*')].filter((e) => e.getBoundingClientRect().right > document.documentElement.clientWidth).map((e) => e.outerHTML.slice(0, 80)).slice(-3).join(' '),
       calls: document.querySelectorAll('details.call').length,
       filters: [...document.querySelectorAll('form.filter')].map((f) => f.hidden),
       links: [...document.querySelectorAll('a')].map((a) => a.getAttribute('href')).filter((h) => !h.startsWith('#') || !document.getElementById(h.slice(1))),
@@ -66,7 +67,7 @@ async function look(file) {
     }))
     if (seen.executed !== undefined) say('something of the log was executed')
     for (const b of seen.broken) say(`policy: ${b}`)
-    if (seen.wide > 0) say(`${seen.wide} pixels too wide`)
+    if (seen.wide > 0) say(`${seen.wide} pixels too wide: ${seen.widest}`)
     for (const l of seen.links) say(`a link to ${l}`)
     if (seen.handlers) say(`${seen.handlers} elements with a handler or a style`)
     const known = 'a b body code data dd details div dl dt figcaption figure form h1 h2 h3 h4 h5 h6 head header html input label li line main meta nav ol option output p pre rect script section select span style summary svg table tbody td text th thead title tr ul'
@@ -106,7 +107,7 @@ async function filter(page, say) {
       form.dispatchEvent(new Event('input', { bubbles: true }))
     }
     const all = shown().length
-    set('text', calls[0].querySelector('dl').textContent.trim().slice(0, 40).toLowerCase())
+    set('text', calls[0].querySelector('dl').textContent.trim().split('\n')[0].slice(0, 40).toLowerCase())
     const some = shown().includes(calls[0])
     set('text', 'no call has this text \u0001')
     const none = shown().length
