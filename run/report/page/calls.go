@@ -103,7 +103,7 @@ func (p *page) whole(c *history.Call, level int) {
 	p.fact("id", c.ID)
 	p.fact("server", c.Server)
 	p.fact("tool", c.Tool)
-	p.fact("turn", number(c.Turn))
+	p.figures("turn", c.Turn)
 	p.fact("client", c.Connection)
 	p.fact("asked for", after(c.At))
 	p.fact("began", after(c.Result.Began))
