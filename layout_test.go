@@ -20,7 +20,7 @@ import (
 // a change of design and belongs into the same commit.
 var imports = map[string]string{
 	".":              "run run/flags run/config run/face run/failure run/stdio stream/goroutine github.com/spf13/pflag github.com/mattn/go-isatty",
-	"run":            "run/apply run/calls run/config run/event run/face run/failure run/finder run/input run/invocation run/modes run/session run/stdio run/toolbox run/turn approve mcp/builtin/confine stream stream/goroutine stream/text/jsontext",
+	"run":            "run/apply run/calls run/config run/event run/face run/failure run/finder run/input run/invocation run/modes run/report run/session run/stdio run/toolbox run/turn approve mcp/builtin/confine stream stream/goroutine stream/text/jsontext",
 	"run/apply":      "run/config run/event run/failure run/stage run/turn approve stream/text/escape",
 	"run/calls":      "run/event run/failure run/turn stream/goroutine stream/text/jsontext",
 	"run/config":     "run/document run/failure run/stdio run/trace approve mcp/process mcp/socket stream stream/ownership stream/text/jsontext stream/text/nearest",
@@ -38,6 +38,7 @@ var imports = map[string]string{
 	"run/lock":       "run/config run/document run/event run/failure mcp/builtin/confine mcp/toolserver mcp/wire stream/text/jsontext",
 	"run/manual":     "",
 	"run/modes":      "run/config run/event run/face run/failure run/far run/input run/invocation run/lock run/review run/servers run/session run/settings run/stage run/toolbox run/turn approve mcp mcp/builtin/code mcp/oauth mcp/process mcp/socket mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
+	"run/report":     "run/config run/failure run/invocation run/report/history run/report/markdown run/report/page run/stdio",
 	"run/review":     "run/event stream/text/escape stream/text/jsontext",
 	"run/revisions":  "mcp/builtin/confine stream/ownership",
 	"run/sandbox":    "run/config run/event run/failure run/invocation run/servers run/settings approve mcp/builtin/command mcp/builtin/confine mcp/builtin/watch mcp/process mcp/process/cage",
@@ -51,6 +52,10 @@ var imports = map[string]string{
 	"run/trace":      "",
 	"run/trim":       "run/event run/failure run/session stream stream/text/jsontext",
 	"run/turn":       "run/config run/event run/face run/failure run/finder run/invocation run/revisions run/schema run/servers run/session run/settings run/stage run/stdio run/toolbox run/trace run/trim approve mcp mcp/builtin/confine mcp/builtin/staged mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
+
+	"run/report/history":  "run/failure stream/text/jsontext",
+	"run/report/markdown": "run/event run/report/history stream/text/escape",
+	"run/report/page":     "run/report/history stream/text/escape",
 
 	"run/servers/convert":    "run/config",
 	"run/servers/descriptor": "run/document run/failure",

@@ -21,6 +21,7 @@ import (
 	"toolpipe/run/turn"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/text/jsontext"
 )
 
 // A conversation is the mode that asks a model: what the model has been told, and the
@@ -122,6 +123,9 @@ func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error 
 	if err := v.plan.Box.EmitStart(); err != nil {
 		return err
 	}
+	if err := v.emitInput(msgs); err != nil {
+		return err
+	}
 	if err := v.loop.Run(ctx); err != nil {
 		return v.withResume(v.withModels(ctx, err))
 	}
@@ -129,6 +133,33 @@ func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error 
 		return needBlock(v.tally.Text.String(), language)
 	}
 	return nil
+}
+
+// emitInput tells those who read the events what the model is asked. Secrets are hidden before
+// the text is cut, since a part of one is not found.
+func (v *conversation) emitInput(msgs []stream.Message) error {
+	const looked = 16 * event.MaxInput
+	c, e := v.inv.Config, &event.Input{Messages: len(msgs)}
+	if c.Output != "ndjson" && c.Log == "" {
+		return nil
+	}
+	for _, m := range slices.Backward(msgs) {
+		if m.Role != stream.User || m.Output {
+			continue
+		}
+		for _, p := range m.Parts {
+			text := p.Text
+			if p.JSON != nil {
+				text = jsontext.Unquote(p.JSON)
+			}
+			e.Bytes += len(text)
+			e.Text += text[:min(len(text), max(0, looked-len(e.Text)))]
+		}
+		break
+	}
+	e.Text = v.inv.Secrets.Content().HideString(e.Text)
+	e.Text = strings.ToValidUTF8(e.Text[:min(len(e.Text), event.MaxInput)], "")
+	return v.inv.Emit(e)
 }
 
 // asJSON gives the messages that --output messages prints, as JSON.

@@ -16,6 +16,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
 	"toolpipe/run/modes"
+	"toolpipe/run/report"
 	"toolpipe/run/stdio"
 	"toolpipe/run/turn"
 	"toolpipe/stream/goroutine"
@@ -83,6 +84,9 @@ func (r *runner) guarded(ctx context.Context) (err error) {
 	c := r.inv.Config
 	if c.Mode == config.Check {
 		return modes.Check(ctx, r.plan)
+	}
+	if c.Mode == config.Report {
+		return report.Run(ctx, r.inv)
 	}
 	if err := r.inv.Configure(ctx); err != nil {
 		return err

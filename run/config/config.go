@@ -39,7 +39,8 @@ const (
 	SignIn // get a login at the server Target
 	SignOut
 	ListLogins
-	Serve // be a server over standard input and output
+	Serve  // be a server over standard input and output
+	Report // write a document about what runs have left behind, in the form Target
 )
 
 // ServerFlags are the flags that say something of one server.
@@ -111,10 +112,10 @@ type Config struct {
 	ClientMetadataURL string // client_metadata_url of the config file, for every server
 
 	Mode   Mode
-	Target string // what DescribeTool, CallTool, Apply, Explain, ReadResource, SignIn and SignOut are about
+	Target string // what DescribeTool, CallTool, Apply, Explain, ReadResource, SignIn and SignOut are about, and the form of Report
 
 	// input
-	Args       []string // the prompt arguments
+	Args       []string // the prompt arguments; with Report the files that it reads
 	Input      string   // auto, text or messages; "" is auto
 	NoStdin    bool
 	NamesInput bool // the prompt - asks for standard input, even if it is a terminal

@@ -23,7 +23,10 @@ type choice struct {
 }
 
 func (c *Config) choices() []choice {
-	form := c.Output
+	form, report := c.Output, ""
+	if c.Mode == Report {
+		report = c.Target
+	}
 	if _, isBlock := c.Block(); isBlock {
 		form = "block"
 	}
@@ -37,6 +40,7 @@ func (c *Config) choices() []choice {
 		{"start", c.Start, []string{"first", "beside", "call"}},
 		{"find-tools", c.FindTools, []string{"never", "auto", "always"}},
 		{"elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},
+		{"report", report, []string{"markdown", "html"}},
 		{"api", c.API, stream.APIs()},
 		{"trim", "", []string{"auto", "off"}}, // or a number: mistakes has the check
 	}

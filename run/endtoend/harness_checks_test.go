@@ -117,7 +117,8 @@ var scrubbed = []struct {
 	pattern *regexp.Regexp
 	with    string
 }{
-	{regexp.MustCompile(`"(ms|after_ms)":\d+`), `"$1":0`},
+	{regexp.MustCompile(`"(ms|after_ms|at_ms|began_ms)":\d+`), `"$1":0`},
+	{regexp.MustCompile(`"(time)":"[^"]*"`), `"$1":"T"`},
 	{regexp.MustCompile(`"version":"[^"]*"`), `"version":"V"`},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), `127.0.0.1:PORT`},
 }

@@ -166,12 +166,19 @@ func (p *process) readReport(g *guardProcess, started chan struct{}) {
 	p.failure = errors.New("the guard has ended")
 }
 
+// allowTime is patience DURATION: the commands that follow may take so long, because other
+// programs do most of the work.
+func (s *script) allowTime(args []string) (err error) {
+	s.patience, err = time.ParseDuration(args[0])
+	return err
+}
+
 // wait waits for the end. A process that hangs is asked for its stacks, then killed.
-func (p *process) wait() error {
+func (p *process) wait(patience time.Duration) error {
 	select {
 	case <-p.done:
 		return p.failure
-	case <-time.After(hangGuard):
+	case <-time.After(patience):
 	}
 	syscall.Kill(p.pid, syscall.SIGQUIT)
 	time.Sleep(200 * time.Millisecond)
@@ -180,7 +187,7 @@ func (p *process) wait() error {
 	case <-p.done:
 	case <-time.After(10 * time.Second):
 	}
-	return fmt.Errorf("it did not end within %v", hangGuard)
+	return fmt.Errorf("it did not end within %v", patience)
 }
 
 // stopped reports whether the process is stopped by job control.

@@ -55,7 +55,7 @@ func (s *script) wait([]string) error {
 	if p == nil {
 		return errors.New("no command is running")
 	}
-	err := p.wait()
+	err := p.wait(max(hangGuard, s.patience))
 	s.running, s.ended = nil, true
 	s.stdout, s.stderr, s.status = p.stdout.bytes(), p.stderr.bytes(), p.status
 	s.screen = nil

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A script is one running script, with the processes and servers that it has started.
@@ -39,6 +40,7 @@ type script struct {
 	encoded  map[string]map[string][]byte // secret to its encodings
 	exempt   map[string]bool              // files that may hold a secret
 	defect   bool                         // status 70 is expected
+	patience time.Duration                // how long a command may take; 0: hangGuard
 	memory   int64                        // the peak memory that a run may have, in bytes; 0: maxMemory
 }
 
@@ -250,6 +252,7 @@ func init() {
 		"mode":     (*script).mode,
 		"skip":     (*script).skip,
 		"memory":   (*script).allowMemory,
+		"patience": (*script).allowTime,
 		"secret":   (*script).secret,
 	}
 }

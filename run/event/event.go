@@ -39,9 +39,14 @@ type Start struct {
 	ConfigRules int          `event:"config_rules,opt"` // how many auto_approve rules of the config count
 	Trace       string       `event:"trace,opt"`        // the id of the trace that the run is part of
 	Sandbox     string       `event:"sandbox,opt"`      // what holds commands, in words
-	ID          string       `event:"id,opt"`           // of --id
-
+	Identity
 	SandboxPartial []string `event:"sandbox_partial,opt"` // what the sandbox does not hold
+}
+
+// Identity tells a run from others.
+type Identity struct {
+	ID   string `event:"id,opt"`         // of --id
+	Time string `event:"time,opt,plain"` // when the run began, in UTC, RFC 3339 with milliseconds
 }
 
 type ServerInfo struct {
@@ -50,6 +55,17 @@ type ServerInfo struct {
 	Tools    int    `event:"tools"`
 	Sandbox  string `event:"sandbox,opt"` // what holds its program, in words
 }
+
+// Input is what the conversation begins with, or goes on with: the beginning of its last message
+// of the user.
+type Input struct {
+	Text     string `event:"text"`     // at most MaxInput bytes of it
+	Bytes    int    `event:"bytes"`    // the size of the whole text
+	Messages int    `event:"messages"` // of the whole conversation at that time
+}
+
+// MaxInput is how many bytes of its text an Input has at most.
+const MaxInput = 4 << 10
 
 // Text is a piece of the answer as it arrives.
 type Text struct {
@@ -93,6 +109,8 @@ type Approval struct {
 	Rule     string `event:"rule,opt"`
 	Reason   string `event:"reason,opt,ours"`
 	Egress   Egress `event:"egress,opt"`
+
+	Time time.Duration `event:"ms,opt"` // how long a person, an approver or the host was asked; 0: nobody was
 }
 
 // Egress tells that a call sends while the conversation is private and untrusted,
@@ -165,8 +183,25 @@ type Result struct {
 	Bytes      int             `event:"bytes"` // the size of the whole text
 	Truncated  bool            `event:"truncated"`
 	Labels     []string        `event:"labels,opt,plain"` // private, untrusted: what it brings into the conversation
-	Time       time.Duration   `event:"ms"`
+	Took
+	Change
 }
+
+// Took is when a call ran.
+type Took struct {
+	Time  time.Duration `event:"ms"`
+	Began time.Duration `event:"began_ms,opt"` // from the beginning of the run on; 0: it has not run
+}
+
+// Change is what a built-in tool has changed in a file.
+type Change struct {
+	File string `event:"file,opt"` // its path, absolute and free of links; "" for other calls
+	Diff string `event:"diff,opt"` // unified, of the whole lines of at most MaxDiff bytes; "" for a file that is no text or too large
+	New  bool   `event:"new,opt"`  // there was no such file before
+}
+
+// MaxDiff is how many bytes the diff of a Change has at most.
+const MaxDiff = 64 << 10
 
 // Plan is a plan of --stage, which --apply --dry-run shows.
 type Plan struct {
@@ -423,6 +458,7 @@ type Collected struct {
 }
 
 func (*Start) kind() string          { return "start" }
+func (*Input) kind() string          { return "input" }
 func (*Text) kind() string           { return "text" }
 func (*Commentary) kind() string     { return "commentary" }
 func (*Reasoning) kind() string      { return "reasoning" }

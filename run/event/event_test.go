@@ -26,14 +26,15 @@ var everyEvent = []struct {
 	event Event
 }{
 	{"start", &Start{Version: "1", Model: nasty, API: "chat", Servers: []ServerInfo{{nasty, "2026-07-28", 3, nasty}}, Policy: "ab", ConfigRules: 2, Sandbox: nasty}},
+	{"input", &Input{nasty, 9, 2}},
 	{"text", &Text{1, []byte(nasty)}},
 	{"reasoning", &Reasoning{1, []byte(nasty)}},
 	{"tool_call", &Call{1, "id", "s", "t", "s__t", json.RawMessage("{\"a\":\"\u202e\", \n\"b\":1e2}"), nil, "0123456789abcdef"}},
 	{"tool_call", &Call{1, "id", "", "", nasty, nil, []byte(nasty), ""}},
-	{"approval", &Approval{"id", "deny", "policy", nasty, nasty, Egress{"ask", Source{nasty, 1, "id", nasty}, Source{nasty, 0, nasty, ""}}}},
+	{"approval", &Approval{"id", "deny", "policy", nasty, nasty, Egress{"ask", Source{nasty, 1, "id", nasty}, Source{nasty, 0, nasty, ""}}, time.Second}},
 	{"task", &Task{"id", nasty, nasty}},
 	{"progress", &Progress{"id", json.RawMessage("1.50"), json.RawMessage("3"), nasty}},
-	{"tool_result", &Result{ID: "id", Status: ResultOK, Text: jsontext.Quoted(nasty), Content: json.RawMessage("[ ]"), Structured: json.RawMessage("{\r\n}"), Bytes: 3, Time: time.Second}},
+	{"tool_result", &Result{ID: "id", Status: ResultOK, Text: jsontext.Quoted(nasty), Content: json.RawMessage("[ ]"), Structured: json.RawMessage("{\r\n}"), Bytes: 3, Took: Took{Time: time.Second, Began: time.Second}, Change: Change{nasty, nasty, true}}},
 	{"tool_result", &Result{ID: "id", Status: ResultError, Text: []byte("\"\u009b\""), Truncated: true}},
 	{"turn", &Turn{2, nasty, Usage{1, 2, 3, 4, 6}, time.Second, "m", true, Cost{json.RawMessage("0.5"), nasty}}},
 	{"retry", &Retry{1, 3, time.Second, 503, nasty, true}},

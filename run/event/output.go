@@ -123,6 +123,18 @@ func (w *Writer) write(p []byte) error {
 	return w.named(err)
 }
 
+// writeLine is write for a line: one that does not fit behind what is buffered is not begun
+// before that is written, so that each write of the file is whole lines. Several processes
+// may append to one log.
+func (w *Writer) writeLine(p []byte) error {
+	if w.buffer.Available() < len(p) {
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	return w.write(p)
+}
+
 // keep is write for a caller who will see the error at the next write.
 func (w *Writer) keep(p []byte) { w.write(p) }
 

@@ -1,11 +1,47 @@
 package event
 
-// NDJSONOutput writes one event a line.
+import (
+	"strconv"
+	"time"
+)
+
+// NDJSONOutput writes one event a line. Behind the members of the event stand at_ms and run.
 type NDJSONOutput struct {
 	*Writer
-	Results bool // it writes the results of calls alone
+	Results bool      // it writes the results of calls alone
+	Began   time.Time // at_ms is the time since then, in milliseconds; zero: no line has one
+	Run     string    // tells the lines of this run from those of others in the same file; "": no line has it
 
-	line object // used again for each event
+	line  object // used again for each event
+	piece string // of which kind of piece of a reply the last event was; "": it was none
+}
+
+// stamp replaces the end of the line by the members that each line of this output has. Of
+// pieces of one kind that follow each other only the first has a time: it is the time to the
+// first text, and no reader needs those of the others.
+func (o *NDJSONOutput) stamp(e Event) {
+	was := o.piece
+	if o.piece = pieceKind(e); !o.Began.IsZero() && (o.piece == "" || o.piece != was) {
+		o.line.b = append(o.line.b[:len(o.line.b)-1], `,"at_ms":`...)
+		o.line.b = append(strconv.AppendInt(o.line.b, time.Since(o.Began).Milliseconds(), 10), '}')
+	}
+	if o.Run != "" {
+		o.line.b = append(o.line.b[:len(o.line.b)-1], `,"run":"`...)
+		o.line.b = append(append(o.line.b, o.Run...), `"}`...)
+	}
+}
+
+// pieceKind is the kind of an event that comes with every piece of a reply; "" for any other.
+func pieceKind(e Event) string {
+	e = Unconnected(e)
+	if n, ok := e.(*Nested); ok {
+		e = n.Event
+	}
+	switch e.(type) {
+	case *Text, *Reasoning:
+		return e.kind()
+	}
+	return ""
 }
 
 func (o *NDJSONOutput) Event(e Event) error {
@@ -14,15 +50,12 @@ func (o *NDJSONOutput) Event(e Event) error {
 	}
 	o.line.b, o.line.full = o.line.b[:0], o.keep
 	o.line.event(e)
-	err := o.write(append(o.line.b, '\n'))
+	o.stamp(e)
+	err := o.writeLine(append(o.line.b, '\n'))
 	if cap(o.line.b) > 1<<20 {
 		o.line.b = nil
 	}
-	if n, ok := e.(*Nested); ok {
-		e = n.Event
-	}
-	switch e.(type) {
-	case *Text, *Reasoning: // flushed when the stream pauses
+	if o.piece != "" { // flushed when the stream pauses
 		return err
 	}
 	return o.Flush()

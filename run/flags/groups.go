@@ -157,6 +157,8 @@ func modeFlags(c *config.Config) []Flag {
 			Help: "with --serve: be one at this socket, for any number of clients of the same user at once"},
 		{Name: "idle", Value: "D", Setting: &c.Idle,
 			Help: "with --listen: end when no client has been there for that long (default never)"},
+		{Name: "report", Everyday: true, Value: "FORM", Setting: config.Report,
+			Help: "show logs, sessions and plans as html or markdown; the arguments name the files, without them stdin is read"},
 		{Name: "list-models", Setting: config.ListModels,
 			Help: "print the models of the endpoint and exit"},
 		{Name: "list-resources", Setting: config.ListResources,

@@ -76,6 +76,8 @@ func (t *Table) Check() error {
 		c.Output = cmp.Or(c.Output, "block")
 	}
 	switch {
+	case c.Mode == config.Report:
+		return t.checkFilter()
 	case c.Mode == config.CallTool, c.Mode == config.Explain, c.Mode == config.Check:
 	case chosen != nil && len(c.Args) > 0:
 		if c.Mode == config.Serve {
@@ -84,6 +86,22 @@ func (t *Table) Check() error {
 		return chosen.refuse("takes no prompt, but %q was given", c.Args[0])
 	case len(c.Args) == 1 && c.Args[0] == "-":
 		c.Args, c.NamesInput = nil, true // as for --call
+	}
+	return nil
+}
+
+// checkFilter refuses flags that --report has no use for: it reads files and writes a document,
+// so that a flag of a run beside it is meant for something else.
+func (t *Table) checkFilter() error {
+	for f := range t.All() {
+		if !f.given || slices.Contains([]string{"report", "max-result-bytes", "timeout", "quiet", "verbose", "color", "no-config", "no-input"}, f.Name) {
+			continue
+		}
+		hint := "leave --" + f.Name + " out"
+		if slices.Contains([]string{"log", "session", "stage", "file"}, f.Name) {
+			hint = "toolpipe --report " + config.ShellQuote(t.settings.Target) + " " + config.ShellQuote(f.last) + " reads that file"
+		}
+		return failure.UsageError([]string{hint}, "--report and --%s: --report reads files, and makes no run", f.Name)
 	}
 	return nil
 }

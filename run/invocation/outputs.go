@@ -3,13 +3,17 @@ package invocation
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"toolpipe/mcp/toolserver"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/face"
+	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/ownership"
@@ -25,7 +29,8 @@ type Outputs struct {
 	Readers stdio.ReaderWaits
 	Secrets *secrets.Set // what no output may show
 	Face    *face.Face
-	Text    *event.TextOutput                 // the answer as text on standard output; nil: it is printed in another form
+	Text    *event.TextOutput // the answer as text on standard output; nil: it is printed in another form
+	Began   time.Time
 	Host    atomic.Pointer[toolserver.Server] // the server of --serve, to which the logs of tool servers are passed on
 
 	log *os.File // nil: there is none
@@ -35,7 +40,7 @@ type Outputs struct {
 // messages are what --output messages prints.
 func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages func(func([]byte, bool) bool) error) *Outputs {
 	set := &secrets.Set{}
-	o := &Outputs{Emitter: event.NewEmitter(set), Secrets: set}
+	o := &Outputs{Emitter: event.NewEmitter(set), Secrets: set, Began: time.Now()}
 	if !s.OutFile {
 		s.Out = stdio.Bounded(ctx, s.Out, &o.Readers)
 	}
@@ -51,13 +56,13 @@ func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 	switch {
 	case c.Mode == config.Serve: // standard output belongs to the protocol
 	case c.Output == "ndjson":
-		o.add(&event.NDJSONOutput{Writer: w})
+		o.add(&event.NDJSONOutput{Writer: w, Began: o.Began})
 	case c.Output == "json":
 		o.add(&event.JSONOutput{Writer: w, Call: c.Mode == config.CallTool, Calls: c.Mode == config.CallMany})
 	case c.Output == "messages":
 		o.add(&event.MessagesOutput{Writer: w, Messages: messages})
 	case c.Mode == config.CallMany:
-		o.add(&event.NDJSONOutput{Writer: w, Results: true})
+		o.add(&event.NDJSONOutput{Writer: w, Results: true, Began: o.Began})
 	case c.Mode != config.Answer:
 		list := &event.ListOutput{Writer: w, Terminal: s.OutTerminal, Full: c.Mode == config.DescribeTool, Verbose: c.Verbose > 0}
 		if s.OutTerminal {
@@ -86,8 +91,33 @@ func (o *Outputs) OpenLog(ctx context.Context, path string) error {
 		return config.OpenError("--log", path, err)
 	}
 	o.log = f
-	o.add(&event.NDJSONOutput{Writer: event.NewWriter(stdio.Bounded(ctx, stdio.Blocking(f), &o.Readers), "--log "+config.ShellQuote(path))})
+	var run [6]byte
+	rand.Read(run[:])
+	w := stdio.Bounded(ctx, stdio.Blocking(f), &o.Readers)
+	if endsInLine(f, path) {
+		if _, err := w.Write([]byte{'\n'}); err != nil {
+			return failure.Output("--log "+config.ShellQuote(path), err)
+		}
+	}
+	o.add(&event.NDJSONOutput{Writer: event.NewWriter(w, "--log "+config.ShellQuote(path)), Began: o.Began, Run: hex.EncodeToString(run[:])})
 	return nil
+}
+
+// endsInLine reports whether the last line of a log has no end, because the run that wrote
+// it was killed.
+func endsInLine(log *os.File, path string) bool {
+	info, err := log.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return false
+	}
+	f, err := os.Open(path) // log is open for writing alone
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var last [1]byte
+	_, err = f.ReadAt(last[:], info.Size()-1)
+	return err == nil && last[0] != '\n'
 }
 
 // Warn emits a warning. server is the one that it is about; "" for none.

@@ -21,7 +21,7 @@ var files embed.FS
 
 // Topics are the names of the pages, in the order of the whole manual.
 func Topics() []string {
-	return []string{"input", "session", "models", "servers", "serve", "login", "approvals", "stage", "policy", "egress", "events", "exit", "config", "files", "code", "processes", "sandbox", "notes", "security", "recipes"}
+	return []string{"input", "session", "models", "servers", "serve", "login", "approvals", "stage", "report", "policy", "egress", "events", "exit", "config", "files", "code", "processes", "sandbox", "notes", "security", "recipes"}
 }
 
 // Page is the text on a topic, "" if there is none.

@@ -3,10 +3,12 @@ package turn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"toolpipe/approve"
+	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
@@ -64,6 +66,24 @@ func (c *caller) rendered(r *wire.Result) *answer {
 		a.parts = append(a.parts, stream.Part{Image: &stream.Image{MIME: img.MIME, Data: string(img.Data)}})
 	}
 	return a
+}
+
+// changed is the change of a file as an event tells it.
+func (c *caller) changed(done *confine.Change) (e event.Change) {
+	if done != nil {
+		e = event.Change{File: done.Path, Diff: shortDiff(c.secrets.Content().HideString(done.Diff)), New: done.New}
+	}
+	return e
+}
+
+// shortDiff is a diff without the lines at its end that an event does not hold. A last line
+// says how much is left out. Secrets are hidden before, since a part of one is not found.
+func shortDiff(diff string) string {
+	if len(diff) <= event.MaxDiff {
+		return diff
+	}
+	end := strings.LastIndexByte(diff[:event.MaxDiff-64], '\n') + 1
+	return fmt.Sprintf("%s\\ %d more bytes of this diff are left out\n", diff[:end], len(diff)-end)
 }
 
 // append adds a text of toolpipe's own, in lines, behind that of the tool: in the event

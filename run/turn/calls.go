@@ -47,11 +47,12 @@ type call struct {
 	task      *session.Task // with which its server has answered it in a run before this one; nil for none
 	announced bool          // its tool_call event was written
 	verdict   *approve.Verdict
-	staged    bool       // it is not to run, but to be written to the plan
-	denial    string     // why it was denied, for the user
-	noted     bool       // the session says that it is about to be sent
-	answer    *answer    // nil: it has not run yet
-	nested    *CallTally // of the nested run that it was
+	asked     time.Duration // how long somebody was asked about it since its last approval event
+	staged    bool          // it is not to run, but to be written to the plan
+	denial    string        // why it was denied, for the user
+	noted     bool          // the session says that it is about to be sent
+	answer    *answer       // nil: it has not run yet
+	nested    *CallTally    // of the nested run that it was
 	origin    event.Source
 	labels    approve.Labels // of its result, when that has come
 	egress    event.Egress   // for its approval event: what brought the labels of the conversation
@@ -220,6 +221,7 @@ func (r *round) run(c *call) {
 	defer r.flow.settle(c)
 	defer func() {
 		c.answer.event.Time, c.answer.event.Labels = time.Since(began), c.labels.Words()
+		c.answer.event.Began = began.Sub(r.plan.Inv.Began)
 	}()
 	defer func() {
 		if v := recover(); v != nil {
@@ -263,6 +265,9 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 			r.emit(&event.Warning{Code: "egress_unknown", Message: what})
 		}
 	}
+	if r.wholeResults && c.tool.Edits() {
+		bounds.Change = &confine.Change{}
+	}
 	ctx = confine.WithBounds(ctx, bounds)
 	progress := func(g wire.Progress) {
 		r.emit(&event.Progress{ID: c.ID, Progress: g.Progress, Total: g.Total, Message: g.Message})
@@ -294,6 +299,7 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 		result.Separate()
 	}
 	c.answer = r.rendered(result)
+	c.answer.event.Change = r.changed(bounds.Change)
 	if refusal := r.box.Refusal(c.tool.Conn, c.answer.text); refusal != "" {
 		c.answer.append("[toolpipe] " + refusal)
 	}

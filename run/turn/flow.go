@@ -202,6 +202,7 @@ func (r *round) asked(c *call, t *toolbox.Tool) approve.Call {
 // approvalEvent tells the verdict on c.
 func (r *round) approvalEvent(c *call, v approve.Verdict) *event.Approval {
 	e := ApprovalEvent(c.ID, v)
+	e.Time, c.asked = c.asked, 0
 	if r.stages(c, v) {
 		e.Decision = "staged"
 	}

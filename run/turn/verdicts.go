@@ -143,7 +143,7 @@ func (r *round) verdict(ctx context.Context, c *call) (approve.Verdict, error) {
 		defer func() { <-r.plan.asking }()
 		v, q, err = decide() // the answer to the question before may be enough
 	}
-	for q != nil && err == nil {
+	for began := time.Now(); q != nil && err == nil; c.asked = time.Since(began) {
 		if err = r.whileUnlocked(func() error { return r.put(ctx, c, q) }); err == nil {
 			v, q, err = gate.Answer(ctx, r.asked(c, c.tool), q)
 		}

@@ -39,6 +39,15 @@ type Bounds struct {
 	Staged *staged.Files
 	// Stage gets what the call would write, which goes to Staged; nil: the call writes.
 	Stage *staged.Change
+	// Change gets what the call has written, for the events of the run. It may be nil.
+	Change *Change
+}
+
+// Change is what a call has written to a file.
+type Change struct {
+	Path string // of the file, or of the first of several: absolute, free of links; "" for none
+	Diff string // unified; "" for a file that was or is no text, or has more than MaxPreview bytes
+	New  bool   // there was no such file before
 }
 
 type boundsKey struct{}

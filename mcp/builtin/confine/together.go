@@ -53,6 +53,7 @@ func ChangeAll(ctx context.Context, changes []FileChange) error {
 			return t.restore(ctx, i, err)
 		}
 	}
+	t.tell(t.change())
 	return nil
 }
 
@@ -105,6 +106,22 @@ func (t *together) add(ctx context.Context, c *FileChange) error {
 	return err
 }
 
+// change is what was written, by the path of the first file.
+func (t *together) change() (c Change) {
+	if len(t.members) > 0 {
+		first := t.members[0]
+		c = Change{Path: first.at.Access.Absolute(first.at.Rel), Diff: t.diff(), New: len(t.members) == 1 && first.change.Before == nil}
+	}
+	return c
+}
+
+// tell tells Bounds.Change of all files together, where each was told of by itself before.
+func (t *together) tell(c Change) {
+	if len(t.members) > 0 && t.members[0].at.Access.Bounds.Change != nil {
+		*t.members[0].at.Access.Bounds.Change = c
+	}
+}
+
 // diff is the unified diff of all files, each with its name where there are several; "" if
 // the texts are together longer than MaxPreview, or one is no text.
 func (t *together) diff() string {
@@ -147,6 +164,9 @@ func (t *together) restore(ctx context.Context, n int, failed error) error {
 		if err := m.restore(ctx); err != nil {
 			left = append(left, fmt.Sprintf("%q (%v)", m.change.Path, err))
 		}
+	}
+	if left == nil {
+		t.tell(Change{})
 	}
 	switch {
 	case n == 0:

@@ -52,6 +52,7 @@ func (l *Location) Replace(ctx context.Context, content []byte) error {
 	if l.Access.Bounds.Stage != nil {
 		return l.stage(content)
 	}
+	tell := l.tells(content)
 	r := replacement{dir: l.here().dir, name: l.Name, old: l.Info, mode: 0o666}
 	switch err := r.write(ctx, content); {
 	case errors.Is(err, errOvertaken):
@@ -60,6 +61,7 @@ func (l *Location) Replace(ctx context.Context, content []byte) error {
 		return fmt.Errorf("%q is as it was: %w", l.Asked, Reason(err))
 	}
 	l.written = true
+	tell()
 	l.Access.Bounds.Known.wrote(l, l.edited, content)
 	return nil
 }
@@ -78,6 +80,43 @@ func (l *Location) checkReplace() error {
 		return fmt.Errorf("%q has a staged change, which is made after a review: it cannot be written before that", l.Asked)
 	}
 	return nil
+}
+
+// tells gives a function that tells Bounds.Change what a call has written: it is called when
+// the file has the content. The content before is read now.
+func (l *Location) tells(content []byte) func() {
+	to := l.Access.Bounds.Change
+	if to == nil {
+		return func() {}
+	}
+	c := Change{Path: l.Access.Absolute(l.Rel), New: l.Info == nil}
+	var before []byte
+	var err error
+	if !c.New && len(content) <= MaxPreview {
+		before, err = l.before()
+	}
+	return func() {
+		if err == nil && max(len(before), len(content)) <= MaxPreview && utf8.Valid(before) && utf8.Valid(content) {
+			c.Diff = unified.Diff(string(before), string(content))
+		}
+		*to = c
+	}
+}
+
+// before is the content that the file has.
+func (l *Location) before() ([]byte, error) {
+	if l.edited != nil {
+		return l.edited, nil
+	}
+	if l.Info.Size() > MaxPreview {
+		return nil, fmt.Errorf("it has %d bytes", l.Info.Size())
+	}
+	f, info, err := l.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readWhole(f, info.Size())
 }
 
 // Change reads the file at a path, edits its content, and replaces it. Nobody else

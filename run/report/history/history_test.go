@@ -1,0 +1,240 @@
+package history
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+
+	"toolpipe/stream/text/jsontext"
+)
+
+func reportOf(t *testing.T, text string) *Report {
+	t.Helper()
+	r := NewReader(64 << 10)
+	if err := r.Read("file", strings.NewReader(text)); err != nil {
+		t.Fatal(err)
+	}
+	return r.Report()
+}
+
+// everyText is all that a report says of its runs.
+func everyText(r *Report) string {
+	return fmt.Sprintf("%+v", dump(r))
+}
+
+func dump(r *Report) (all []any) {
+	for _, run := range r.Runs {
+		all = append(all, run.Start, run.Prompt, run.Plan, run.Details, run.End)
+		for _, t := range run.Turns {
+			all = append(all, *t)
+		}
+		for _, c := range run.Calls {
+			all = append(all, *c)
+		}
+		for _, n := range run.Notes {
+			all = append(all, *n)
+		}
+	}
+	return all
+}
+
+// TestEveryKind: of each kind of event that there is, and of one that is not known, a member
+// that is not known is kept. The pieces of a text are joined, and have no further members.
+func TestEveryKind(t *testing.T) {
+	source, err := os.ReadFile("../../event/event.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := []string{"resource", "prompt", "model", "of_a_later_version"}
+	for _, k := range regexp.MustCompile(`kind\(\) string +\{ return "(\w+)" \}`).FindAllStringSubmatch(string(source), -1) {
+		kinds = append(kinds, k[1])
+	}
+	if len(kinds) < 25 {
+		t.Fatalf("only %q", kinds)
+	}
+	for _, kind := range kinds {
+		line := fmt.Sprintf(`{"type":%q,"id":"a","unheard_of":"needle"}`, kind)
+		if kind == "text" || kind == "reasoning" || kind == "commentary" {
+			line = fmt.Sprintf(`{"type":%q,"turn":1,"text":"needle"}`, kind)
+		}
+		for _, before := range []string{"", `{"type":"start"}` + "\n", `{"type":"start"}` + "\n" + `{"type":"tool_call","id":"a","name":"x","arguments":{}}` + "\n"} {
+			if all := everyText(reportOf(t, before+line+"\n")); !strings.Contains(all, "needle") {
+				t.Errorf("%s behind %q is not kept: %s", kind, before, all)
+			}
+		}
+	}
+}
+
+// TestCounts: what a log says is counted also where it has no end, and nothing that is kept
+// depends on how many there are.
+func TestCounts(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"type":"start"}` + "\n")
+	const n = 5000
+	for i := range n {
+		status := "ok"
+		if i%10 == 9 {
+			status = "denied"
+		}
+		fmt.Fprintf(&b, `{"type":"tool_call","turn":%d,"id":"%d","name":"x","arguments":{}}`+"\n", i+1, i)
+		fmt.Fprintf(&b, `{"type":"tool_result","id":"%d","status":%q,"text":"","bytes":0,"ms":1}`+"\n", i, status)
+		fmt.Fprintf(&b, `{"type":"turn","turn":%d,"usage":{"input_tokens":3,"output_tokens":2}}`+"\n", i+1)
+	}
+	run := reportOf(t, b.String()).Runs[0]
+	c := run.Counts
+	if c.Calls != n || c.Denied != n/10 || c.Results["ok"] != n*9/10 || c.Tokens.Input != 3*n || c.Turns != n {
+		t.Errorf("%+v", c)
+	}
+	if len(run.Calls)+run.More.Calls != n || len(run.Turns)+run.More.Turns != n || len(run.Turns) != maxTurns {
+		t.Errorf("%d and %d calls, %d and %d turns", len(run.Calls), run.More.Calls, len(run.Turns), run.More.Turns)
+	}
+	denied := 0
+	for _, c := range run.Calls {
+		if c.Result.Status == "denied" {
+			denied++
+		}
+	}
+	if denied != n/10 {
+		t.Errorf("%d denied calls are kept", denied)
+	}
+}
+
+// TestInterleaved: lines of several runs are told apart by their words.
+func TestInterleaved(t *testing.T) {
+	text := `{"type":"start","id":"one","run":"a"}
+{"type":"start","id":"two","run":"b"}
+{"type":"tool_call","id":"1","name":"x","arguments":{},"run":"a"}
+{"type":"tool_call","id":"1","name":"y","arguments":{},"run":"b"}
+{"type":"tool_result","id":"1","status":"ok","text":"of y","run":"b"}
+{"type":"end","status":"ok","exit":0,"text":"b","run":"b"}
+{"type":"tool_result","id":"1","status":"ok","text":"of x","run":"a"}
+`
+	r := reportOf(t, text)
+	if len(r.Runs) != 2 || r.Runs[0].Start.ID != "one" || r.Runs[0].Calls[0].Result.Text.Head != "of x" || r.Runs[0].End.Known ||
+		r.Runs[1].Calls[0].Name != "y" || r.Runs[1].Calls[0].Result.Text.Head != "of y" || !r.Runs[1].End.Known {
+		t.Errorf("%+v", dump(r))
+	}
+}
+
+// TestLies: numbers that no run can have are Unknown, and values of other types are missing.
+func TestLies(t *testing.T) {
+	for _, number := range []string{"-1", "1e400", "-1e400", "99999999999999999999", "1e18", `"5"`, "null", "[]", "{}", "true"} {
+		text := strings.ReplaceAll(`{"type":"start","servers":@,"at_ms":@}
+{"type":"tool_call","turn":@,"id":@,"name":@,"arguments":@,"at_ms":@}
+{"type":"approval","id":@,"decision":@,"ms":@,"egress":@,"at_ms":@}
+{"type":"tool_result","id":@,"status":@,"text":@,"content":@,"bytes":@,"ms":@,"began_ms":@,"labels":@}
+{"type":"turn","turn":@,"usage":@,"ms":@,"at_ms":@}
+{"type":"retry","after_ms":@,"at_ms":@}
+{"type":"end","status":@,"exit":@,"text":@,"labels":@,"turns":@,"usage":{"input_tokens":@},"ms":@,"error":@}
+`, "@", number)
+		r := reportOf(t, text)
+		run := r.Runs[0]
+		for _, n := range []int64{run.Calls[0].Turn, run.Calls[0].At, run.Calls[0].Result.Ms, run.Turns[0].Ms, run.Turns[0].At, run.End.Ms, run.Notes[0].Wait} {
+			if n != Unknown {
+				t.Errorf("%s became %d", number, n)
+			}
+		}
+		if run.Counts.Tokens.Input != 0 || run.Counts.Turns != 0 {
+			t.Errorf("%s: %+v", number, run.Counts)
+		}
+	}
+}
+
+// TestMemory: a log that is far larger than what is kept of it.
+func TestMemory(t *testing.T) {
+	r := NewReader(64 << 10)
+	const results = 600
+	line := []byte(`{"type":"tool_result","id":"a","status":"ok","text":"` + strings.Repeat("x", 200<<10) + `","bytes":1,"ms":1}` + "\n")
+	var in []io.Reader
+	for range results {
+		in = append(in, bytes.NewReader(line))
+	}
+	if err := r.Read("file", io.MultiReader(in...)); err != nil {
+		t.Fatal(err)
+	}
+	kept := 0
+	for _, run := range r.Report().Runs {
+		texts(run, func(t *Text) { kept += t.kept() })
+	}
+	if len(r.Report().Runs[0].Calls) != results || kept > maxKept || kept < maxKept/4 || r.Report().Limit >= r.Report().Asked {
+		t.Errorf("%d calls, %d bytes, limit %d", len(r.Report().Runs[0].Calls), kept, r.Report().Limit)
+	}
+	if c := r.Report().Runs[0].Calls[0]; c.Result.Text.Size() != 200<<10 || c.Result.Text.Tail == "" {
+		t.Errorf("%d bytes", c.Result.Text.Size())
+	}
+}
+
+// TestPlanDigest: the digest is that of the head and the calls, as in package stage.
+func TestPlanDigest(t *testing.T) {
+	head, call := `{"stage":1,"version":"1"}`, `{"id":"a","server":{"name":"s"},"tool":"t","name":"s__t","arguments":{}}`
+	want := reportOf(t, head+"\n"+call+"\n").Runs[0].Plan.Digest
+	long := `{"result":{"call":"a","status":"ok","text":"` + strings.Repeat("x", 3*blockSize) + `"}}`
+	run := reportOf(t, head+"\n"+call+"\n"+`{"sending":"a"}`+"\n"+long+"\n").Runs[0]
+	if run.Plan.Digest != want || run.Calls[0].Review.State != "done" || want != "%s" && len(want) != 64 {
+		t.Errorf("%s, not %s", run.Plan.Digest, want)
+	}
+}
+
+// FuzzCollector: head and tail of a text are its own, and what is between them is counted.
+func FuzzCollector(f *testing.F) {
+	f.Add("ab漢字cd", 3, 8)
+	f.Add("漢字", 3, 10)
+	f.Add(strings.Repeat("漢", 100), 7, 64)
+	f.Fuzz(func(t *testing.T, s string, piece, limit int) {
+		if piece < 1 || limit < 8 || limit > 1000 || !utf8.ValidString(s) {
+			return
+		}
+		c := collector{limit: limit}
+		for rest := []byte(s); len(rest) > 0; {
+			n := min(piece, len(rest))
+			c.add(rest[:n])
+			rest = rest[n:]
+		}
+		for _, text := range []Text{c.text(), textOf(s).Within(limit), c.text().Within(limit / 2)} {
+			if text.Size() != int64(len(s)) || !strings.HasPrefix(s, text.Head) || !strings.HasSuffix(s, text.Tail) || text.kept() > limit ||
+				!utf8.ValidString(text.Head) || !utf8.ValidString(text.Tail) || len(s) <= limit/2 && text.Left > 0 {
+				t.Errorf("%q in pieces of %d, limit %d: %+v", s, piece, limit, text)
+			}
+		}
+	})
+}
+
+// FuzzScanner: a line is taken if and only if it is one JSON object, wherever the blocks end,
+// and a string means what it means elsewhere.
+func FuzzScanner(f *testing.F) {
+	for _, s := range []string{`{}`, `{"a":[1,-2.5e3,true,false,null,"x\u00e9\ud83d\ude00\ud800\n"]}`, `{"a":{"b":[]}}`, ` {"a" : 1 } `, `{"a":01}`, `{"a":"` + "\x01" + `"}`, `{"a":"\x"}`, `{"a":tru}`, `{"a":1}}`, `[1]`, `{"a`, "{\"a\":\"\xff\"}"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if strings.ContainsRune(s, '\n') || strings.TrimLeft(s, " \t\r") == "" {
+			return
+		}
+		v, err := (&scanner{file: newFile(iotest.OneByteReader(strings.NewReader(s + "\nnext"))), limit: 1 << 10}).object()
+		o := jsontext.Options{Depth: maxDepth, DuplicateNames: true, LoneSurrogates: true, AnyBytes: true, Object: true}
+		want := jsontext.Check([]byte(s), o)
+		if err != nil && strings.HasSuffix(err.Error(), "twice") {
+			return
+		}
+		if (err == nil) != (want == nil) {
+			t.Fatalf("%q: %v, not %v", s, err, want)
+		}
+		if err != nil {
+			return
+		}
+		i := 0
+		for name, member := range jsontext.Members([]byte(strings.Trim(s, " \t\r"))) {
+			m := v.members[i]
+			if i++; len(member) < 1000 && utf8.Valid(member) && utf8.Valid(name) && len(name) < 700 {
+				if got, want := m.value.str(), jsontext.Text(member); got != want || m.name != jsontext.Unquote(name) {
+					t.Fatalf("%q: %q is %q, not %q", s, m.name, got, want)
+				}
+			}
+		}
+	})
+}

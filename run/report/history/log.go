@@ -1,0 +1,329 @@
+package history
+
+import (
+	"cmp"
+)
+
+// A log takes the lines of an event log. Lines of several runs may stand between each other:
+// then each has the word of its run. Where it has none, a line is of the run that began last.
+type log struct {
+	reader *Reader
+	source *Source
+	runs   map[string]*taken // by their words
+	all    []*taken          // that have begun and have no end
+}
+
+// taken is a run whose lines are being taken.
+type taken struct {
+	*Run
+	reader *Reader
+	speech
+	open    map[string]*Call  // by their ids: those without a result
+	nested  map[string]*taken // by the ids of their calls
+	turn    int64             // the last turn that has ended
+	last    int64             // the last time that a line has
+	counted Counts            // in the lines
+	kept    bool              // its calls, turns and notes are kept
+	word    string            // of the run in its lines
+}
+
+// speech is what the model says in the turn that goes on.
+type speech struct {
+	said  map[string]*collector // text, reasoning and commentary
+	first int64                 // when the first of them came
+}
+
+func (r *Reader) take(run *Run, kept bool) *taken {
+	return &taken{Run: run, reader: r, speech: speech{map[string]*collector{}, Unknown}, open: map[string]*Call{}, nested: map[string]*taken{}, kept: kept,
+		counted: Counts{Results: run.Counts.Results, Decisions: run.Counts.Decisions}}
+}
+
+func (l *log) line(v *value, number int) error {
+	word := v.get("run").str()
+	t := l.runs[word]
+	if v.begins() || t == nil {
+		if t != nil {
+			l.close(t)
+		}
+		if len(l.all) >= maxOpen { // no more run at a time
+			l.close(l.all[0])
+		}
+		run := l.reader.begin(Log, l.source, number)
+		t = l.reader.take(run, l.reader.report.MoreRuns == 0)
+		t.word = word
+		l.runs[word], l.all = t, append(l.all, t)
+	}
+	if t.take(newEvent(v, number)); t.End.Known {
+		l.close(t)
+	}
+	return nil
+}
+
+// close ends the run t.
+func (l *log) close(t *taken) {
+	t.finish()
+	delete(l.runs, t.word)
+	for i, other := range l.all {
+		if other == t {
+			l.all = append(l.all[:i], l.all[i+1:]...)
+			break
+		}
+	}
+	if !t.kept && t.End.Exit != 0 {
+		l.reader.report.Failed++
+	}
+}
+
+func (l *log) end() {
+	for _, t := range append([]*taken(nil), l.all...) {
+		t.End.Cut = len(l.source.Cut) > 0
+		l.close(t)
+	}
+}
+
+// An event is a line of a log. It knows which members were used.
+type event struct {
+	*value
+	used   []bool
+	kind   string
+	number int
+	at     int64
+}
+
+func newEvent(v *value, number int) *event {
+	e := &event{value: v, used: make([]bool, len(v.members)), number: number}
+	e.kind, e.at = e.get("type").word(), e.get("at_ms").number()
+	e.get("run")
+	return e
+}
+
+// get is the member with that name, which is used by that.
+func (e *event) get(name string) *value {
+	for i := range e.members {
+		if e.members[i].name == name {
+			e.used[i] = true
+			return &e.members[i].value
+		}
+	}
+	return &value{}
+}
+
+// rest are the members that nobody has used.
+func (e *event) rest(limit int) []Detail {
+	var rest value
+	for i, m := range e.members {
+		if !e.used[i] && m.value.kind != 'n' {
+			rest.members = append(rest.members, m)
+		}
+	}
+	return rest.details(limit)
+}
+
+// take takes an event of the run.
+func (t *taken) take(e *event) {
+	t.last = max(t.last, e.at)
+	if parent := e.get("parent").str(); parent != "" {
+		n := t.inside(parent)
+		n.last = max(n.last, e.at)
+		if n.takeOwn(e); e.kind == "tool_result" {
+			tally(t.counted.Results, e.value.get("status").str())
+		}
+		return
+	}
+	t.takeOwn(e)
+}
+
+// takeOwn takes an event of the run itself.
+func (t *taken) takeOwn(e *event) {
+	switch e.kind {
+	case "start":
+		t.start(e)
+	case "input":
+		t.Prompt = e.get("text").text
+		if size := e.get("bytes").number(); size > t.Prompt.Size() && t.Prompt.Left == 0 {
+			t.Prompt.Left = size - t.Prompt.Size()
+		}
+		t.Messages = e.get("messages").number()
+		t.detail(e)
+	case "text", "reasoning", "commentary":
+		t.say(e)
+	case "turn":
+		t.turned(e)
+	case "tool_call":
+		t.called(e)
+	case "approval":
+		t.approved(e)
+	case "progress":
+		t.progressed(e)
+	case "tool_result":
+		t.answered(e)
+	case "plan":
+		t.Run.Form = Plan
+		t.Plan = Head{e.get("version").str(), e.get("time").str(), e.get("dir").str(), e.get("digest").str()}
+		t.detail(e)
+	case "staged":
+		t.staged(e)
+	case "end":
+		t.ended(e)
+	default:
+		t.note(e)
+	}
+}
+
+// inside is the nested run of the call with that id.
+func (t *taken) inside(parent string) *taken {
+	n := t.nested[parent]
+	if n == nil && len(t.nested) >= maxNested {
+		n = t.nested[""]
+		parent = ""
+	}
+	if n == nil {
+		run := newRun(Log, t.Source, 0)
+		n = t.reader.take(run, t.kept && parent != "")
+		c := t.open[parent]
+		if c == nil {
+			c = &Call{ID: parent, At: Unknown, Turn: Unknown, Result: Result{Ms: Unknown, Began: Unknown, Bytes: Unknown}}
+			if n.kept && t.reader.addCall(t.Run, c, false) {
+				t.open[parent] = c
+			}
+		}
+		c.Nested, t.nested[parent] = run, n
+	}
+	return n
+}
+
+func (t *taken) start(e *event) {
+	t.Start = Start{Version: e.get("version").str(), Model: e.get("model").str(), API: e.get("api").str(), Time: e.get("time").str(), ID: e.get("id").str(), Ready: e.at}
+	e.get("schema")
+	for i, s := range e.get("servers").elements {
+		if i == maxWords {
+			break
+		}
+		words := s.get("name").str() + " (" + s.get("protocol").str() + ", tools: " + s.get("tools").word()
+		if box := s.get("sandbox").str(); box != "" {
+			words += ", sandbox: " + box
+		}
+		t.Start.Servers = append(t.Start.Servers, words+")")
+	}
+	t.detail(e)
+}
+
+// detail keeps what else an event says of the run.
+func (t *taken) detail(e *event) {
+	for _, d := range e.rest(t.reader.report.Limit) {
+		if len(t.Details) < maxDetails {
+			d.Name = e.kind + "." + d.Name
+			t.Details = append(t.Details, d)
+			t.reader.kept += d.Text.kept()
+		}
+	}
+}
+
+// say takes a part of what the model says.
+func (t *taken) say(e *event) {
+	if !t.kept {
+		return
+	}
+	if t.first == Unknown {
+		t.first = e.at
+	}
+	text, c := &e.get("text").text, t.said[e.kind]
+	if c == nil {
+		c = &collector{limit: t.reader.report.Limit}
+		t.said[e.kind] = c
+	}
+	c.add([]byte(text.Head))
+	if text.Left > 0 {
+		c.add([]byte("\n[" + text.Gap() + "]\n" + text.Tail))
+	}
+}
+
+// saidOf is what the turn has said, which is forgotten by that.
+func (t *taken) saidOf(kind string) Text {
+	c := t.said[kind]
+	if c == nil {
+		return Text{}
+	}
+	delete(t.said, kind)
+	text := c.text()
+	t.reader.kept += text.kept()
+	return text
+}
+
+func tokensOf(v *value) Tokens {
+	return Tokens{v.get("input_tokens").count(), v.get("output_tokens").count(), v.get("reasoning_tokens").count(), v.get("cached_tokens").count(), v.get("cache_write_tokens").count()}
+}
+
+func (t *Tokens) add(u Tokens) {
+	t.Input, t.Output, t.Reasoning = t.Input+u.Input, t.Output+u.Output, t.Reasoning+u.Reasoning
+	t.Cached, t.CacheWrite = t.Cached+u.Cached, t.CacheWrite+u.CacheWrite
+}
+
+func (t *taken) turned(e *event) {
+	u := &Turn{Number: e.get("turn").number(), At: e.at, Ms: e.get("ms").number(), First: t.first, Finish: e.get("finish").str(), Model: e.get("model").str(),
+		Tokens: tokensOf(e.get("usage")), Cost: e.get("cost").word(), Text: t.saidOf("text"), Reasoning: t.saidOf("reasoning"), Beside: t.saidOf("commentary")}
+	t.Counts.Currency = cmp.Or(e.get("currency").str(), t.Counts.Currency)
+	u.Details = e.rest(t.reader.report.Limit)
+	t.counted.Turns = max(t.counted.Turns, u.Number)
+	t.counted.Tokens.add(u.Tokens)
+	t.first, t.turn = Unknown, max(u.Number, 0)
+	if t.kept {
+		t.reader.addTurn(t.Run, u)
+	}
+}
+
+// note keeps an event of another kind.
+func (t *taken) note(e *event) {
+	n := &Note{Kind: e.kind, At: e.at, Turn: t.turn, Line: e.number, Wait: Unknown}
+	switch e.kind {
+	case "retry":
+		n.Wait = e.get("after_ms").number()
+		n.Text = e.get("message").shown(t.reader.report.Limit)
+		if e.get("discards").kind == 't' {
+			clear(t.said)
+		}
+	case "warning":
+		n.Code = e.get("code").str()
+		n.Text = e.get("message").shown(t.reader.report.Limit)
+	case "attention":
+		n.Text = e.get("reason").shown(t.reader.report.Limit)
+	}
+	if n.Details = e.rest(t.reader.report.Limit); t.kept {
+		t.reader.addNote(t.Run, n)
+	}
+}
+
+func (t *taken) ended(e *event) {
+	r, limit := t.Run, t.reader.report.Limit
+	r.End = End{Known: true, Status: e.get("status").str(), Exit: e.get("exit").number(), Finish: e.get("finish").str(), Answer: e.get("text").shown(limit),
+		Labels: e.get("labels").strs(), Changed: e.get("protected").strs(), Ms: e.get("ms").number()}
+	if err := e.get("error"); err.kind == '{' {
+		r.End.Error, r.End.Hint = err.get("message").shown(limit), err.get("hint").shown(limit)
+	}
+	r.Start.ID = cmp.Or(r.Start.ID, e.get("id").str())
+	c := &r.Counts
+	c.Turns, c.Calls, c.Denied, c.Staged = e.get("turns").count(), e.get("tool_calls").count(), e.get("denied").count(), e.get("staged").count()
+	c.Tokens, c.Cost, c.Currency = tokensOf(e.get("usage")), e.get("cost").word(), cmp.Or(e.get("currency").str(), c.Currency)
+	t.reader.kept += r.End.Answer.kept()
+	t.detail(e)
+}
+
+// finish completes the run when no more lines come.
+func (t *taken) finish() {
+	for _, n := range t.nested {
+		n.finish()
+	}
+	if len(t.said) > 0 { // a turn that did not end
+		if u := (&Turn{Number: t.turn + 1, At: t.last, Ms: Unknown, First: t.first, Text: t.saidOf("text"), Reasoning: t.saidOf("reasoning"), Beside: t.saidOf("commentary")}); t.kept {
+			t.reader.addTurn(t.Run, u)
+		}
+	}
+	if !t.End.Known {
+		c := t.counted
+		c.Currency = t.Counts.Currency
+		t.Run.Counts = c
+		if t.last > 0 && t.End.Ms == Unknown {
+			t.End.Ms = t.last
+		}
+	}
+}

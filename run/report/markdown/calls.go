@@ -1,0 +1,144 @@
+package markdown
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"toolpipe/run/report/history"
+)
+
+// concerns lists calls that did not simply run, and warnings.
+func (d *document) concerns(r *history.Run) {
+	var lines []string
+	eachCall(r, "", func(c *history.Call, inside string) {
+		switch c.Result.Status {
+		case "ok", "answered":
+			return
+		}
+		line := "- " + code(cmp.Or(c.Result.Status, "no result"), 20, false) + " " + inside + code(c.Name, 100, false)
+		if n := len(c.Verdicts); n > 0 {
+			v := &c.Verdicts[n-1]
+			line += spaced(code(v.Rule, 200, false)) + spaced(code(v.Reason.String(), 300, false))
+		}
+		lines = append(lines, line+"\n")
+	})
+	for _, n := range r.Notes {
+		switch n.Kind {
+		case "warning", "attention", "retry", "trim":
+			line := "- " + n.Kind + spaced(code(n.Code, 40, false)) + spaced(code(n.Text.String(), 500, false))
+			for i := range n.Details {
+				line += spaced(code(n.Details[i].Name+"="+n.Details[i].Text.String(), 60, false))
+			}
+			lines = append(lines, line+"\n")
+		}
+	}
+	items(d, "### To look at\n\n", lines, "of these", func(_ int, line string) string { return line })
+}
+
+func spaced(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " " + s
+}
+
+// eachCall gives the calls of a run, and behind each those of its nested run; inside names it.
+func eachCall(r *history.Run, inside string, do func(c *history.Call, inside string)) {
+	for _, c := range r.Calls {
+		if do(c, inside); c.Nested != nil {
+			eachCall(c.Nested, inside+code(c.Name, 40, true)+" › ", do)
+		}
+	}
+}
+
+// calls is the table of calls.
+func (d *document) calls(r *history.Run) {
+	var rows []string
+	eachCall(r, "", func(c *history.Call, inside string) {
+		verdict, rule := "", ""
+		if n := len(c.Verdicts); n > 0 {
+			verdict, rule = c.Verdicts[n-1].Decision, cmp.Or(c.Verdicts[n-1].Rule, c.Verdicts[n-1].By)
+		}
+		rows = append(rows, "| "+strconv.Itoa(len(rows)+1)+" | "+inside+code(cmp.Or(c.Name, c.ID), 60, true)+" | "+spaced(code(verdict, 20, true))+spaced(code(rule, 80, true))+
+			" | "+code(cmp.Or(c.Result.Status, "no result"), 20, true)+" | "+known(c.Result.Bytes)+" | "+known(c.Result.Ms)+" |\n")
+	})
+	head := "### Calls\n\n| # | name | verdict, rule | result | bytes | ms |\n|---:|---|---|---|---:|---:|\n"
+	items(d, head, rows, "calls", func(_ int, row string) string { return row })
+}
+
+func known(n int64) string {
+	if n == history.Unknown {
+		return ""
+	}
+	return grouped(n)
+}
+
+// changes shows the files that calls have changed.
+func (d *document) changes(r *history.Run, most int) {
+	var changed []*history.Call
+	eachCall(r, "", func(c *history.Call, _ string) {
+		if c.Change.File != "" {
+			changed = append(changed, c)
+		}
+	})
+	items(d, "### Changed files\n\n", changed, "changes", func(_ int, c *history.Call) string {
+		text := code(c.Change.File, 300, false)
+		if c.Change.New {
+			text += " (new)"
+		}
+		if c.Change.Diff.IsEmpty() {
+			return text + ": no diff, since it is no text or too large\n\n"
+		}
+		return text + "\n\n" + fence(c.Change.Diff, "diff", most)
+	})
+}
+
+// planned is a call of a plan, whole: what a reviewer needs.
+func (d *document) planned(i int, c *history.Call) string {
+	v := &c.Review
+	text := "#### " + strconv.Itoa(i+1) + ". " + code(cmp.Or(c.Name, c.Server+"__"+c.Tool), 200, false) + " (" + cmp.Or(v.State, "?") + ")\n\n"
+	item := func(name, value string) {
+		if value != "" {
+			text += "- " + name + ": " + code(value, 2000, false) + "\n"
+		}
+	}
+	item("PROBLEM", v.Problem.String())
+	item("id", c.ID)
+	item("server", strings.TrimSpace(c.Server+" "+v.Target))
+	item("in", v.Dir)
+	item("staged because", cmp.Or(v.Rule, "no rule allows it"))
+	item("by", v.By)
+	item("reason", v.Reason.String())
+	item("labels of the conversation", cmp.Or(strings.Join(v.Labels, ", "), "none"))
+	item("private by", v.Private)
+	item("untrusted by", v.Untrusted)
+	item("definition (SHA-256)", v.Definition)
+	item("result", c.Result.Status)
+	for j := range c.Details {
+		item(c.Details[j].Name, c.Details[j].Text.String())
+	}
+	text += "\n"
+	if !v.Said.IsEmpty() {
+		text += "The model said before:\n\n" + fence(v.Said, "text", 16<<10)
+	}
+	for j := range c.Arguments {
+		a := &c.Arguments[j]
+		text += "Argument " + code(a.Name, 200, false)
+		if a.JSON {
+			text += " (JSON)"
+		}
+		text += ":\n\n" + fence(a.Text, "text", 256<<10)
+	}
+	if c.Change.File != "" {
+		text += "Change of " + code(c.Change.File, 300, false)
+		if c.Change.New {
+			text += " (new)"
+		}
+		text += ", made against " + code(cmp.Or(c.Change.Against, "no file"), 80, false) + ":\n\n" + fence(c.Change.Diff, "diff", 256<<10)
+	}
+	if !c.Result.Text.IsEmpty() {
+		text += "Its result:\n\n" + fence(c.Result.Text, "text", 64<<10)
+	}
+	return text
+}

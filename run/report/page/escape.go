@@ -1,0 +1,77 @@
+package page
+
+import (
+	"fmt"
+	"html"
+	"strings"
+	"unicode/utf8"
+
+	"toolpipe/stream/text/escape"
+)
+
+// appendText appends a text of a log as the content of an element. Nothing in it is markup, and
+// each character that could deceive a reader is shown as \u{202e}, in an element of its own: so
+// no text can imitate it. Ends of lines and tabs stay, and what an emoji is made of.
+func appendText(dst []byte, s string) []byte {
+	marks, before := escape.MaxMarks, rune(0)
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c < 0x7f || c == '\n' || c == '\t' {
+			dst = appendASCII(dst, c)
+			marks, before = 0, rune(c)
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		joins := isJoiner(r) && before > ' ' && !isJoiner(before)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			dst = fmt.Appendf(dst, `<b class="x">\x%02x</b>`, s[i])
+		case c == '\r':
+			dst = append(dst, `<b class="x">\r</b>`...)
+		case escape.IsMark(r) && marks >= escape.MaxMarks && !joins, escape.Unsafe(r) && !joins:
+			dst = fmt.Appendf(dst, `<b class="x">\u{%x}</b>`, r)
+		default:
+			dst = append(dst, s[i:i+n]...)
+		}
+		if marks++; !escape.IsMark(r) {
+			marks = 0
+		}
+		before = r
+		i += n
+	}
+	return dst
+}
+
+// isJoiner reports whether r changes only how its neighbours look, as in an emoji.
+func isJoiner(r rune) bool { return r == 0xfe0e || r == 0xfe0f || r == 0x200d }
+
+func appendASCII(dst []byte, c byte) []byte {
+	switch c {
+	case '<':
+		return append(dst, "&lt;"...)
+	case '>':
+		return append(dst, "&gt;"...)
+	case '&':
+		return append(dst, "&amp;"...)
+	case '"':
+		return append(dst, "&#34;"...)
+	case '\'':
+		return append(dst, "&#39;"...)
+	}
+	return append(dst, c)
+}
+
+// maxAttribute is how many bytes of a text an attribute or a heading has.
+const maxAttribute = 200
+
+// short is a text as one short line.
+func short(s string, n int) string {
+	if len(s) > 4*n {
+		s = strings.ToValidUTF8(s[:4*n], "")
+	}
+	return escape.Cut(escape.Escape(strings.Join(strings.Fields(s), " ")), n)
+}
+
+// attribute is a text as the value of an attribute, in double quotes.
+func attribute(s string) string { return html.EscapeString(short(s, maxAttribute)) }

@@ -1,0 +1,252 @@
+// Package page writes a report as one page of HTML that loads nothing and needs no script.
+//
+// Its policy (Content-Security-Policy) lets nothing run but the script that is part of the page,
+// and nothing be loaded: it names both texts by their SHA-256. So no element has a style or a
+// handler of its own; what an SVG shows is said by attributes that are no styles, and by classes.
+// Every text of a log passes appendText or attribute. A bar is a line of a picture: it is for
+// the eye alone, and the same is said in words elsewhere on the page.
+package page
+
+import (
+	"bufio"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"io"
+	"strconv"
+
+	"toolpipe/run/report/history"
+	"toolpipe/stream/text/escape"
+)
+
+//go:embed style.css
+var style string
+
+//go:embed script.js
+var script string
+
+// A page is one page that is being written.
+type page struct {
+	w      *bufio.Writer
+	report *history.Report
+	buffer []byte
+	run    string // the id of the run that is being written
+	calls  int    // of the page, for their ids
+	ids    map[*history.Call]string
+	lists  int // of calls
+}
+
+// Write writes a report. The error is that of w.
+func Write(w io.Writer, r *history.Report) error {
+	p := &page{w: bufio.NewWriterSize(w, 64<<10), report: r, ids: map[*history.Call]string{}}
+	p.head()
+	p.sources()
+	if len(r.Runs) > 1 {
+		p.contents()
+	}
+	p.raw("</header>\n<main>\n")
+	for i, run := range r.Runs {
+		p.run = "r" + strconv.Itoa(i+1)
+		p.number(run)
+		p.section(run, i+1)
+	}
+	if len(r.Runs) == 0 {
+		p.raw("<p>There is no run in what was read.</p>\n")
+	}
+	p.raw("</main>\n<script>" + script + "</script>\n</body>\n</html>\n")
+	return p.w.Flush()
+}
+
+// number gives each call of a run its id.
+func (p *page) number(run *history.Run) {
+	for _, c := range run.Calls {
+		p.calls++
+		p.ids[c] = "c" + strconv.Itoa(p.calls)
+		if c.Nested != nil {
+			p.number(c.Nested)
+		}
+	}
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+func (p *page) head() {
+	title := "toolpipe report"
+	if len(p.report.Sources) > 0 {
+		title += ": " + p.report.Sources[0].Name
+	}
+	p.raw(`<!DOCTYPE html>
+<html lang="en" dir="ltr">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src ` + hashOf(style) + `; script-src ` + hashOf(script) + `; base-uri 'none'; form-action 'none'">
+<meta name="referrer" content="no-referrer">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>` + attribute(title) + `</title>
+<style>` + style + "</style>\n</head>\n<body>\n<header>\n<h1>toolpipe report</h1>\n")
+}
+
+// raw writes text of this package's own.
+func (p *page) raw(s string) { p.w.WriteString(s) }
+
+// text writes a text of a log.
+func (p *page) text(s string) {
+	p.buffer = appendText(p.buffer[:0], s)
+	p.w.Write(p.buffer)
+}
+
+// line writes a text of a log in one line.
+func (p *page) line(s string) { p.text(escape.Cut(oneLine(s), 2000)) }
+
+// oneLine shows the ends of lines of a text in words.
+func oneLine(s string) string {
+	if escape.IsPlain(s) {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := range len(s) {
+		switch s[i] {
+		case '\n':
+			b = append(b, "\u23ce "...)
+		case '\t':
+			b = append(b, ' ')
+		default:
+			b = append(b, s[i])
+		}
+	}
+	return string(b)
+}
+
+// code writes a short text of a log as code.
+func (p *page) code(s string) {
+	p.raw("<code>")
+	p.line(s)
+	p.raw("</code>")
+}
+
+// block writes a text of a log in its lines; class "diff" colours those of a diff.
+func (p *page) block(t *history.Text, class string) {
+	if class != "" {
+		p.raw(`<pre class="` + class + `">`)
+	} else {
+		p.raw("<pre>")
+	}
+	part := p.text
+	if class == "diff" {
+		part = p.diff
+	}
+	if part(t.Head); t.Left > 0 {
+		p.raw(`<span class="gap">` + t.Gap() + "</span>")
+		part(t.Tail)
+	}
+	p.raw("</pre>\n")
+}
+
+// member writes a name and a text of a list of them. A text of one line stands in the line.
+func (p *page) member(name string, t *history.Text, code bool) {
+	p.raw("<dt>")
+	p.line(name)
+	p.raw("</dt><dd>")
+	switch {
+	case t.Left > 0 || len(t.Head) > 300 || hasLines(t.Head):
+		p.block(t, "")
+	case code:
+		p.code(t.Head)
+	default:
+		p.raw(`<span class="v">`)
+		p.line(t.Head)
+		p.raw("</span>")
+	}
+	p.raw("</dd>\n")
+}
+
+func hasLines(s string) bool {
+	for i := range len(s) {
+		if s[i] == '\n' {
+			return true
+		}
+	}
+	return false
+}
+
+// fact writes a name of ours and a text of a log, unless it is empty.
+func (p *page) fact(name, value string) {
+	if value != "" {
+		t := history.Text{Head: value}
+		p.member(name, &t, false)
+	}
+}
+
+// figures writes a name of ours and a number, unless it is Unknown.
+func (p *page) figures(name string, n int64) {
+	if n != history.Unknown {
+		p.raw("<dt>" + name + "</dt><dd>")
+		p.count(n)
+		p.raw("</dd>\n")
+	}
+}
+
+// some is figures for what is 0 in most runs, and then not worth a line.
+func (p *page) some(name string, n int64) {
+	if n > 0 {
+		p.figures(name, n)
+	}
+}
+
+// count writes a number, with commas for people and without for programs.
+func (p *page) count(n int64) {
+	p.raw(`<data value="` + strconv.FormatInt(n, 10) + `">` + grouped(n) + "</data>")
+}
+
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func (p *page) sources() {
+	p.raw("<details><summary>What this was made of</summary>\n")
+	for _, s := range p.report.Sources {
+		p.raw("<dl>\n")
+		p.fact("file", s.Name)
+		p.fact("form", string(s.Form))
+		p.figures("bytes", s.Bytes)
+		p.figures("lines", int64(s.Lines))
+		p.fact("SHA-256", s.SHA256)
+		for _, c := range s.Cut {
+			p.fact("cut", "line "+strconv.Itoa(c.Line)+" ends at byte "+strconv.FormatInt(c.Byte, 10)+": what wrote it was killed, or has not written the rest yet")
+		}
+		p.raw("</dl>\n")
+	}
+	p.raw("<p>Of a text up to ")
+	p.count(int64(p.report.Limit))
+	p.raw(" bytes are shown, its head and its tail")
+	if p.report.Limit < p.report.Asked {
+		p.raw(", and not " + grouped(int64(p.report.Asked)) + ", because there are so many texts")
+	}
+	p.raw(". Secrets that toolpipe hid when it wrote these files are hidden here. Nothing here was checked: who can write the files can make them say anything.</p>\n</details>\n")
+}
+
+// contents is a list of the runs.
+func (p *page) contents() {
+	p.raw("<nav aria-label=\"Runs\"><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table of runs\"><table><thead><tr><th scope=\"col\">Run</th><th scope=\"col\">Status</th><th scope=\"col\">Turns</th><th scope=\"col\">Calls</th><th scope=\"col\">Took</th></tr></thead><tbody>\n")
+	for i, r := range p.report.Runs {
+		n := strconv.Itoa(i + 1)
+		p.raw(`<tr><td><a href="#r` + n + `">` + n + ". ")
+		p.text(short(title(r), 60))
+		p.raw("</a></td><td>")
+		p.status(r)
+		p.raw(`</td><td class="n">` + grouped(r.Counts.Turns) + `</td><td class="n">` + grouped(r.Counts.Calls) + `</td><td class="n">` + span(r.End.Ms) + "</td></tr>\n")
+	}
+	p.raw("</tbody></table></div>\n")
+	if more := p.report.MoreRuns; more > 0 {
+		p.raw(`<p class="note">` + grouped(int64(more)) + " further runs are counted here and not shown, of which " + grouped(int64(p.report.Failed)) + " did not end with 0.</p>\n")
+	}
+	p.raw("</nav>\n")
+}

@@ -1,0 +1,303 @@
+package page
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"toolpipe/run/report/history"
+)
+
+// title names a run in a few words.
+func title(r *history.Run) string {
+	switch {
+	case r.Start.ID != "":
+		return r.Start.ID
+	case r.Prompt.Head != "":
+		return r.Prompt.Head
+	case r.Form == history.Plan:
+		return "a plan of " + cmp.Or(r.Plan.Time, "unknown time")
+	}
+	return string(r.Form) + ", line " + strconv.Itoa(r.Line)
+}
+
+// span is a time for people.
+func span(ms int64) string {
+	switch {
+	case ms == history.Unknown:
+		return ""
+	case ms < 1000:
+		return strconv.FormatInt(ms, 10) + " ms"
+	case ms < 120_000:
+		return strconv.FormatFloat(float64(ms)/1000, 'f', 2, 64) + " s"
+	}
+	return strconv.FormatInt(ms/60_000, 10) + " min " + strconv.FormatInt(ms/1000%60, 10) + " s"
+}
+
+// Tone is a class of the style: how good a status is.
+func tone(status string) string {
+	switch status {
+	case "ok", "answered", "done", "allow":
+		return "ok"
+	case "staged", "open", "", "not_run", "interrupted":
+		return "warn"
+	}
+	return "bad"
+}
+
+func (p *page) badge(status, shown string) {
+	p.raw(`<span class="s ` + tone(status) + `">`)
+	p.text(short(shown, 60))
+	p.raw("</span>")
+}
+
+// status writes how a run ended.
+func (p *page) status(r *history.Run) {
+	switch {
+	case r.Form != history.Log:
+		p.badge("", string(r.Form))
+	case !r.End.Known:
+		p.badge("", "no end")
+	default:
+		words := r.End.Status
+		if r.End.Exit != history.Unknown {
+			words += ", exit " + strconv.FormatInt(r.End.Exit, 10)
+		}
+		p.badge(r.End.Status, words)
+	}
+}
+
+// section writes a run.
+func (p *page) section(r *history.Run, n int) {
+	p.raw(`<section id="` + p.run + `" aria-labelledby="` + p.run + `h"><h2 id="` + p.run + `h">`)
+	if len(p.report.Runs) > 1 {
+		p.raw(strconv.Itoa(n) + ". ")
+	}
+	p.text(short(title(r), 100))
+	p.raw("</h2>\n<p>")
+	p.status(r)
+	p.raw("</p>\n")
+	p.warnings(r)
+	p.summary(r)
+	p.body(r, 3)
+	p.raw("</section>\n")
+}
+
+// warnings says what a reader must know before the rest.
+func (p *page) warnings(r *history.Run) {
+	if r.Form == history.Log && !r.End.Known {
+		p.raw(`<p class="note">The log has no end of this run: it was killed, or it goes on. What follows is up to there.</p>` + "\n")
+	} else if r.End.Cut {
+		p.raw(`<p class="note">The last line of the file is not whole: what wrote it was killed. What follows is up to there.</p>` + "\n")
+	}
+	if m := r.More; m != (history.More{}) {
+		p.raw(`<p class="note">Too long to be shown whole. Counted and not shown: calls ` + grouped(int64(m.Calls)) + ", turns " + grouped(int64(m.Turns)) + ", other events " + grouped(int64(m.Notes)) + ".</p>\n")
+	}
+}
+
+func (p *page) summary(r *history.Run) {
+	p.raw("<dl>\n")
+	p.fact("error", r.End.Error.String())
+	p.fact("hint", r.End.Hint.String())
+	p.fact("model", r.Start.Model)
+	p.fact("began", r.Start.Time)
+	p.fact("took", span(r.End.Ms))
+	if r.Form == history.Plan {
+		p.fact("staged", r.Plan.Time)
+		p.fact("in", r.Plan.Dir)
+		p.fact("digest", r.Plan.Digest)
+		p.fact("by version", r.Plan.Version)
+	} else {
+		p.figures("turns", r.Counts.Turns)
+	}
+	p.figures("calls", r.Counts.Calls)
+	for _, status := range Sorted(r.Counts.Results) {
+		p.figures("results: "+attribute(cmp.Or(status, "(none)")), r.Counts.Results[status])
+	}
+	if t := r.Counts.Tokens; t != (history.Tokens{}) {
+		p.figures("input tokens", t.Input)
+		p.some("of these cached", t.Cached)
+		p.figures("output tokens", t.Output)
+		p.some("of these reasoning", t.Reasoning)
+		p.some("tokens written to the cache", t.CacheWrite)
+	}
+	if r.Counts.Cost != "" {
+		p.fact("cost", r.Counts.Cost+" "+r.Counts.Currency)
+	}
+	p.fact("labels", strings.Join(r.End.Labels, ", "))
+	p.fact("servers", strings.Join(r.Start.Servers, "; "))
+	p.fact("files that programs in the sandbox changed", strings.Join(r.End.Changed, ", "))
+	p.fact("version", r.Start.Version)
+	p.fact("API", r.Start.API)
+	p.raw("</dl>\n")
+	p.details(r.Details)
+	if !r.Prompt.IsEmpty() {
+		p.raw("<h3>Prompt</h3>\n")
+		p.block(&r.Prompt, "")
+	}
+	if !r.End.Answer.IsEmpty() {
+		p.raw("<h3>Answer</h3>\n")
+		p.block(&r.End.Answer, "")
+	}
+}
+
+// Sorted are the words of counts, in order.
+func Sorted(counts map[string]int64) (words []string) {
+	for word := range counts {
+		words = append(words, word)
+	}
+	return sorted(words)
+}
+
+// details writes what else a line says.
+func (p *page) details(all []history.Detail) {
+	if len(all) == 0 {
+		return
+	}
+	p.raw("<dl>\n")
+	for i := range all {
+		p.member(all[i].Name, &all[i].Text, all[i].JSON)
+	}
+	p.raw("</dl>\n")
+}
+
+// heading writes a heading of a level.
+func (p *page) heading(level int, text string) {
+	n := strconv.Itoa(min(level, 6))
+	p.raw("<h" + n + ">" + text + "</h" + n + ">\n")
+}
+
+// body writes what happened in a run, or in a nested run.
+func (p *page) body(r *history.Run, level int) {
+	p.concerns(r, level)
+	p.timeline(r, level)
+	p.tokens(r, level)
+	p.callList(r, level)
+	p.changes(r, level)
+	p.turns(r, level)
+	p.notes(r, level)
+}
+
+// concerns lists what a reader looks for first: calls that did not simply run, and warnings.
+func (p *page) concerns(r *history.Run, level int) {
+	open := false
+	item := func() {
+		if !open {
+			p.heading(level, "To look at")
+			p.raw("<ul>\n")
+		}
+		open = true
+	}
+	for _, c := range r.Calls {
+		if status := stateOf(c); tone(status) != "ok" {
+			item()
+			p.raw(`<li><a href="#` + p.ids[c] + `">`)
+			p.code(nameOf(c))
+			p.raw("</a> ")
+			p.badge(status, cmp.Or(status, "no result"))
+			if n := len(c.Verdicts); n > 0 && (c.Verdicts[n-1].Rule != "" || !c.Verdicts[n-1].Reason.IsEmpty()) {
+				v := &c.Verdicts[n-1]
+				p.raw(" ")
+				p.line(strings.TrimSpace(v.Rule + " " + v.Reason.String()))
+			}
+			p.raw("</li>\n")
+		}
+	}
+	for _, n := range r.Notes {
+		if n.Kind == "warning" || n.Kind == "attention" {
+			item()
+			p.raw("<li>")
+			p.badge("", n.Kind)
+			p.raw(" ")
+			p.line(n.Code + ": " + n.Text.String())
+			p.raw("</li>\n")
+		}
+	}
+	if open {
+		p.raw("</ul>\n")
+	}
+}
+
+// stateOf is the status of a call's result, or of a plan how far the call is.
+func stateOf(c *history.Call) string {
+	if c.Result.Status == "" {
+		return c.Review.State
+	}
+	return c.Result.Status
+}
+
+func (p *page) turns(r *history.Run, level int) {
+	if len(r.Turns) == 0 {
+		return
+	}
+	p.heading(level, "Turns")
+	for _, t := range r.Turns {
+		p.raw(`<details><summary><span class="row"><span class="name">turn ` + number(t.Number) + `</span><span class="dim">`)
+		p.line(strings.Join(words(t.Finish, span(t.Ms), t.Model), ", "))
+		p.raw(`</span><span class="v">`)
+		p.text(short(t.Text.Head, 60))
+		p.raw("</span></span></summary>\n")
+		for _, part := range []struct {
+			name string
+			text *history.Text
+		}{{"reasoning", &t.Reasoning}, {"text", &t.Text}, {"beside the answer", &t.Beside}} {
+			if !part.text.IsEmpty() {
+				p.heading(level+1, part.name)
+				p.block(part.text, "")
+			}
+		}
+		p.details(t.Details)
+		if t.Text.IsEmpty() && t.Reasoning.IsEmpty() {
+			p.raw("<p>The model has written no text in this turn.</p>\n")
+		}
+		p.raw("</details>\n")
+	}
+}
+
+func number(n int64) string {
+	if n == history.Unknown {
+		return "?"
+	}
+	return grouped(n)
+}
+
+// words are those that are not empty.
+func words(all ...string) (some []string) {
+	for _, w := range all {
+		if w != "" {
+			some = append(some, w)
+		}
+	}
+	return some
+}
+
+func (p *page) notes(r *history.Run, level int) {
+	if len(r.Notes) == 0 {
+		return
+	}
+	p.heading(level, "Other events")
+	for _, n := range r.Notes {
+		p.raw(`<details><summary><span class="row"><span class="name">`)
+		p.line(n.Kind)
+		p.raw(`</span><span class="dim">`)
+		p.line(strings.Join(words(n.Code, after(n.At), "line "+strconv.Itoa(n.Line)), ", "))
+		p.raw(`</span><span class="v">`)
+		p.text(short(n.Text.Head, 80))
+		p.raw("</span></span></summary>\n")
+		if !n.Text.IsEmpty() {
+			p.block(&n.Text, "")
+		}
+		if n.Wait != history.Unknown {
+			p.raw("<p>The next try came after " + span(n.Wait) + ".</p>\n")
+		}
+		p.details(n.Details)
+		p.raw("<p class=\"dim\">after turn " + number(n.Turn) + "</p></details>\n")
+	}
+}
+
+func after(ms int64) string {
+	if ms == history.Unknown {
+		return ""
+	}
+	return "after " + span(ms)
+}

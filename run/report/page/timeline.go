@@ -1,0 +1,298 @@
+package page
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"toolpipe/run/report/history"
+)
+
+// A bar is one thing that took time.
+type bar struct {
+	from, to int64 // milliseconds
+	class    string
+	name     string
+	title    string
+	href     string // of the call; "" for others
+	first    int64  // of a turn: when its first text came; Unknown
+}
+
+// maxLanes is how many calls are drawn beside each other. More of them are drawn over each other.
+const maxLanes = 30
+
+// barsOf are what the model, questions and tools took; timed says that the log says when.
+func (p *page) barsOf(r *history.Run) (model, asked, tools []bar, timed bool) {
+	for _, t := range r.Turns {
+		timed = timed || t.At != history.Unknown && t.Ms != history.Unknown
+	}
+	for _, c := range r.Calls {
+		timed = timed || c.Result.Began > 0
+	}
+	at := int64(0) // without times all stands one behind the other
+	calls := r.Calls
+	add := func(c *history.Call) {
+		b := bar{class: "tool", name: c.Name, href: p.ids[c], first: history.Unknown, from: c.Result.Began, to: c.Result.Began + max(0, c.Result.Ms)}
+		if !timed {
+			b.from, b.to = at, at+max(0, c.Result.Ms)
+			at = b.to
+		}
+		if tone(stateOf(c)) == "bad" {
+			b.class = "bad"
+		}
+		b.title = c.Name + ": " + cmp.Or(stateOf(c), "no result") + ", " + span(c.Result.Ms)
+		if b.from > 0 || !timed {
+			tools = append(tools, b)
+		}
+		for _, v := range c.Verdicts {
+			if v.Asked > 0 && v.At >= v.Asked {
+				asked = append(asked, bar{from: v.At - v.Asked, to: v.At, class: "ask", name: "asked", href: p.ids[c], title: "asked about " + c.Name + ": " + v.Decision + ", " + span(v.Asked), first: history.Unknown})
+			}
+		}
+	}
+	for _, t := range r.Turns {
+		b := bar{from: t.At - max(0, t.Ms), to: t.At, class: "model", name: "turn " + number(t.Number), title: "turn " + number(t.Number) + ": " + span(t.Ms), first: t.First}
+		if !timed {
+			b.from, b.to, b.first = at, at+max(0, t.Ms), history.Unknown
+			at = b.to
+		}
+		if t.At != history.Unknown || !timed {
+			model = append(model, b)
+		}
+		for !timed && len(calls) > 0 && calls[0].Turn <= t.Number {
+			add(calls[0])
+			calls = calls[1:]
+		}
+	}
+	for _, c := range calls {
+		add(c)
+	}
+	return model, asked, tools, timed
+}
+
+// lanes puts bars that overlap beside each other.
+func lanes(bars []bar) [][]bar {
+	var all [][]bar
+	slices.SortStableFunc(bars, func(a, b bar) int { return cmp.Compare(a.from, b.from) })
+	for _, b := range bars {
+		i := slices.IndexFunc(all, func(lane []bar) bool { return lane[len(lane)-1].to <= b.from })
+		switch {
+		case i >= 0:
+			all[i] = append(all[i], b)
+		case len(all) < maxLanes:
+			all = append(all, []bar{b})
+		default:
+			all[maxLanes-1] = append(all[maxLanes-1], b)
+		}
+	}
+	return all
+}
+
+const laneHeight = 24
+
+// A chart is where times stand in a picture.
+type chart struct {
+	from, all int64
+}
+
+// percent is where a time stands.
+func (c chart) percent(ms int64) float64 {
+	return 100 * float64(min(max(ms-c.from, 0), c.all)) / float64(max(1, c.all))
+}
+
+func percents(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%" }
+
+func (p *page) timeline(r *history.Run, level int) {
+	model, asked, tools, timed := p.barsOf(r)
+	if len(model)+len(tools) == 0 || r.Form != history.Log {
+		return
+	}
+	for _, n := range r.Notes {
+		if n.Kind == "retry" && n.At != history.Unknown && n.Wait > 0 {
+			asked = append(asked, bar{from: n.At, to: n.At + n.Wait, class: "retry", name: "retry", title: "waiting for the next try: " + span(n.Wait), first: history.Unknown})
+		}
+	}
+	if ready := r.Start.Ready; timed && ready > 0 {
+		model = append([]bar{{to: ready, class: "start", name: "start", title: "until servers and tools were ready: " + span(ready), first: history.Unknown}}, model...)
+	}
+	rows := [][]bar{model}
+	if len(asked) > 0 {
+		rows = append(rows, lanes(asked)...)
+	}
+	rows = append(rows, lanes(tools)...)
+	c := extent(rows)
+	p.heading(level, "Timeline")
+	p.raw(`<figure><svg aria-hidden="true" height="` + strconv.Itoa(len(rows)*laneHeight+20) + `">` + "\n")
+	p.axis(c, len(rows))
+	for i, row := range rows {
+		for _, b := range row {
+			p.bar(&b, c, i*laneHeight)
+		}
+	}
+	for _, n := range r.Notes {
+		if n.Kind == "trim" && n.At != history.Unknown {
+			x := percents(c.percent(n.At))
+			p.raw(`<line class="trim" x1="` + x + `" x2="` + x + `" y1="0" y2="` + strconv.Itoa(len(rows)*laneHeight) + `"><title>trim: requests leave out results from here on</title></line>` + "\n")
+		}
+	}
+	p.raw("</svg>\n<figcaption>")
+	p.caption(r, c, model, timed)
+	p.raw("</figcaption>\n")
+	p.key(used(rows, "start", "starting", "model", "waiting for the model", "tool", "tools", "bad", "tools that failed", "ask", "questions", "retry", "waiting for a retry")...)
+	p.raw("</figure>\n")
+}
+
+// used are the pairs of a class and its meaning of which a row has the class.
+func used(rows [][]bar, pairs ...string) (some []string) {
+	for pair := range slices.Chunk(pairs, 2) {
+		if slices.ContainsFunc(rows, func(row []bar) bool {
+			return slices.ContainsFunc(row, func(b bar) bool { return b.class == pair[0] })
+		}) {
+			some = append(some, pair...)
+		}
+	}
+	return some
+}
+
+// extent is the chart of the bars.
+func extent(rows [][]bar) chart {
+	from, to, begun := int64(0), int64(1), false
+	for _, row := range rows {
+		for _, b := range row {
+			if !begun || b.from < from {
+				from = b.from
+			}
+			to, begun = max(to, b.to), true
+		}
+	}
+	if from < to/4 { // a nested run may have begun late
+		from = 0
+	}
+	return chart{from, max(1, to-from)}
+}
+
+func (p *page) axis(c chart, rows int) {
+	for i := range 5 {
+		x, anchor := strconv.Itoa(25*i)+"%", "middle"
+		switch i {
+		case 0:
+			anchor = "start"
+		case 4:
+			anchor = "end"
+		}
+		y := strconv.Itoa(rows * laneHeight)
+		p.raw(`<line x1="` + x + `" x2="` + x + `" y1="0" y2="` + y + `"/><text class="t" x="` + x + `" y="` + strconv.Itoa(rows*laneHeight+15) + `" text-anchor="` + anchor + `">` + span(c.from+c.all*int64(i)/4) + "</text>\n")
+	}
+}
+
+// bar draws a bar. It is a picture of its own, which cuts its name off.
+func (p *page) bar(b *bar, c chart, y int) {
+	x := min(c.percent(b.from), 99.7)
+	width := max(c.percent(b.to)-x, 0.3)
+	if b.href != "" {
+		p.raw(`<a href="#` + b.href + `" tabindex="-1">`)
+	}
+	p.raw(`<svg x="` + percents(x) + `" y="` + strconv.Itoa(y+2) + `" width="` + percents(width) + `" height="` + strconv.Itoa(laneHeight-4) + `"><title>` + attribute(b.title) + `</title><rect class="k-` + b.class + `" width="100%" height="100%"/>`)
+	if b.first != history.Unknown && b.to > b.from && b.first > b.from {
+		at := percents(100 * float64(min(b.first, b.to)-b.from) / float64(b.to-b.from))
+		p.raw(`<line class="first" x1="` + at + `" x2="` + at + `" y1="0" y2="100%"/>`)
+	}
+	p.raw(`<text x="4" y="14">` + attribute(b.name) + "</text></svg>")
+	if b.href != "" {
+		p.raw("</a>")
+	}
+	p.raw("\n")
+}
+
+// caption says in words what the picture shows.
+func (p *page) caption(r *history.Run, c chart, model []bar, timed bool) {
+	sum, first := int64(0), int64(history.Unknown)
+	for _, b := range model {
+		if b.class != "model" {
+			continue
+		}
+		sum += b.to - b.from
+		if first == history.Unknown && b.first >= b.from {
+			first = b.first - b.from
+		}
+	}
+	tools, waited := int64(0), int64(0)
+	for _, call := range r.Calls {
+		tools += max(0, call.Result.Ms)
+		for _, v := range call.Verdicts {
+			waited += max(0, v.Asked)
+		}
+	}
+	say := []string{"waiting for the model " + span(sum)}
+	if first != history.Unknown {
+		say = append(say, "the first text of the model after "+span(first)+" (the light line in a turn)")
+	}
+	say = append(say, "tools "+span(tools)+" in all")
+	if waited > 0 {
+		say = append(say, "questions "+span(waited))
+	}
+	p.raw(strings.Join(say, ", ") + ".")
+	if !timed {
+		p.raw(" This file does not say when things happened, so what ran at the same time is drawn one behind the other.")
+	}
+}
+
+// key explains classes.
+func (p *page) key(pairs ...string) {
+	p.raw(`<ul class="key">`)
+	for pair := range slices.Chunk(pairs, 2) {
+		p.raw(`<li><svg aria-hidden="true"><rect class="k-` + pair[0] + `" width="100%" height="100%"/></svg>` + pair[1] + "</li>")
+	}
+	p.raw("</ul>\n")
+}
+
+// maxBars is how many turns have a bar.
+const maxBars = 300
+
+// tokens writes a bar for the tokens of each turn.
+func (p *page) tokens(r *history.Run, level int) {
+	most := int64(0)
+	for _, t := range r.Turns {
+		most = max(most, t.Tokens.Input+t.Tokens.Output)
+	}
+	if most == 0 {
+		return
+	}
+	p.heading(level, "Tokens by turn")
+	p.key("cached", "input, cached", "model", "input", "tool", "output", "reason", "reasoning")
+	p.raw(`<ol class="bars">` + "\n")
+	for i, t := range r.Turns {
+		if i == maxBars {
+			p.raw("<li>" + grouped(int64(len(r.Turns)-i)) + " further turns are not drawn.</li>\n")
+			break
+		}
+		k := t.Tokens
+		p.raw(`<li><span>turn ` + number(t.Number) + `</span><svg aria-hidden="true" height="16">`)
+		at := int64(0)
+		for _, part := range []struct {
+			class string
+			n     int64
+		}{{"cached", min(k.Cached, k.Input)}, {"model", k.Input - min(k.Cached, k.Input)}, {"tool", k.Output - min(k.Reasoning, k.Output)}, {"reason", min(k.Reasoning, k.Output)}} {
+			if part.n > 0 {
+				c := chart{0, most}
+				p.raw(`<rect class="k-` + part.class + `" x="` + percents(c.percent(at)) + `" width="` + percents(c.percent(part.n)) + `" height="100%"/>`)
+				at += part.n
+			}
+		}
+		p.raw(`</svg><span class="num">` + grouped(k.Input) + " in")
+		if k.Cached > 0 {
+			p.raw(" (" + grouped(k.Cached) + " cached)")
+		}
+		p.raw(", " + grouped(k.Output) + " out")
+		if k.Reasoning > 0 {
+			p.raw(" (" + grouped(k.Reasoning) + " reasoning)")
+		}
+		if t.Cost != "" {
+			p.raw(", ")
+			p.line(t.Cost + " " + r.Counts.Currency)
+		}
+		p.raw("</span></li>\n")
+	}
+	p.raw("</ol>\n")
+}

@@ -1,0 +1,81 @@
+// Package report is the mode --report: a filter that reads what runs have left behind and writes
+// it as one document for people. It starts nothing and asks nobody. Package history reads, and
+// the packages markdown and page write.
+package report
+
+import (
+	"bufio"
+	"context"
+	"os"
+
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+	"toolpipe/run/invocation"
+	"toolpipe/run/report/history"
+	"toolpipe/run/report/markdown"
+	"toolpipe/run/report/page"
+	"toolpipe/run/stdio"
+)
+
+// kept is how much of each text is shown if --max-result-bytes does not say it.
+const kept = 64 << 10
+
+// Run reads the files that the arguments of the command line name, or standard input without
+// them or for "-", and writes the document. Nothing is written if one of them cannot be read.
+func Run(ctx context.Context, v *invocation.Invocation) error {
+	c, limit := v.Config, kept
+	if c.MaxResultBytes > 0 {
+		limit = int(c.MaxResultBytes)
+	}
+	reader := history.NewReader(limit)
+	names := c.Args
+	if len(names) == 0 {
+		names = []string{"-"}
+	}
+	for _, name := range names {
+		if err := read(ctx, v, reader, name); err != nil {
+			return err
+		}
+	}
+	r := reader.Report()
+	for _, s := range r.Sources {
+		for _, cut := range s.Cut {
+			v.Face.Notef("%s:%d: byte %d: the line ends here: what wrote it was killed, or goes on", s.Name, cut.Line, cut.Byte)
+		}
+	}
+	write := markdown.Write
+	if c.Target == "html" {
+		write = page.Write
+	}
+	out := bufio.NewWriterSize(v.Streams.Out, 64<<10)
+	err := write(out, r)
+	if err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		return failure.Output("standard output", err)
+	}
+	return nil
+}
+
+// read reads one file. When ctx ends, the read is left behind.
+func read(ctx context.Context, v *invocation.Invocation, to *history.Reader, name string) error {
+	if name == "-" && v.Streams.InTerminal {
+		v.SayWaiting()
+	}
+	_, err := stdio.Await(ctx, func() (bool, error) {
+		if name == "-" {
+			return true, to.Read("standard input", v.Streams.In)
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return false, config.OpenError("--report", name, err)
+		}
+		defer f.Close()
+		if err := config.PlainFile.Check(nil, f, "--report", name, nil); err != nil {
+			return false, err
+		}
+		return true, to.Read(name, f)
+	})
+	return err
+}
