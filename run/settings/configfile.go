@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"toolpipe/approve"
 	"toolpipe/run/config"
@@ -60,13 +59,6 @@ func (p profile) place(key string) string {
 		return ""
 	}
 	return v.Place()
-}
-
-type shellSettings struct {
-	Env         map[string]string
-	PathPrepend []string
-	Timeout     time.Duration
-	Sandbox     config.Sandbox
 }
 
 // Load reads the config file: the one that a flag or TOOLPIPE_CONFIG
@@ -119,7 +111,7 @@ func (s *Settings) keys(c *config.Config) []document.Key {
 		"auto_approve", document.EachMember(s.parseAutoApprove),
 		"policy", s.parsePolicies,
 		"max_rounds", &s.MaxRounds,
-		"shell", func(m document.Member) error { return m.ReadKeys(s.Shell.keys()) },
+		"shell", func(m document.Member) error { return m.ReadKeys(s.Shell.keys(c)) },
 		"credential_helper", document.Into(&s.credentialHelper, readHelper),
 		"client_metadata_url", document.Into(&c.ClientMetadataURL, servers.ClientDocument),
 	)
@@ -201,9 +193,4 @@ func (s *Settings) parseAutoApprove(m document.Member) error {
 	s.Rules = append(s.Rules, rules...)
 	s.Patterns = append(s.Patterns, d.String()+" "+m.Key+" ("+m.At.Origin()+")")
 	return nil
-}
-
-// keys are the keys of shell.
-func (s *shellSettings) keys() []document.Key {
-	return document.Keys("env", &s.Env, "path_prepend", &s.PathPrepend, "timeout_s", &s.Timeout, "sandbox", s.Sandbox.ReadKey)
 }
