@@ -107,7 +107,7 @@ func (s *server) tools() []tool {
 			toolserver.Parameter{Name: "pattern", Kind: "string", About: "regular expression, such as error|warning", Required: true},
 			toolserver.Parameter{Name: "id", Kind: "string", About: "id of one process; all of them when absent"},
 		), s.search},
-		{toolserver.Define("wait", "Wait for processes: until a line of output matches pattern, until they are quiet for idle_s, or until they end. Without ids it is a delay of timeout_s.", toolserver.ReadsOnly, brings,
+		{toolserver.Define("wait", "Wait for processes: until a line of output matches pattern, until they are quiet for idle_s, or until they end. Without ids it is a timer: it sleeps for timeout_s.", toolserver.ReadsOnly, brings,
 			toolserver.Parameter{Name: "ids", Kind: "strings", About: `ids of the processes, such as ["server"]`},
 			toolserver.Parameter{Name: "all", Kind: "boolean", About: "wait for all of them; for the first one when absent"},
 			toolserver.Parameter{Name: "pattern", Kind: "string", About: "RE2 regular expression for a line of output, such as listening on"},
