@@ -36,6 +36,7 @@ var imports = map[string]string{
 	"run/input":      "run/config run/document run/failure run/servers run/stdio approve stream stream/goroutine stream/text/jsontext",
 	"run/invocation": "run/config run/event run/face run/failure run/schema run/servers run/settings run/stdio approve mcp/oauth mcp/process mcp/toolserver stream stream/goroutine stream/loopback stream/ownership stream/text/jsontext stream/text/secrets",
 	"run/lock":       "run/config run/document run/event run/failure mcp/builtin/confine mcp/toolserver mcp/wire stream/text/jsontext",
+	"run/lru":        "",
 	"run/manual":     "",
 	"run/modes":      "run/config run/event run/face run/failure run/far run/input run/invocation run/lock run/review run/servers run/session run/settings run/stage run/toolbox run/turn approve mcp mcp/builtin/code mcp/oauth mcp/process mcp/socket mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
 	"run/review":     "run/event stream/text/escape stream/text/jsontext",
@@ -50,7 +51,7 @@ var imports = map[string]string{
 	"run/toolbox":    "run/config run/elicit run/event run/failure run/far run/input run/invocation run/lock run/revisions run/sandbox run/schema run/servers run/settings run/stdio approve mcp mcp/builtin/code mcp/builtin/command mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/oauth mcp/process mcp/process/cage mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
 	"run/trace":      "",
 	"run/trim":       "run/event run/failure run/session stream stream/text/jsontext",
-	"run/turn":       "run/config run/event run/face run/failure run/finder run/invocation run/revisions run/schema run/servers run/session run/settings run/stage run/stdio run/toolbox run/trace run/trim approve mcp mcp/builtin/confine mcp/builtin/staged mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
+	"run/turn":       "run/config run/event run/face run/failure run/finder run/invocation run/lru run/revisions run/schema run/servers run/session run/settings run/stage run/stdio run/toolbox run/trace run/trim approve mcp mcp/builtin/confine mcp/builtin/staged mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
 
 	"run/servers/convert":    "run/config",
 	"run/servers/descriptor": "run/document run/failure",
