@@ -40,13 +40,19 @@ type profile struct {
 	stream.Config                // what of it the entry says: no key, no headers
 	at            document.Value // the entry in the file
 	model         string
-	keyEnv        *string
-	keyCommand    []string
-	headers       []document.Member // of requests to the model, as the file has them
-	params        []stream.Param
-	insecureHTTP  bool
-	servers       []string // nil: all
-	price         Price
+	keySource
+	headers      []document.Member // of requests to the model, as the file has them
+	params       []stream.Param
+	insecureHTTP bool
+	servers      []string // nil: all
+	price        Price
+	parallel     int // runs of an agent at once; 0: no limit of its own
+}
+
+// keySource is where the key of a profile comes from.
+type keySource struct {
+	keyEnv     *string
+	keyCommand []string
 }
 
 // place is where the file has a key of the profile, "" if it has not.
@@ -173,6 +179,7 @@ func (p *profile) keys() []document.Key {
 		"key_command", &p.keyCommand,
 		"prompt_cache_key", &p.CacheKey,
 		"price", p.readPrice,
+		"parallel", &p.parallel,
 	)
 }
 
