@@ -45,10 +45,10 @@ func (s *Screen) parse(p []byte) int {
 		a.begin(escape, b)
 	case b == 0x18 || b == 0x1a: // CAN, SUB
 		a.state, a.partial = ground, 0
-		s.tell([]byte{b})
+		s.tell(p[:1])
 	case b < ' ' || b == 0x7f:
 		a.partial = 0
-		s.tell([]byte{b})
+		s.tell(p[:1])
 		s.execute(b)
 	case a.state == ground:
 		return s.decode(p)

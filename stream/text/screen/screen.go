@@ -92,7 +92,6 @@ type View struct {
 	Columns       int
 	Row, Column   int  // of the cursor, from 1
 	CursorHidden  bool // the program shows no cursor
-	Alternate     bool // the alternate screen is shown, which programs take that fill the screen
 	CursorKeysApp bool // the program wants ESC O in place of ESC [ from cursor keys
 }
 
@@ -100,7 +99,7 @@ type View struct {
 func (s *Screen) View() View {
 	v := View{
 		Version: s.revision.count, Columns: s.columns, Row: s.cursor.row + 1, Column: min(s.cursor.column, s.columns-1) + 1,
-		CursorHidden: s.modes.hidden, Alternate: s.main != nil, CursorKeysApp: s.modes.application,
+		CursorHidden: s.modes.hidden, CursorKeysApp: s.modes.application,
 	}
 	for i := range s.rows {
 		v.Rows = append(v.Rows, strings.TrimRight(s.rows[i].text(), " "))

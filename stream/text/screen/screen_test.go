@@ -184,7 +184,7 @@ func TestResize(t *testing.T) {
 func TestView(t *testing.T) {
 	s := New(10, 4, Options{})
 	s.Write([]byte("\x1b[?1h\x1b[?1049h\x1b[?25lab"))
-	if v := s.View(); !v.CursorKeysApp || !v.Alternate || !v.CursorHidden || v.Row != 1 || v.Column != 3 || v.Columns != 10 || len(v.Rows) != 4 {
+	if v := s.View(); !v.CursorKeysApp || !v.CursorHidden || v.Row != 1 || v.Column != 3 || v.Columns != 10 || len(v.Rows) != 4 {
 		t.Errorf("%+v", v)
 	}
 	if big := New(1<<30, -1, Options{}).View(); big.Columns != MaxColumns || len(big.Rows) != 1 {
