@@ -30,8 +30,8 @@ type Screen struct {
 	rows     []row // what is shown, from above
 	main     []row // the rows of the main screen while the alternate one is shown; nil otherwise
 	cursor   cursor
-	saved    cursor // by DECSC
-	left     cursor // where the main screen was left
+	saved    cursor  // by DECSC
+	left     *cursor // where the main screen was left last; nil before that
 	modes    modes
 	parser   parser
 	revision revision
@@ -143,13 +143,11 @@ func (s *Screen) Write(p []byte) (int, error) {
 
 // reset is a terminal that was switched on (RIS).
 func (s *Screen) reset() {
-	if s.main != nil {
-		s.main = nil
-	}
+	s.main = nil
 	for i := range s.rows {
 		s.clear(i, 0, s.columns)
 	}
-	s.cursor, s.saved, s.left, s.parser = cursor{}, cursor{}, cursor{}, parser{}
+	s.cursor, s.saved, s.left, s.parser = cursor{}, cursor{}, nil, parser{}
 	s.modes = modes{bottom: len(s.rows) - 1, tabs: tabStops(s.columns)}
 }
 

@@ -70,6 +70,7 @@ func TestFunctions(t *testing.T) {
 		{"alternate", "main\x1b[?1049hother\x1b[?1049l!", "main!|"},
 		{"alternate is empty", "main\x1b[?1049hother", "    other|"},
 		{"alternate twice", "main\x1b[?1049h\x1b[?1049hx\x1b[?1049l!", "main!|"},
+		{"alternate is left twice", "ma\x1b[?1049hother\x1b[?1049lin\x1b[2Hx\x1b[?1049l!", "ma!|n\nx"},
 		{"line drawing", "\x1b(0lqk\x1b(Bq\x0e\x1b)0x\x0fx", "┌─┐q│x|"},
 		{"repeat", "a\x1b[3b", "aaaa|"},
 		{"tabs", "\x1b[3g\x1b[4G\x1bH\rx\ty\x1b[Zz", "x  z|"},
