@@ -136,7 +136,7 @@ func (s *server) tools() []tool {
 		{toolserver.Define("signal", "Send a signal to a process and its group, and answer whether it has ended. KILL ends its children wherever they are.", toolserver.RunsFree, runs, id,
 			toolserver.Parameter{Name: "signal", Kind: "string", About: "TERM (when absent), " + otherSignals},
 		), s.forProgram(sendSignal)},
-		{toolserver.Define("restart", "End a process and its children, and start it again as it was started, under its id. Its output begins anew.", toolserver.RunsFree, runs, id), s.forProgram(s.restart)},
+		{toolserver.Define("restart", "End a process and its children, and start it again as it was started, under its id. Its output and its screen begin anew.", toolserver.RunsFree, runs, id), s.forProgram(s.restart)},
 	}
 }
 
