@@ -177,7 +177,7 @@ func (a *Agent) goOn(ctx context.Context, n *nestedRun, args toolserver.Argument
 	case state == lru.Lent:
 		return nil, fmt.Errorf("the nested run %.100q is at work at this moment: wait for its answer", id)
 	case state == lru.Dropped:
-		return nil, fmt.Errorf("the conversation of the nested run %.100q was dropped: %d of them are kept at most, and %d MiB; begin a new one with all that it has to know", id, keptRuns, keptRunBytes>>20)
+		return nil, fmt.Errorf("the conversation of the nested run %.100q was dropped: of the last used ones %d are kept, and %d MiB, but none that was interrupted; begin a new one with all that it has to know", id, keptRuns, keptRunBytes>>20)
 	case state != lru.Kept:
 		return nil, fmt.Errorf("no nested run of this run has the id %.100q: ids stand at the end of the answers of %s__run, and what they name ends with the run", id, a.Name)
 	case l.nest.agent != a.Name:

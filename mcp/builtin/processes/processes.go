@@ -1,7 +1,8 @@
 // Package processes is the built-in tool server for programs that go on while the
 // model works: servers, builds, programs that ask. A program is started as a command of
 // mcp/builtin/shell is, with the same environment and in the same directories, but no call
-// waits for its end. The beginning and the end of its output are kept. No program
+// waits for its end. The beginning and the end of its output are kept. A program with a
+// terminal has a screen too: what a person would see of its output at the moment. No program
 // outlives the run.
 package processes
 
