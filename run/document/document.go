@@ -227,16 +227,21 @@ func (v Value) Count() (int, error) {
 }
 
 // Words reads an array of strings, or one string.
-func (v Value) Words() ([]string, error) {
-	if v.Kind() == '"' {
-		return []string{v.Text()}, nil
-	}
-	if v.Kind() != '[' {
+func (v Value) Words() ([]string, error) { return v.WordsBy(Value.Str) }
+
+// WordsBy reads an array of strings, or one string, each of them by read.
+func (v Value) WordsBy(read func(Value) (string, error)) ([]string, error) {
+	elements := v.Elements()
+	switch v.Kind() {
+	case '"':
+		elements = []Value{v}
+	case '[':
+	default:
 		return nil, v.Errorf("%s is not a list of strings", v.Short())
 	}
 	all := []string{}
-	for _, e := range v.Elements() {
-		s, err := e.Str()
+	for _, e := range elements {
+		s, err := read(e)
 		if err != nil {
 			return nil, err
 		}

@@ -35,7 +35,7 @@ toolpipe -o ndjson -y --shell hi`},
 toolpipe -o ndjson -y --shell hi`},
 	"call of a built-in tool": {"result, err := call()", `model shell
 toolpipe -o ndjson -y --shell hi`},
-	"output of a program in the background": {"p.out.Write(buf[:n])", `model background
+	"output of a program in the background": {"p.keep(buf[:n])", `model background
 toolpipe -o ndjson -y --shell --shell-background hi`},
 	"end of a program in the background": {"close(p.ended)", `model background
 toolpipe -o ndjson -y --shell --shell-background hi`},

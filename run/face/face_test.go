@@ -130,7 +130,7 @@ func TestFaceSeveralCalls(t *testing.T) {
 	p.screen.Want(append(first, "└ running and 1 more · 2 s")...)
 	denied := ownResult(2, event.ResultDenied, "tool call denied: not here")
 	p.see(denied, okResult(3, ""))
-	p.screen.Want(append(first, "└ denied · not here", "┌ c", "└ ok · 0 ms · 0 bytes")...)
+	p.screen.Want(append(first, "└ denied: not here", "┌ c", "└ ok · 0 ms · 0 bytes")...)
 }
 
 // TestFaceDenied: the frame names the rule, though the model's result does not.
@@ -138,7 +138,7 @@ func TestFaceDenied(t *testing.T) {
 	p := newPerson(t, Options{}, false)
 	denied := ownResult(1, event.ResultDenied, "tool call denied: by a rule")
 	p.see(asked, callEvent(1, "a", `{}`), &event.Approval{ID: "c1", Decision: "deny", By: "flag", Rule: "--deny a"}, denied)
-	p.screen.Want("┌ a", "└ denied · by --deny a")
+	p.screen.Want("┌ a", "└ denied: by --deny a")
 }
 
 // TestFaceQuestion: no live line is drawn while a question stands.

@@ -40,6 +40,7 @@ const (
 	resultLines        = 6       // how many lines of a result are shown
 	resultLinesVerbose = 50      // with -v
 	resultPrefix       = 8 << 10 // bytes of a result or of arguments that are looked at
+	maxReason          = 300     // bytes of what a tool answered that stand in a line that says how its call ended
 )
 
 func newToolFrame(parent string, e *event.Call) *toolFrame {
@@ -119,6 +120,8 @@ func (f *Face) answered(parent string, e *event.Result) {
 		f.frames = slices.Delete(f.frames, i, i+1)
 		if f.showsFrames {
 			f.closeFrame(t, e)
+		} else if f.options.Verbose > 0 {
+			f.verbosely(t.margin() + "└ " + t.ended(e))
 		}
 		if t.parent != "" {
 			return
@@ -164,22 +167,65 @@ func (f *Face) closeFrame(t *toolFrame, e *event.Result) {
 	f.openFrame(t)
 	var b strings.Builder
 	side, foot := t.margin()+"│ ", t.margin()+"└ "
-	rest := " · " + duration(e.Time) + " · " + byteCount(e.Bytes)
-	if e.Status != event.ResultOK && e.Status != event.ResultError { // toolpipe's own answer, such as [toolpipe] not run: the run ended
-		_, reason, _ := strings.Cut(jsontext.Unquote(e.Text), ": ")
-		rest = " · " + escape.Escape(cmp.Or(t.denial, reason))
+	rest := size(e)
+	if !fromTool(e) {
+		rest = ": " + t.reason(e)
 	} else {
 		for _, line := range f.resultText(e) {
 			b.WriteString(f.paint(dim, side+f.fitBehind(side, line)) + "\n")
 		}
 	}
-	status, style := strings.ReplaceAll(string(e.Status), "_", " "), yellow
+	status, style := statusWords(e), yellow
 	if e.Status == event.ResultOK {
 		style = dim
 	}
 	b.WriteString(f.paint(dim, foot) + f.paint(style, f.fitBehind(foot, status)) + f.paint(dim, f.fitBehind(foot+status, rest)) + "\n")
 	f.print(b.String())
 }
+
+// ended says in one line how a call ended, for a stderr without frames: with its name,
+// because the lines of other calls may stand before it.
+func (t *toolFrame) ended(e *event.Result) string {
+	line := statusWords(e) + ": " + t.name
+	if e.Status != event.ResultOK {
+		if reason := t.reason(e); reason != "" {
+			line += ": " + reason
+		}
+	}
+	if fromTool(e) {
+		line += size(e)
+	}
+	return line
+}
+
+// reason says why a call that is not ok ended so, escaped and in one line: the words of
+// toolpipe behind the status in its own answers, such as [toolpipe] not run: the run ended,
+// and the first line of what a tool answered.
+func (t *toolFrame) reason(e *event.Result) string {
+	text := jsontext.Unquote(e.Text)
+	if !fromTool(e) {
+		_, reason, _ := strings.Cut(text, ": ")
+		return escape.Escape(cmp.Or(t.denial, reason))
+	}
+	first, _, more := strings.Cut(strings.TrimSpace(text), "\n")
+	if len(first) > maxReason {
+		first, more = strings.ToValidUTF8(first[:maxReason], ""), true
+	}
+	if first = escape.Escape(strings.TrimRight(first, "\r")); more {
+		first += "…"
+	}
+	return first
+}
+
+// fromTool reports whether the text of a result is what the tool answered, and not toolpipe.
+func fromTool(e *event.Result) bool {
+	return e.Status == event.ResultOK || e.Status == event.ResultError
+}
+
+func statusWords(e *event.Result) string { return strings.ReplaceAll(string(e.Status), "_", " ") }
+
+// size is how long a call took, and how much its tool answered.
+func size(e *event.Result) string { return " · " + duration(e.Time) + " · " + byteCount(e.Bytes) }
 
 // resultText is the first lines of a result, safe and without tabs.
 func (f *Face) resultText(e *event.Result) []string {

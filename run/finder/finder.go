@@ -59,13 +59,13 @@ func Start(ctx context.Context, v *invocation.Invocation, box *toolbox.Toolbox, 
 }
 
 // StartNested is Start for a nested run, whose tools are some of the run's that it is
-// nested in. The rules are those of that run.
-func StartNested(ctx context.Context, v *invocation.Invocation, box *toolbox.Toolbox) (*Finder, []stream.Tool, error) {
+// nested in. The rules are those of that run. msgs are its conversation, if it goes on.
+func StartNested(ctx context.Context, v *invocation.Invocation, box *toolbox.Toolbox, msgs []stream.Message) (*Finder, []stream.Tool, error) {
 	f, all := newFinder(v, box)
 	if f == nil {
 		return nil, all, nil
 	}
-	return f.start(ctx, v, nil)
+	return f.start(ctx, v, msgs)
 }
 
 func (f *Finder) start(ctx context.Context, v *invocation.Invocation, msgs []stream.Message) (_ *Finder, offered []stream.Tool, err error) {

@@ -39,8 +39,26 @@ func (e *entry) path(m document.Member) (string, error) {
 
 // Expanded is a text of the user's own config with its variables expanded.
 func Expanded(c *config.Config, at document.Value, text string) (string, error) {
-	return (&entry{c: c, Server: Server{own: true}}).expand(at, text)
+	return NewExpander(c).Expand(at, text)
 }
+
+// An Expander expands the variables in texts of the user's own config that belong to no
+// server, as those in the entry of a server are, and knows which of them were named.
+type Expander struct{ of entry }
+
+func NewExpander(c *config.Config) *Expander {
+	return &Expander{entry{c: c, Server: Server{own: true}}}
+}
+
+// Expand is text with its variables expanded. The error names the place at, and a variable
+// that has no value and no default.
+func (x *Expander) Expand(at document.Value, text string) (string, error) {
+	return x.of.expand(at, text)
+}
+
+// AddSecrets tells the values of the variables that were named, as far as their names say
+// that they are secrets.
+func (x *Expander) AddSecrets(set *secrets.Set) { x.of.AddSecrets(set) }
 
 // FromHome expands ~/ at the beginning of a path.
 func FromHome(c *config.Config, path string) string {

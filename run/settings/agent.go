@@ -66,6 +66,10 @@ func (s *Settings) ProfileModel(profile string) string {
 	return cmp.Or(s.profiles[profile].model, profile)
 }
 
+// ProfileParallel is how many runs of an agent with that profile there may be at once; 0 is
+// no limit of its own.
+func (s *Settings) ProfileParallel(profile string) int { return s.profiles[profile].parallel }
+
 // ForProfile is c for a model beside that of the run. What the flags say of the
 // run's own model does not count for it; only its endpoint and key do, for a
 // profile that names no endpoint.

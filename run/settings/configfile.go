@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"toolpipe/approve"
 	"toolpipe/run/config"
@@ -41,13 +40,19 @@ type profile struct {
 	stream.Config                // what of it the entry says: no key, no headers
 	at            document.Value // the entry in the file
 	model         string
-	keyEnv        *string
-	keyCommand    []string
-	headers       []document.Member // of requests to the model, as the file has them
-	params        []stream.Param
-	insecureHTTP  bool
-	servers       []string // nil: all
-	price         Price
+	keySource
+	headers      []document.Member // of requests to the model, as the file has them
+	params       []stream.Param
+	insecureHTTP bool
+	servers      []string // nil: all
+	price        Price
+	parallel     int // runs of an agent at once; 0: no limit of its own
+}
+
+// keySource is where the key of a profile comes from.
+type keySource struct {
+	keyEnv     *string
+	keyCommand []string
 }
 
 // place is where the file has a key of the profile, "" if it has not.
@@ -60,13 +65,6 @@ func (p profile) place(key string) string {
 		return ""
 	}
 	return v.Place()
-}
-
-type shellSettings struct {
-	Env         map[string]string
-	PathPrepend []string
-	Timeout     time.Duration
-	Sandbox     config.Sandbox
 }
 
 // Load reads the config file: the one that a flag or TOOLPIPE_CONFIG
@@ -119,7 +117,7 @@ func (s *Settings) keys(c *config.Config) []document.Key {
 		"auto_approve", document.EachMember(s.parseAutoApprove),
 		"policy", s.parsePolicies,
 		"max_rounds", &s.MaxRounds,
-		"shell", func(m document.Member) error { return m.ReadKeys(s.Shell.keys()) },
+		"shell", func(m document.Member) error { return m.ReadKeys(s.Shell.keys(c)) },
 		"credential_helper", document.Into(&s.credentialHelper, readHelper),
 		"client_metadata_url", document.Into(&c.ClientMetadataURL, servers.ClientDocument),
 	)
@@ -181,6 +179,7 @@ func (p *profile) keys() []document.Key {
 		"key_command", &p.keyCommand,
 		"prompt_cache_key", &p.CacheKey,
 		"price", p.readPrice,
+		"parallel", &p.parallel,
 	)
 }
 
@@ -201,9 +200,4 @@ func (s *Settings) parseAutoApprove(m document.Member) error {
 	s.Rules = append(s.Rules, rules...)
 	s.Patterns = append(s.Patterns, d.String()+" "+m.Key+" ("+m.At.Origin()+")")
 	return nil
-}
-
-// keys are the keys of shell.
-func (s *shellSettings) keys() []document.Key {
-	return document.Keys("env", &s.Env, "path_prepend", &s.PathPrepend, "timeout_s", &s.Timeout, "sandbox", s.Sandbox.ReadKey)
 }

@@ -12,7 +12,7 @@ import (
 var (
 	configKeys  = document.NamesOf(new(Settings).keys(new(config.Config)))
 	profileKeys = document.NamesOf(new(profile).keys())
-	shellKeys   = document.NamesOf(new(shellSettings).keys())
+	shellKeys   = document.NamesOf(new(shellSettings).keys(new(config.Config)))
 )
 
 // TestHintOfOthers holds that keys of other programs lead to ours, and that no

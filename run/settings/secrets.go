@@ -22,6 +22,9 @@ func AddSecrets(c *config.Config, set *secrets.Set, s *Settings, used []servers.
 			set.AddFrom(name, value)
 		}
 	}
+	if s.Shell.expander != nil {
+		s.Shell.expander.AddSecrets(set)
+	}
 	for i := range used {
 		used[i].AddSecrets(set)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/finder"
 	"toolpipe/run/invocation"
+	"toolpipe/run/lru"
 	"toolpipe/run/servers"
 	"toolpipe/run/settings"
 	"toolpipe/run/toolbox"
@@ -24,19 +26,19 @@ import (
 )
 
 // An Agent is another model that can be given tasks: the built-in server of one
-// --agent, with the tool run. A call of it is a nested run: a loop with the model of
-// a profile, over the tools, the gate, the limits and the outputs of the run that
-// the call belongs to. It is one level deep.
+// --agent, with the tools run and continue. A call of run is a nested run: a loop with the
+// model of a profile, over the tools, the gate, the limits and the outputs of the run that
+// the call belongs to. It is one level deep. A call of continue goes on with its conversation,
+// under the limits and the labels of the moment.
 type Agent struct {
 	Name     string // of its server
 	Endpoint *settings.Endpoint
 	Client   *stream.Client // each nested run has a fork of it
 
-	cfg    *config.Config // the flags, as they count for its profile
-	limits limits         // what a call may use up that no loop makes (--call, --serve)
+	cfg *config.Config // the flags, as they count for its profile
 }
 
-// A nestedRun is the call of an agent.
+// A nestedRun is one call of an agent.
 type nestedRun struct {
 	agent    string
 	round    *round // the round of the call
@@ -55,11 +57,12 @@ func (p *Plan) addAgents() error {
 		if servers.Find(v.Servers, name) != nil {
 			return failure.UsageError([]string{"--agent NAME=PROFILE gives it another name"}, "--agent: another server is named %q", name)
 		}
-		a := &Agent{Name: name, cfg: settings.ForProfile(v.Config, v.Settings, profile), limits: *p.newLimits()}
+		a := &Agent{Name: name, cfg: settings.ForProfile(v.Config, v.Settings, profile)}
 		p.Agents = append(p.Agents, a)
-		told := a.server(v.Settings.ProfileModel(profile), nil)
+		told := a.server(v.Settings.ProfileModel(profile), nil, nil)
 		v.Servers = append(v.Servers, servers.Server{
 			Spec: mcp.Spec{Name: name, Local: told.Pipe}, Trusted: true, Traits: toolbox.BuiltinTraits(told), Agent: true,
+			Parallel: v.Settings.ProfileParallel(profile),
 		})
 	}
 	return nil
@@ -107,27 +110,37 @@ func (p *Plan) agentOf(c *toolbox.Connection) *Agent {
 }
 
 // server is the tool server of the agent. What a nested run may do depends on what
-// the rules allow it, so its tool promises nothing. run makes the calls; nil for a server
-// that only tells its tool.
-func (a *Agent) server(model string, run toolserver.BuiltinFunc) *toolserver.Server {
+// the rules allow it, so its tools promise nothing. run and goOn make the calls; nil for a
+// server that only tells its tools.
+func (a *Agent) server(model string, run, goOn toolserver.BuiltinFunc) *toolserver.Server {
 	s := toolserver.New(a.Name, a.cfg.Version)
-	about := "Gives a task to another model (" + model + "), which works on it by itself with the tools of this run, and returns its answer. " +
-		"It knows nothing of this conversation."
+	about := "Gives a task to another model (" + model + "), which works on it by itself with the tools of this run, and returns its answer and an id. " +
+		"It knows nothing of this conversation. Tasks that do not need each other's answers can be given in one reply."
 	s.AddBuiltin(toolserver.Define("run", about, toolserver.RunsFree, toolserver.Effects{},
 		toolserver.Parameter{Name: "prompt", Kind: "string", About: "the whole task, with all that has to be known for it", Required: true},
 		toolserver.Parameter{Name: "system", Kind: "string", About: "a system message"},
 		toolserver.Parameter{Name: "tools", Kind: "strings", About: "which tools it has: patterns over their names, such as files__read_*; [] is none, and without this it has all"},
 		toolserver.Parameter{Name: "schema", Kind: "object", About: "a JSON Schema that the answer must fit; the answer is JSON then"},
 	), run)
+	s.AddBuiltin(toolserver.Define("continue", "Sends one more message to the model that has worked on a task of run, which still knows all of that, and returns its answer.", toolserver.RunsFree, toolserver.Effects{},
+		toolserver.Parameter{Name: "id", Kind: "string", About: "id that the answer of run ended with", Required: true},
+		toolserver.Parameter{Name: "prompt", Kind: "string", About: "the message: a question, a correction, the next part of the task", Required: true},
+	), goOn)
 	return s
 }
 
-// call makes a call of the agent's tool, which is a nested run.
+// call makes a call of one of the agent's tools, which is a nested run or its continuation.
 func (a *Agent) call(ctx context.Context, r *round, c *call, progress func(wire.Progress)) (*wire.Result, error) {
 	n := &nestedRun{agent: a.Name, round: r, call: c, progress: progress}
-	return a.server("", func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
-		return a.run(ctx, n, args)
-	}).Call(ctx, c.tool.Name, c.args, progress)
+	with := func(do func(context.Context, *nestedRun, toolserver.Arguments) (*wire.Result, error)) toolserver.BuiltinFunc {
+		return func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+			if strings.TrimSpace(args.Text("prompt")) == "" {
+				return nil, errors.New("the prompt is empty")
+			}
+			return do(ctx, n, args)
+		}
+	}
+	return a.server("", with(a.run), with(a.goOn)).Call(ctx, c.tool.Name, c.args, progress)
 }
 
 // unfinished is the answer to the call of a nested run that ended together with the
@@ -144,26 +157,60 @@ func (n *nestedRun) unfinished(ctx context.Context, err error) *answer {
 	return notRun(ctx)
 }
 
-// run is the tool of an agent. It returns when the nested run has ended: at the latest
-// with ctx, and each wait of the nested run has a bound of its own. Failures of the model
-// and limits are an error that the calling model can read; what would end a run ends both.
+// run is the tool run of an agent.
 func (a *Agent) run(ctx context.Context, n *nestedRun, args toolserver.Arguments) (*wire.Result, error) {
-	n.call.nested = &n.tally.CallTally
-	flow := n.round.flow.nested(n.call, a.Name)
-	defer func() { n.call.labels, _ = flow.before(nil) }()
-	l, err := a.loop(ctx, n, flow, args)
+	l, err := a.loop(ctx, n, args)
 	if err != nil {
 		return nil, err
 	}
+	return a.take(ctx, n, l, n.call.ID)
+}
+
+// goOn is the tool continue of an agent.
+func (a *Agent) goOn(ctx context.Context, n *nestedRun, args toolserver.Arguments) (*wire.Result, error) {
+	id := args.Text("id")
+	if n.round.nested == nil {
+		return nil, errors.New("this run makes one call alone, so it has no nested run that could go on")
+	}
+	l, state := n.round.nested.Lend(id)
+	switch {
+	case state == lru.Lent:
+		return nil, fmt.Errorf("the nested run %.100q is at work at this moment: wait for its answer", id)
+	case state == lru.Dropped:
+		return nil, fmt.Errorf("the conversation of the nested run %.100q was dropped: of the last used ones %d are kept, and %d MiB, but none that was interrupted; begin a new one with all that it has to know", id, keptRuns, keptRunBytes>>20)
+	case state != lru.Kept:
+		return nil, fmt.Errorf("no nested run of this run has the id %.100q: ids stand at the end of the answers of %s__run, and what they name ends with the run", id, a.Name)
+	case l.nest.agent != a.Name:
+		n.round.nested.Keep(id, l, l.weight())
+		return nil, fmt.Errorf("the nested run %.100q is one of the agent %s: %s__continue goes on with it", id, l.nest.agent, l.nest.agent)
+	}
+	if err := a.prepareAgain(ctx, n, l, args.Text("prompt")); err != nil {
+		n.round.nested.Drop(id)
+		return nil, err
+	}
+	return a.take(ctx, n, l, id)
+}
+
+// take has the loop of a nested run take its turns, keeps its conversation by that id, and
+// answers the call. It returns when the nested run has ended: at the latest with ctx, and each
+// wait of the nested run has a bound of its own. Failures of the model and limits are an error
+// that the calling model can read; what would end a run ends both.
+func (a *Agent) take(ctx context.Context, n *nestedRun, l *Loop, id string) (*wire.Result, error) {
+	n.call.nested = &n.tally.CallTally
+	defer func() { n.call.labels, _ = l.flow.before(nil) }()
 	defer l.finder.Close()
-	if err = l.Run(ctx); err == nil {
-		return toolserver.TextResult(l.Text.String()), nil
+	err := l.Run(ctx)
+	if err == nil {
+		return n.told(l, id, l.Text.String()), nil
 	}
 	f := failure.Of(err)
 	if ctx.Err() != nil || f.Status != failure.StatusModel && f.Status != failure.StatusLimit {
 		n.call.answer = n.unfinished(ctx, err)
 		if ctx.Err() == nil {
 			n.round.stop(err)
+		}
+		if n.round.nested != nil {
+			n.round.nested.Drop(id)
 		}
 		return nil, err
 	}
@@ -172,60 +219,77 @@ func (a *Agent) run(ctx context.Context, n *nestedRun, args toolserver.Arguments
 	if errors.Is(err, failure.ErrLength) && len(l.Text) > 0 {
 		text += "\nIts text so far:\n" + l.Text.String()
 	}
-	return nil, errors.New(text)
+	result := n.told(l, id, text)
+	result.IsError = true
+	return result, nil
 }
 
-func (a *Agent) loop(ctx context.Context, n *nestedRun, flow *flow, args toolserver.Arguments) (*Loop, error) {
-	prompt := args.Text("prompt")
-	if strings.TrimSpace(prompt) == "" {
-		return nil, errors.New("the prompt is empty")
-	}
+// loop makes the loop of a nested run.
+func (a *Agent) loop(ctx context.Context, n *nestedRun, args toolserver.Arguments) (*Loop, error) {
 	cfg := *a.cfg
 	cfg.Schema = string(args["schema"])
 	request, err := settings.Request(ctx, &cfg, a.Endpoint)
 	if err != nil {
 		return nil, err
 	}
-	calls, err := n.caller(flow, cmp.Or(n.round.limits, new(a.limits)), args)
+	box, err := n.round.box.Narrowed(args.List("tools"), args.Has("tools"))
 	if err != nil {
 		return nil, err
 	}
-	l := &Loop{model: &invocation.Model{Endpoint: a.Endpoint, Request: request, Client: a.Client.Fork()}, form: answerForm{from: "the schema"}, Tally: &n.tally, caller: calls}
+	l := &Loop{model: &invocation.Model{Endpoint: a.Endpoint, Request: request, Client: a.Client.Fork()}, form: answerForm{from: "the schema"}, Tally: &n.tally, caller: n.caller(box)}
+	l.lines.enabled = l.lines.enabled && box.Tool(commandTool) != nil
 	l.model.Schema, err = invocation.AnswerSchema(l.form.from, request.Schema, func(code, server, message string) {
 		l.emit(&event.Warning{Code: code, Server: server, Message: message})
 	})
 	if err != nil {
 		return nil, err
 	}
-	l.finder, request.Tools, err = finder.StartNested(ctx, n.round.plan.Inv, calls.box)
+	l.finder, request.Tools, err = finder.StartNested(ctx, n.round.plan.Inv, box, nil)
 	if err != nil {
 		return nil, err
 	}
 	frame := 0
-	request.Messages, frame = n.round.plan.WithSystem([]stream.Message{{Role: stream.User, Parts: []stream.Part{{Text: prompt}}}},
-		System{args.Text("system"), args.Has("system")}, calls.box, calls.lines.enabled)
+	request.Messages, frame = n.round.plan.WithSystem([]stream.Message{userMessage(args.Text("prompt"))},
+		System{args.Text("system"), args.Has("system")}, box, l.lines.enabled)
 	l.useTrimmer(frame)
 	l.trimmer.Drops = true
+	l.stored.resumes = true // if it goes on, with the calls that a limit has left open
 	return l, nil
+}
+
+func userMessage(text string) stream.Message {
+	return stream.Message{Role: stream.User, Parts: []stream.Part{{Text: text}}}
+}
+
+// prepareAgain has the loop of a nested run that has ended go on as the run of n, with one
+// more message. Its tools, its schema and what it knows of files stay; the labels of both
+// conversations meet in it. What nobody has allowed stays so: each of its calls is decided.
+func (a *Agent) prepareAgain(ctx context.Context, n *nestedRun, l *Loop, prompt string) (err error) {
+	before := l.caller
+	l.caller = n.caller(before.box)
+	l.known, l.lines = before.known, before.lines
+	l.flow.join(before.flow)
+	l.Tally, l.trimmer.Emit = &n.tally, l.emit
+	l.form.told, l.paused, l.text = false, paused{}, textUse{}
+	l.stored.later = []stream.Message{userMessage(prompt)}
+	l.finder, l.model.Request.Tools, err = finder.StartNested(ctx, n.round.plan.Inv, before.box, l.Messages())
+	return err
 }
 
 // caller answers the calls of the nested run: with the gate, the options and the outputs
 // of the run that it is nested in, and with tools of its own.
-func (n *nestedRun) caller(flow *flow, limits *limits, args toolserver.Arguments) (*caller, error) {
-	box, err := n.round.box.Narrowed(args.List("tools"), args.Has("tools"))
-	if err != nil {
-		return nil, err
-	}
+func (n *nestedRun) caller(box *toolbox.Toolbox) *caller {
 	c := *n.round.caller
-	c.nest, c.emit, c.flow, c.limits, c.box = n, n.emit(), flow, limits, box
-	c.session = nil // the session keeps the call of the agent, and no call that the nested run makes
+	c.nest, c.emit, c.box = n, n.emit(), box
+	c.flow = n.round.flow.nested(n.call, n.agent)
+	c.limits = cmp.Or(c.limits, n.round.plan.newLimits()) // a call that no loop makes has limits of its own (--call, --serve)
+	c.memory = memory{}                                   // the session keeps the call of the agent, and no call that the nested run makes
 	c.serves = false
 	c.maxBytes = cmp.Or(c.maxBytes, resultBytes) // the results of --call and --serve are whole, but here a model reads them
-	c.lines.enabled = c.lines.enabled && box.Tool(commandTool) != nil
-	if c.known != nil { // this conversation knows nothing of the files that the other one read
+	if n.round.known != nil {                    // this conversation knows nothing of the files that the other one read
 		c.known = new(confine.Known)
 	}
-	return &c, nil
+	return &c
 }
 
 // emit emits the events of a nested run. Each of its calls is progress of its own call.
@@ -237,5 +301,27 @@ func (n *nestedRun) emit() func(event.Event) error {
 			n.progress(wire.Progress{Progress: strconv.AppendInt(nil, int64(made), 10), Message: c.Name})
 		}
 		return n.round.emit(&event.Nested{Parent: n.call.ID, Event: e})
+	}
+}
+
+// mayNestBeside reports whether c is a nested run beside which others may run. A plan and a
+// recording of the model's exchanges have one order. Where --egress asks or denies, the labels
+// of what one nested run has read count for the next.
+func (r *round) mayNestBeside(c *call) bool {
+	o := r.plan.Inv.Config
+	return c.tool.Conn.Agent && c.tool.Conn.Parallel != 1 && !r.flow.strict && r.plan.staging == nil && o.Record == "" && o.Replay == ""
+}
+
+// besideNested waits until no other call of a nested run may change something, if c may. Of
+// the calls of one conversation such a call runs alone already.
+func (r *round) besideNested(ctx context.Context, c *call) (release func()) {
+	if r.nest == nil || c.tool.ReadOnly {
+		return func() {}
+	}
+	select {
+	case r.plan.changes <- struct{}{}:
+		return func() { <-r.plan.changes }
+	case <-ctx.Done():
+		return func() {}
 	}
 }

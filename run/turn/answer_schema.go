@@ -43,8 +43,8 @@ func (l *Loop) checkAnswer(ctx context.Context) (again bool, err error) {
 	if l.form.told {
 		return false, Unfit(l.form.from, faults)
 	}
-	if l.usedUp() {
-		return false, l.usedUpError()
+	if err := l.usedUp(); err != nil {
+		return false, err
 	}
 	l.form.told = true
 	l.model.Request.Messages = append(l.model.Request.Messages, stream.Message{Role: stream.User, Parts: []stream.Part{{

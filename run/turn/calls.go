@@ -178,20 +178,22 @@ func (r *round) execute(ctx context.Context) error {
 }
 
 // schedule runs the calls that have no answer yet. Calls whose tools are annotated
-// as read-only run side by side; any other waits for all calls before it, and all
-// calls behind it wait for it. done is called with each call when it has its answer,
-// from any goroutine.
+// as read-only run side by side, and so do those of agents, but not beside others; any other
+// call waits for all calls before it, and all calls behind it wait for it. done is called with
+// each call when it has its answer, from any goroutine.
 func (r *round) schedule(calls iter.Seq[*call], done func(*call)) {
 	slots := make(chan struct{}, r.parallel)
 	var running sync.WaitGroup
 	var beside approve.Labels // of the calls that may be running
+	agents := false           // these are calls of agents
 	alone := len(r.calls) == 1
 	for c := range calls {
 		if c.answer != nil {
 			done(c)
 			continue
 		}
-		if !c.tool.ReadOnly || c.staged || alone { // a plan has its calls in order
+		isAgent := r.mayNestBeside(c)
+		if !c.tool.ReadOnly && !isAgent || c.staged || alone { // a plan has its calls in order
 			running.Wait()
 			beside = 0
 			c.user.aside(func() {
@@ -200,10 +202,11 @@ func (r *round) schedule(calls iter.Seq[*call], done func(*call)) {
 			})
 			continue
 		}
-		if r.flow.apart(beside, c.tool.Labels) {
+		if agents != isAgent || r.flow.apart(beside, c.tool.Labels) {
 			running.Wait()
 			beside = 0
 		}
+		agents = isAgent
 		beside |= c.tool.Labels
 		slots <- struct{}{}
 		goroutine.StartIn(&running, func() {
@@ -229,6 +232,7 @@ func (r *round) run(c *call) {
 			r.stop(goroutine.NewPanic(v))
 		}
 	}()
+	defer r.besideNested(ctx, c)()
 	defer c.tool.Conn.Slot(ctx)()
 	var server *mcp.Session
 	var err error

@@ -42,6 +42,7 @@ func (o *Outcome) Text() string { return jsontext.Unquote(o.text) }
 func (p *Plan) CallOnce(ctx context.Context, t *toolbox.Tool, args []byte) (Outcome, CallTally, error) {
 	k := p.newCaller(nil)
 	k.separate = true
+	k.nested = nil // the run ends with the call
 	if p.Inv.Config.MaxResultBytes == 0 {
 		k.maxBytes = 0
 	}

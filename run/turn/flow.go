@@ -138,6 +138,17 @@ func (f *flow) nested(c *call, agent string) *flow {
 	return n
 }
 
+// join adds what an earlier flow of the same conversation has seen.
+func (f *flow) join(earlier *flow) {
+	seen, from := earlier.before(nil)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	by := f.from
+	f.seen = note(&by, f.seen, seen&approve.Private, from.Private)
+	f.seen = note(&by, f.seen, seen&approve.Untrusted, from.Untrusted)
+	f.from, f.unknown = by, earlier.unknown
+}
+
 // origin is where the labels of the result of c are from.
 func (r *round) origin(c *call) event.Source {
 	o := event.Source{Name: c.Name, Turn: r.turn, ID: c.ID, Where: "turn " + strconv.Itoa(r.turn) + r.flow.of}

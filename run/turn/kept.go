@@ -10,6 +10,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
+	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
 	"toolpipe/run/face"
@@ -190,4 +191,46 @@ func openCalls(msgs []stream.Message) (open []stream.Call, text string) {
 		}
 	}
 	return open, text
+}
+
+// What is kept of nested runs.
+const (
+	keptRuns     = 32
+	keptRunBytes = 32 << 20
+)
+
+// told is the answer of a nested run, with the id by which its conversation is kept in a
+// block of its own: it is no part of the answer.
+func (n *nestedRun) told(l *Loop, id, text string) *wire.Result {
+	result := toolserver.TextResult(text)
+	switch kept := n.round.nested; {
+	case kept == nil:
+		return result
+	case kept.Keep(id, l, l.weight()):
+		text = "id: " + id + ", for " + n.agent + "__continue"
+	default:
+		text = "this conversation is too long to be gone on with"
+	}
+	result.Content = append(result.Content, toolserver.TextResult(Prefix+text).Content...)
+	return result
+}
+
+// weight is about how many bytes of memory the conversation of the loop takes, once in its
+// messages and once in the request that its client has written last.
+func (l *Loop) weight() (n int) {
+	const each = 200 // for what surrounds the texts of a message or a call
+	for i := range l.model.Request.Messages {
+		m := &l.model.Request.Messages[i]
+		n += each + m.Opaque.Size()
+		for _, p := range m.Parts {
+			n += each + len(p.Text) + len(p.JSON)
+			if p.Image != nil {
+				n += len(p.Image.Data)
+			}
+		}
+		for _, c := range m.Calls {
+			n += each + len(c.Arguments)
+		}
+	}
+	return 2 * n
 }

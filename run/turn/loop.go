@@ -127,14 +127,13 @@ func (l *Loop) Run(ctx context.Context) error {
 			return err
 		}
 		calls, lines := reply.Message.Calls, l.commandLines(l.Text)
-		err = l.mustEnd(reply, len(calls)+len(lines))
+		round, err := l.mustEnd(reply, len(calls)+len(lines))
 		if err := cmp.Or(l.save(), err); err != nil {
 			counts, outputErr := l.report(l.Turns, calls, lines)
 			l.Add(counts)
 			return cmp.Or(outputErr, err)
 		}
 		if reply.Stop == stream.StopPause {
-			l.usedRounds++
 			continue // the endpoint's own tools take longer: it goes on when it gets its message back
 		}
 		if len(calls)+len(lines) == 0 {
@@ -143,7 +142,7 @@ func (l *Loop) Run(ctx context.Context) error {
 			}
 			continue
 		}
-		if l.usedRounds++; l.usedRounds >= manyRounds {
+		if round >= manyRounds {
 			l.processors.useOne()
 		}
 		if err := l.answer(ctx, calls, lines); err != nil {
@@ -188,10 +187,7 @@ func (l *Loop) answer(ctx context.Context, calls []stream.Call, lines []string) 
 	if l.finder != nil {
 		l.model.Request.Tools = append(l.model.Request.Tools, l.finder.Next(calls)...)
 	}
-	if err == nil && l.usedUp() { // by nested runs
-		err = l.usedUpError()
-	}
-	return err
+	return cmp.Or(err, l.usedUp()) // by nested runs
 }
 
 // turn is one exchange with the model, or the rest of one that it paused.
@@ -333,12 +329,13 @@ func piecesOf(parts []stream.Part) (text event.Pieces) {
 // mustEnd is the error of a reply after which the run cannot go on. Calls in a
 // reply that ended by length or by a filter are never run: their arguments may be
 // cut, and cut arguments can still be valid JSON. Of a reply whose finish reason is not
-// known the text counts, but calls never run.
-func (l *Loop) mustEnd(reply *stream.Reply, calls int) error {
+// known the text counts, but calls never run. Of a reply after which it goes on, round is
+// how many rounds are used with the one that begins now, 0 if the answer is done.
+func (l *Loop) mustEnd(reply *stream.Reply, calls int) (round int, err error) {
 	switch stop := reply.Stop; {
 	case reply.Waits != "":
 		l.dropCalls()
-		return &failure.Error{Status: failure.StatusModel, Message: "model: the reply waits for what only another client can give: " + strconv.Quote(reply.Waits),
+		return 0, &failure.Error{Status: failure.StatusModel, Message: "model: the reply waits for what only another client can give: " + strconv.Quote(reply.Waits),
 			Hints: []string{"the tool that it belongs to is not asked for by toolpipe; is it in --param tools, or set at the endpoint?"}}
 	case stop == stream.StopLength, stop == stream.StopContext:
 		l.dropCalls()
@@ -349,30 +346,31 @@ func (l *Loop) mustEnd(reply *stream.Reply, calls int) error {
 		if l.model.Schema == nil { // else the text had to be checked first, and is not printed
 			e.Cause = failure.ErrLength
 		}
-		return e
+		return 0, e
 	case stop == stream.StopUnknown && reply.Finish == "":
 	case stop == stream.StopUnknown && calls == 0:
 		l.emit(&event.Warning{Code: "unknown_finish", Message: "the model ended its answer with a finish reason that is not known: " + strconv.Quote(reply.Finish)})
 	case stop == stream.StopUnknown, stop == stream.StopFailed:
 		l.dropCalls()
-		return &failure.Error{Status: failure.StatusModel, Message: "model: the reply ended with finish_reason " + strconv.Quote(reply.Finish) + ", so its calls do not run"}
+		return 0, &failure.Error{Status: failure.StatusModel, Message: "model: the reply ended with finish_reason " + strconv.Quote(reply.Finish) + ", so its calls do not run"}
 	case stop == stream.StopFilter:
 		l.dropCalls()
-		return &failure.Error{Status: failure.StatusModel, Message: "model: the answer was refused or stopped by a content filter" + detail(reply.Refusal)}
+		return 0, &failure.Error{Status: failure.StatusModel, Message: "model: the answer was refused or stopped by a content filter" + detail(reply.Refusal)}
 	}
 	if len(reply.Unknown) > 0 {
 		l.emit(&event.Warning{Code: "unknown_item", Message: "the reply holds what is not known here, and is not used: " + face.JoinFew(reply.Unknown)})
 	}
-	if reply.Stop == stream.StopPause && l.usedRounds >= l.rounds {
-		return failure.Limit("--max-rounds allows more", "the endpoint paused its reply more often than the limit of rounds allows: %d", l.rounds)
+	if calls == 0 && reply.Stop != stream.StopPause {
+		return 0, nil
 	}
-	if calls > 0 && l.usedRounds >= l.rounds {
-		return failure.Limit("--max-rounds allows more", "the model asked for more calls than the limit of rounds allows: %d", l.rounds)
+	if round = l.useRound(); round == 0 {
+		what := "the model asked for more calls than"
+		if reply.Stop == stream.StopPause {
+			what = "the endpoint paused its reply more often than"
+		}
+		return 0, failure.Limit("--max-rounds allows more", "%s the limit of rounds allows: %d", what, l.rounds)
 	}
-	if (calls > 0 || reply.Stop == stream.StopPause) && l.usedUp() {
-		return l.usedUpError()
-	}
-	return nil
+	return round, l.usedUp()
 }
 
 // dropCalls takes the calls of the last reply out of the conversation: their

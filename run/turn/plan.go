@@ -21,6 +21,7 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
+	"toolpipe/run/lru"
 	"toolpipe/run/session"
 	"toolpipe/run/settings"
 	"toolpipe/run/toolbox"
@@ -39,12 +40,13 @@ type Plan struct {
 	asking  chan struct{} // holds the question that somebody is being asked
 	silent  atomic.Bool   // the host of --serve has left a question without an answer
 	verdict sync.Mutex    // held while a verdict is taken, but not while somebody is asked
+	changes chan struct{} // holds the call of a nested run that may change something: one at a time in all of them
 	hosted  atomic.Int64  // numbers the calls of hosts
 }
 
 // NewPlan makes a plan without servers.
 func NewPlan(v *invocation.Invocation) *Plan {
-	return &Plan{Inv: v, Box: toolbox.New(v), asking: make(chan struct{}, 1)}
+	return &Plan{Inv: v, Box: toolbox.New(v), asking: make(chan struct{}, 1), changes: make(chan struct{}, 1)}
 }
 
 // Resolve turns flags, environment, config and policy into what the run
@@ -80,13 +82,18 @@ func (p *Plan) Resolve(ctx context.Context) error {
 	return p.checkCost()
 }
 
-// limits are what a run may use up, together with the runs that are nested in it.
+// limits are what a run may use up, together with the runs that are nested in it. These
+// may run at once, so the methods may be called concurrently.
 type limits struct {
-	rounds, usedRounds int
-	tokens, usedTokens int // tokens 0: no limit
-	cost               float64
-	costs              bool // cost is a limit
-	usedCost           float64
+	rounds int
+	tokens int // 0: no limit
+	cost   float64
+	costs  bool // cost is a limit
+
+	mu         sync.Mutex
+	usedRounds int
+	usedTokens int
+	usedCost   float64
 }
 
 // newLimits are those of flags and config, none of which is used up.
@@ -97,15 +104,37 @@ func (p *Plan) newLimits() *limits {
 	return l
 }
 
-func (l *limits) usedUp() bool {
-	return l.tokens > 0 && l.usedTokens >= l.tokens || l.costs && l.usedCost >= l.cost
+// useRound takes one of the rounds. It returns how many are used with it; 0 if none was left.
+func (l *limits) useRound() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.usedRounds >= l.rounds {
+		return 0
+	}
+	l.usedRounds++
+	return l.usedRounds
 }
 
-func (l *limits) usedUpError() error {
-	if l.tokens == 0 || l.usedTokens < l.tokens {
+// use counts tokens and their cost.
+func (l *limits) use(tokens int, cost float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.usedTokens += tokens
+	l.usedCost += cost
+}
+
+// usedUp is the error of a run that has used up its tokens, or what it may cost; nil
+// before that.
+func (l *limits) usedUp() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.tokens > 0 && l.usedTokens >= l.tokens:
+		return failure.Limit("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", l.usedTokens, l.tokens)
+	case l.costs && l.usedCost >= l.cost:
 		return failure.Limit("--max-cost gives the run more", "the run cost %.6g, its limit is %v", l.usedCost, l.cost)
 	}
-	return failure.Limit("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", l.usedTokens, l.tokens)
+	return nil
 }
 
 // A CallTally counts calls for the end event.
@@ -165,8 +194,7 @@ func (c Cost) Shown() event.Cost {
 func (l *Loop) count(used stream.Usage) Cost {
 	u, cost := event.Usage(used), costOf(l.model.Endpoint.Price, used)
 	l.Usage, l.Cost = l.Usage.Plus(u), l.Cost.plus(cost)
-	l.usedTokens += u.Total()
-	l.usedCost += cost.amount
+	l.use(u.Total(), cost.amount)
 	if (l.tokens > 0 || l.costs) && u.Total() == 0 && !l.uncounted {
 		l.uncounted = true
 		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens and --max-cost have no effect"})
@@ -209,12 +237,18 @@ type caller struct {
 	box  *toolbox.Toolbox
 	output
 	options
+	memory
 	lines   lineCalls
-	session *session.File  // of the run itself; nil: there is none
-	nest    *nestedRun     // that asks for the calls; nil for the run itself
-	known   *confine.Known // of files, by the model that asks for the calls; nil: it is not told of changes
-	flow    *flow          // of the conversation that the calls belong to
-	*limits                // of the run; nil: it has no loop
+	nest    *nestedRun // that asks for the calls; nil for the run itself
+	flow    *flow      // of the conversation that the calls belong to
+	*limits            // of the run; nil: it has no loop
+}
+
+// memory is what outlives the round of a call.
+type memory struct {
+	session *session.File     // of the run itself; nil: there is none
+	known   *confine.Known    // of files, by the model that asks for the calls; nil: it is not told of changes
+	nested  *lru.Store[*Loop] // the nested runs that can go on, by the ids of the calls that began them; nil: none can
 }
 
 // planned is what calls have to do with a plan of calls.
@@ -252,7 +286,7 @@ const resultBytes = 256 << 10
 func (p *Plan) newCaller(known *confine.Known) *caller {
 	v, c := p.Inv, p.Inv.Config
 	return &caller{
-		plan: p, box: p.Box, known: known, flow: newFlow(v.Gate), lines: lineCalls{enabled: c.CmdLines},
+		plan: p, box: p.Box, memory: memory{known: known, nested: &lru.Store[*Loop]{Number: keptRuns, Bytes: keptRunBytes}}, flow: newFlow(v.Gate), lines: lineCalls{enabled: c.CmdLines},
 		output: output{v.Emit, v.Flush, v.Face.Notef},
 		options: options{
 			parallel: cmp.Or(c.Parallel, 8), maxBytes: cmp.Or(int(c.MaxResultBytes), resultBytes),

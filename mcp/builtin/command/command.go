@@ -79,6 +79,12 @@ func Parameters() []toolserver.Parameter {
 	}
 }
 
+// Sets reports whether a variable is set in each command.
+func (c *Commands) Sets(variable string) bool {
+	_, set := c.spec.Env[variable]
+	return set
+}
+
 // environ is the environment of a command. own are variables that the call sets.
 func (c *Commands) environ(own map[string]string) []string {
 	set := map[string]string{"TERM": "dumb"} // what a command writes is read as text

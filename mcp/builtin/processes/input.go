@@ -20,7 +20,7 @@ const (
 	maxInput  = 256 << 10              // bytes of a text
 	tailPause = 500 * time.Millisecond // in the output, which ends the tail of an input
 
-	terminalKeys = "enter, tab, escape, backspace, delete, up, down, left, right, home, end, page-up, page-down, or ctrl-a to ctrl-z"
+	terminalKeys = "enter, tab, shift-tab, escape, backspace, insert, delete, up, down, left, right, home, end, page-up, page-down, f1 to f12, or ctrl-a to ctrl-z"
 	otherSignals = "INT, HUP, QUIT, KILL, USR1, USR2, ALRM, STOP, CONT, TSTP or WINCH"
 )
 
@@ -43,7 +43,7 @@ func (s *server) input(ctx context.Context, p *program, args toolserver.Argument
 			return nil, err
 		}
 	}
-	reaction := &condition{program: p, idle: tailPause, reacts: true, began: time.Now(), next: p.out.Size()}
+	reaction := &condition{program: p, lineSearch: lineSearch{next: p.out.Size()}, idle: tailPause, reacts: true, began: time.Now()}
 	from := reaction.next
 	if err := p.write(ctx, text+key); err != nil {
 		return nil, err
@@ -68,24 +68,44 @@ func (s *server) input(ctx context.Context, p *program, args toolserver.Argument
 // input.
 func (p *program) keyBytes(key string) (string, error) {
 	sends := map[string]string{"enter": "\n", "tab": "\t", "ctrl-d": ""}
-	if p.pty {
-		sends = map[string]string{
-			"enter": "\r", "tab": "\t", "escape": "\x1b", "backspace": "\x7f", "delete": "\x1b[3~",
-			"up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D",
-			"home": "\x1b[H", "end": "\x1b[F", "page-up": "\x1b[5~", "page-down": "\x1b[6~",
-		}
-		for c := 'a'; c <= 'z'; c++ {
-			sends["ctrl-"+string(c)] = string(c - 'a' + 1)
-		}
+	v, noScreen := p.view()
+	if noScreen == nil {
+		sends = terminalKeyBytes(v.CursorKeysApp)
 	}
 	text, known := sends[strings.ToLower(key)]
 	switch {
 	case known:
 		return text, nil
-	case p.pty:
+	case noScreen == nil:
 		return "", fmt.Errorf("key %.100q is not known: it is %s", key, terminalKeys)
 	}
 	return "", fmt.Errorf("key %.100q: a process without pty has enter, tab and ctrl-d alone; signal INT is its ctrl-c", key)
+}
+
+// terminalKeyBytes are what the keys of a terminal send, as xterm-256color has them in
+// terminfo. The program decides what the cursor keys send (DECCKM).
+func terminalKeyBytes(application bool) map[string]string {
+	sends := map[string]string{
+		"enter": "\r", "tab": "\t", "shift-tab": "\x1b[Z", "escape": "\x1b", "backspace": "\x7f", "insert": "\x1b[2~", "delete": "\x1b[3~",
+		"page-up": "\x1b[5~", "page-down": "\x1b[6~",
+	}
+	cursor := "\x1b["
+	if application {
+		cursor = "\x1bO"
+	}
+	for i, key := range []string{"up", "down", "right", "left", "", "end", "", "home"} {
+		sends[key] = cursor + string(rune('A'+i))
+	}
+	delete(sends, "")
+	for i, number := range []int{0, 0, 0, 0, 15, 17, 18, 19, 20, 21, 23, 24} {
+		if sends[fmt.Sprintf("f%d", i+1)] = fmt.Sprintf("\x1b[%d~", number); number == 0 {
+			sends[fmt.Sprintf("f%d", i+1)] = "\x1bO" + string(rune('P'+i))
+		}
+	}
+	for c := 'a'; c <= 'z'; c++ {
+		sends["ctrl-"+string(c)] = string(c - 'a' + 1)
+	}
+	return sends
 }
 
 // write gives the program its input. A program that does not read it is not waited

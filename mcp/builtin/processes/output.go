@@ -20,6 +20,9 @@ const (
 )
 
 func readOutput(_ context.Context, p *program, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+	if args.Flag("screen") {
+		return readScreen(p, args)
+	}
 	limit := args.Integer("max_bytes", defaultRead)
 	if limit < minRead || limit > toolserver.MaxText {
 		return nil, fmt.Errorf("max_bytes is %d; %d to %d are allowed", limit, minRead, toolserver.MaxText)
@@ -155,6 +158,9 @@ func (s *server) search(ctx context.Context, args toolserver.Arguments, _ func(w
 			return nil, err
 		}
 		programs = []*program{p}
+	}
+	if args.Flag("screen") {
+		return searchScreens(programs, args.Has("id"), re)
 	}
 	var b []byte
 	found := 0

@@ -1,7 +1,8 @@
 // Package processes is the built-in tool server for programs that go on while the
 // model works: servers, builds, programs that ask. A program is started as a command of
 // mcp/builtin/shell is, with the same environment and in the same directories, but no call
-// waits for its end. The beginning and the end of its output are kept. No program
+// waits for its end. The beginning and the end of its output are kept. A program with a
+// terminal has a screen too: what a person would see of its output at the moment. No program
 // outlives the run.
 package processes
 
@@ -20,6 +21,7 @@ import (
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/screen"
 )
 
 // A Spec says how programs are started.
@@ -95,23 +97,29 @@ func (s *server) tools() []tool {
 			strings.TrimSpace("Give argv, or script for /bin/sh. It is killed at the end of the run. "+s.note), toolserver.RunsFree, runs, append(command.Parameters(),
 			toolserver.Parameter{Name: "env", Kind: "object", About: `variables to set for it, such as {"PORT":"8080"}`},
 			toolserver.Parameter{Name: "name", Kind: "string", About: "its id, such as server: letters, digits, - and _; p1, p2 and so on when absent"},
-			toolserver.Parameter{Name: "pty", Kind: "boolean", About: "give it a terminal, for programs that ask, edit lines or react to keys; 80 columns, 24 rows, TERM=dumb unless env says otherwise"},
+			toolserver.Parameter{Name: "pty", Kind: "boolean", About: "give it a terminal, for programs that ask, edit lines, react to keys or fill a screen; TERM=" + screenTerm + " unless env says otherwise"},
+			toolserver.Parameter{Name: "cols", Kind: "integer", About: fmt.Sprintf("columns of the terminal, %d when absent, at most %d", usualColumns, screen.MaxColumns)},
+			toolserver.Parameter{Name: "rows", Kind: "integer", About: fmt.Sprintf("rows of the terminal, %d when absent, at most %d", usualRows, screen.MaxRows)},
 		)...), s.start},
 		{toolserver.Define("list", "List the processes that were started, with their state and the size of their output.", toolserver.ReadsOnly, brings), s.list},
 		{toolserver.Define("output", "Read what a process wrote (stdout and stderr together), without escape sequences, and the offset that follows. Of a long output the middle is lost.", toolserver.ReadsOnly, brings, id,
 			toolserver.Parameter{Name: "since", Kind: "integer", About: "offset to read from; when absent, the last max_bytes are read"},
 			toolserver.Parameter{Name: "max_bytes", Kind: "integer", About: fmt.Sprintf("how much to read; %d when absent, at most %d", defaultRead, toolserver.MaxText)},
 			toolserver.Parameter{Name: "raw", Kind: "boolean", About: "keep escape sequences and control characters"},
+			toolserver.Parameter{Name: "screen", Kind: "boolean", About: "with pty: what a person sees on the terminal, as rows of text, with the place of the cursor and a version, which grows with each change"},
 		), s.forProgram(readOutput)},
 		{toolserver.Define("search", "Find the lines of output that match an RE2 regular expression.", toolserver.ReadsOnly, brings,
 			toolserver.Parameter{Name: "pattern", Kind: "string", About: "regular expression, such as error|warning", Required: true},
 			toolserver.Parameter{Name: "id", Kind: "string", About: "id of one process; all of them when absent"},
+			toolserver.Parameter{Name: "screen", Kind: "boolean", About: "with pty: look at the rows of the screen instead"},
 		), s.search},
-		{toolserver.Define("wait", "Wait for processes: until a line of output matches pattern, until they are quiet for idle_s, or until they end. Without ids it is a delay of timeout_s.", toolserver.ReadsOnly, brings,
+		{toolserver.Define("wait", "Wait for processes: until a line of output matches pattern, until their screen changes, until they are quiet for idle_s, or until they end. Without ids it is a timer: it sleeps for timeout_s.", toolserver.ReadsOnly, brings,
 			toolserver.Parameter{Name: "ids", Kind: "strings", About: `ids of the processes, such as ["server"]`},
 			toolserver.Parameter{Name: "all", Kind: "boolean", About: "wait for all of them; for the first one when absent"},
 			toolserver.Parameter{Name: "pattern", Kind: "string", About: "RE2 regular expression for a line of output, such as listening on"},
 			toolserver.Parameter{Name: "since", Kind: "integer", About: "offset in the output from which the pattern is looked for; 0, all of it, when absent"},
+			toolserver.Parameter{Name: "screen_pattern", Kind: "string", About: "with pty: RE2 regular expression for a row of the screen"},
+			toolserver.Parameter{Name: "screen_after", Kind: "integer", About: "with pty: version of a screen; wait for a later one, on which screen_pattern matches if it is given"},
 			toolserver.Parameter{Name: "idle_s", Kind: "number", About: "seconds without output"},
 			toolserver.Parameter{Name: "exit", Kind: "boolean", About: "until they end, which is so without pattern and idle_s too; an end always ends the wait for that process"},
 			toolserver.Parameter{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("longest time to wait; %v when absent, at most %v", min(defaultWait, s.limit).Seconds(), s.limit.Seconds())},
@@ -121,11 +129,15 @@ func (s *server) tools() []tool {
 			toolserver.Parameter{Name: "key", Kind: "string", About: terminalKeys + "; without pty: enter, tab, and ctrl-d, which closes its input"},
 			toolserver.Parameter{Name: "tail_s", Kind: "number", About: "answer the output that follows too: wait for it up to so many seconds, until it pauses"},
 		), s.forProgram(s.input)},
+		{toolserver.Define("resize", "Give the terminal of a process another size.", toolserver.RunsFree, runs, id,
+			toolserver.Parameter{Name: "cols", Kind: "integer", About: fmt.Sprintf("columns, at most %d; as they are when absent", screen.MaxColumns)},
+			toolserver.Parameter{Name: "rows", Kind: "integer", About: fmt.Sprintf("rows, at most %d; as they are when absent", screen.MaxRows)},
+		), s.forProgram(resize)},
 		{toolserver.Define("ports", "Tell the addresses that a process and its children listen on, and the URLs in its output.", toolserver.ReadsOnly, brings, id), s.forProgram(findPorts)},
 		{toolserver.Define("signal", "Send a signal to a process and its group, and answer whether it has ended. KILL ends its children wherever they are.", toolserver.RunsFree, runs, id,
 			toolserver.Parameter{Name: "signal", Kind: "string", About: "TERM (when absent), " + otherSignals},
 		), s.forProgram(sendSignal)},
-		{toolserver.Define("restart", "End a process and its children, and start it again as it was started, under its id. Its output begins anew.", toolserver.RunsFree, runs, id), s.forProgram(s.restart)},
+		{toolserver.Define("restart", "End a process and its children, and start it again as it was started, under its id. Its output and its screen begin anew.", toolserver.RunsFree, runs, id), s.forProgram(s.restart)},
 	}
 }
 
@@ -145,6 +157,13 @@ func (s *server) start(ctx context.Context, args toolserver.Arguments, _ func(wi
 	if err != nil {
 		return nil, err
 	}
+	of, err := terminalSize(args)
+	if err != nil {
+		return nil, err
+	}
+	if _, given := env["TERM"]; of != (size{}) && !given && !s.commands.Sets("TERM") {
+		env["TERM"] = screenTerm
+	}
 	cmd, err := s.commands.Command(confine.BoundsOf(ctx), args, env)
 	if err != nil {
 		return nil, err
@@ -158,7 +177,7 @@ func (s *server) start(ctx context.Context, args toolserver.Arguments, _ func(wi
 	if i >= 0 {
 		s.programs[i].process.KillTree(killLimit) // what it left may have the port that the new one needs
 	}
-	p, err := s.launch(id, cmd, args.Flag("pty"))
+	p, err := s.launch(id, cmd, of)
 	if err != nil {
 		return nil, err
 	}
@@ -168,6 +187,18 @@ func (s *server) start(ctx context.Context, args toolserver.Arguments, _ func(wi
 	}
 	s.programs = append(s.programs, p)
 	return toolserver.TextResult(fmt.Sprintf("[toolpipe] %s was started (pid %d)\n", id, p.process.Pid())), nil
+}
+
+// terminalSize is the size of the terminal that a call of start asks for, the zero value
+// for none.
+func terminalSize(args toolserver.Arguments) (size, error) {
+	if args.Flag("pty") {
+		return sizeOf(args, size{usualColumns, usualRows})
+	}
+	if args.Has("cols") || args.Has("rows") {
+		return size{}, errors.New("cols and rows are those of a terminal: give pty too")
+	}
+	return size{}, nil
 }
 
 // variables reads the argument env: the environment variables that a call sets.
@@ -267,7 +298,13 @@ func (s *server) restart(_ context.Context, old *program, _ toolserver.Arguments
 	if i < 0 {
 		return nil, fmt.Errorf("%s was started again by another call meanwhile", old.id)
 	}
-	p, err := s.launch(old.id, old.cmd, old.pty)
+	var of size
+	if t := old.terminal; t != nil {
+		t.mu.Lock()
+		of = t.size
+		t.mu.Unlock()
+	}
+	p, err := s.launch(old.id, old.cmd, of)
 	if err != nil {
 		return nil, fmt.Errorf("%s has ended, and %w", old.id, err)
 	}

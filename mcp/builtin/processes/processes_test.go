@@ -55,7 +55,7 @@ func init() {
 // known reports whether the system tells sockets and gives terminals.
 func known(t *testing.T) bool {
 	t.Helper()
-	f, _, err := openTerminal()
+	f, _, err := openTerminal(size{80, 24})
 	if err == nil {
 		f.Close()
 	}
@@ -335,7 +335,7 @@ func TestWaitForLongLine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &condition{program: p, pattern: re}
+		c := &condition{program: p, lineSearch: lineSearch{pattern: re}}
 		if c.inside, err = pattern.Inside(tree); err != nil {
 			t.Fatal(err)
 		}
@@ -716,7 +716,7 @@ func processesRun(args []string) int {
 	scripts := []string{"exec yes", "trap '' TERM HUP INT; while :; do sleep 0.1; done", "exec cat", "exec sleep 300"}
 	for i, script := range scripts {
 		call := toolserver.Arguments{"script": jsontext.Quoted(script)}
-		if f, _, err := openTerminal(); err == nil && i%2 == 0 {
+		if f, _, err := openTerminal(size{80, 24}); err == nil && i%2 == 0 {
 			f.Close()
 			call["pty"] = []byte("true")
 		}

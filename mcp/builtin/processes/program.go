@@ -27,7 +27,7 @@ const (
 type program struct {
 	id       string
 	cmd      *exec.Cmd // as a call asked for it; each start takes a copy
-	pty      bool
+	terminal *terminal // nil: it was started without pty
 	patience patience
 	began    time.Time
 	process  *process.Process
@@ -40,12 +40,15 @@ type program struct {
 	changed  atomic.Int64  // nanoseconds from its start until it wrote or ended last
 }
 
-// launch starts a program. Its reader takes whatever it writes at once, so that the
+// launch starts a program, with a terminal unless the size is 0. Its reader takes whatever it writes at once, so that the
 // program never waits for one of the tools.
-func (s *server) launch(id string, cmd *exec.Cmd, pty bool) (*program, error) {
+func (s *server) launch(id string, cmd *exec.Cmd, of size) (*program, error) {
 	p := &program{
-		id: id, cmd: cmd, pty: pty, patience: s.patience, out: process.Output{Head: keptHead, Tail: keptTail},
+		id: id, cmd: cmd, patience: s.patience, out: process.Output{Head: keptHead, Tail: keptTail},
 		read: make(chan struct{}), ended: make(chan struct{}),
+	}
+	if of != (size{}) {
+		p.terminal = newTerminal(of)
 	}
 	child := *cmd
 	theirs, err := p.connect(&child)
@@ -62,6 +65,9 @@ func (s *server) launch(id string, cmd *exec.Cmd, pty bool) (*program, error) {
 		return nil, err
 	}
 	p.began = time.Now()
+	if p.terminal != nil {
+		goroutine.Start(p.answer)
+	}
 	goroutine.Start(p.copyOutput)
 	goroutine.Start(p.live)
 	return p, nil
@@ -71,8 +77,8 @@ func (s *server) launch(id string, cmd *exec.Cmd, pty bool) (*program, error) {
 // are the child's alone. After an error some of the files are nil.
 func (p *program) connect(child *exec.Cmd) (theirs []*os.File, err error) {
 	var stdin, stdout *os.File
-	if p.pty {
-		if p.in, stdin, err = openTerminal(); err != nil {
+	if p.terminal != nil {
+		if p.in, stdin, err = openTerminal(p.terminal.size); err != nil {
 			return nil, fmt.Errorf("pty: %w", err)
 		}
 		p.from, stdout = p.in, stdin
@@ -88,12 +94,15 @@ func (p *program) connect(child *exec.Cmd) (theirs []*os.File, err error) {
 // is kept.
 func (p *program) copyOutput() {
 	defer close(p.read)
+	if p.terminal != nil {
+		defer close(p.terminal.answers)
+	}
 	defer p.from.Close()
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := p.from.Read(buf)
 		if n > 0 {
-			p.out.Write(buf[:n])
+			p.keep(buf[:n])
 			p.changed.Store(int64(time.Since(p.began)))
 		}
 		if err == nil {
@@ -101,7 +110,7 @@ func (p *program) copyOutput() {
 		}
 		// A terminal that no process has open is not at its end while the program
 		// runs, which may open it again.
-		closed := p.pty && errors.Is(err, syscall.EIO)
+		closed := p.terminal != nil && errors.Is(err, syscall.EIO)
 		if !closed || p.process.EndsWithin(terminalPause) {
 			return
 		}
@@ -111,7 +120,7 @@ func (p *program) copyOutput() {
 func (p *program) live() {
 	<-p.process.Done()
 	goroutine.Await(p.read, command.OutputDelay)
-	if !p.pty {
+	if p.terminal == nil {
 		p.in.Close()
 	}
 	p.took = time.Since(p.began)

@@ -20,21 +20,27 @@ const (
 	lookEvery = 10 * time.Millisecond
 )
 
-// A condition is what a call waits for in one program: a line of its output, a pause
-// in it, or its end, whatever comes first.
+// A condition is what a call waits for in one program: a line of its output, a screen, a
+// pause, or its end, whatever comes first.
 type condition struct {
 	*program
-	pattern *regexp.Regexp // that a line matches; nil: no line is waited for
-	inside  *regexp.Regexp // pattern for a text that begins inside of a line
-	idle    time.Duration  // how long a pause is; 0: no pause is waited for
-	reacts  bool           // a pause counts only behind output that came since began
+	lineSearch
+	screen screenCondition
+	idle   time.Duration // how long a pause is; 0: no pause is waited for
+	reacts bool          // a pause counts only behind output that came since began
 
 	began   time.Time // when the wait began
-	next    int64     // offset of the first line of output that was not searched whole
-	inLine  bool      // next is inside of a line
-	size    int64     // of the output, when it was searched last
-	unseen  int64     // bytes of output that were dropped before they were searched
 	outcome string    // what was met; "" until then
+}
+
+// A lineSearch is how far a line of output was looked for.
+type lineSearch struct {
+	pattern *regexp.Regexp // that a line matches; nil: no line is waited for
+	inside  *regexp.Regexp // pattern for a text that begins inside of a line
+	next    int64          // offset of the first line of output that was not searched whole
+	inLine  bool           // next is inside of a line
+	size    int64          // of the output, when it was searched last
+	unseen  int64          // bytes of output that were dropped before they were searched
 }
 
 func (s *server) wait(ctx context.Context, args toolserver.Arguments, progress func(wire.Progress)) (*wire.Result, error) {
@@ -72,15 +78,47 @@ func (s *server) wait(ctx context.Context, args toolserver.Arguments, progress f
 // conditions are those that the arguments of a wait name, one for each process.
 func (s *server) conditions(args toolserver.Arguments) (all []*condition, err error) {
 	ids := args.List("ids")
+	ofOne := args.Has("since") || args.Has("screen_after")
 	switch {
-	case len(ids) == 0 && (args.Has("pattern") || args.Has("idle_s") || args.Has("exit") || args.Has("since")):
+	case len(ids) == 0 && (ofOne || args.Has("pattern") || args.Has("idle_s") || args.Has("exit") || args.Has("screen_pattern")):
 		return nil, errors.New("ids is missing: the processes to wait for")
 	case len(ids) == 0 && !args.Has("timeout_s"):
 		return nil, errors.New("give ids, the processes to wait for, or timeout_s for a delay")
-	case len(ids) > maxPrograms || args.Has("since") && len(ids) > 1:
-		return nil, fmt.Errorf("ids has %d elements; at most %d are allowed, and one beside since", len(ids), maxPrograms)
+	case len(ids) > maxPrograms || ofOne && len(ids) > 1:
+		return nil, fmt.Errorf("ids has %d elements; at most %d are allowed, and one beside since and screen_after", len(ids), maxPrograms)
 	}
-	want := condition{began: time.Now()}
+	want, err := s.condition(args)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		c := *want
+		if c.program, err = s.find(id); err != nil {
+			return nil, err
+		}
+		if c.next, err = c.since(args, 0); err != nil {
+			return nil, err
+		}
+		if c.screen.wanted {
+			v, err := c.view()
+			if err != nil {
+				return nil, err
+			}
+			if c.screen.after > v.Version {
+				return nil, fmt.Errorf("screen_after is %d; the screen of %s is %d", c.screen.after, id, v.Version)
+			}
+		}
+		all = append(all, &c)
+	}
+	return all, nil
+}
+
+// condition is what the arguments of a wait ask for, without a program.
+func (s *server) condition(args toolserver.Arguments) (*condition, error) {
+	want := &condition{began: time.Now(), screen: screenCondition{
+		wanted: args.Has("screen_pattern") || args.Has("screen_after"), after: args.Integer("screen_after", -1),
+	}}
+	var err error
 	if args.Has("pattern") {
 		var tree *syntax.Regexp
 		if want.pattern, tree, err = pattern.Compile(args.Text("pattern"), false); err != nil {
@@ -90,20 +128,13 @@ func (s *server) conditions(args toolserver.Arguments) (all []*condition, err er
 			return nil, err
 		}
 	}
-	if want.idle, err = command.Seconds(args, "idle_s", 0, s.limit); err != nil {
-		return nil, err
-	}
-	for _, id := range ids {
-		c := want
-		if c.program, err = s.find(id); err != nil {
-			return nil, err
+	if args.Has("screen_pattern") {
+		if want.screen.row, _, err = pattern.Compile(args.Text("screen_pattern"), false); err != nil {
+			return nil, fmt.Errorf("screen_pattern: %w", err)
 		}
-		if c.next, err = c.since(args, 0); err != nil {
-			return nil, err
-		}
-		all = append(all, &c)
 	}
-	return all, nil
+	want.idle, err = command.Seconds(args, "idle_s", 0, s.limit)
+	return want, err
 }
 
 // await waits until as many conditions as wanted are met, or limit has passed. Without
@@ -155,11 +186,18 @@ func (c *condition) isMet() bool {
 	ended := c.hasEnded() // asked before the output is searched, which is whole then
 	switch {
 	case c.pattern != nil && c.match():
+	case c.onScreen():
 	case ended:
 		c.outcome = "ended"
 	case c.idle > 0 && c.isIdle():
 		c.outcome = fmt.Sprintf("no output for %v", c.idle)
 	}
+	return c.outcome != ""
+}
+
+// onScreen reports whether what is waited for is on the screen.
+func (c *condition) onScreen() bool {
+	c.outcome = c.screen.isMet(c.program)
 	return c.outcome != ""
 }
 
@@ -222,6 +260,9 @@ func (c *condition) report(b []byte) []byte {
 	}
 	if c.unseen > 0 && c.pattern != nil {
 		b = fmt.Appendf(b, "; %d bytes came too fast, and were not searched", c.unseen)
+	}
+	if v, err := c.view(); c.screen.wanted && err == nil {
+		return fmt.Appendf(b, "; %s; its rows follow\n%s", describeScreen(v), screenText(v))
 	}
 	from := c.lastLines(waitTail)
 	text, next := c.part(from, waitTail, false)

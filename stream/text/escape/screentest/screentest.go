@@ -1,5 +1,4 @@
-// Package screentest emulates a terminal for tests of what is shown on one. Only
-// tests import it.
+// Package screentest is a terminal for tests of what is shown on one. Only tests import it.
 package screentest
 
 import (
@@ -10,120 +9,108 @@ import (
 	"unicode/utf8"
 
 	"toolpipe/stream/text/escape"
+	"toolpipe/stream/text/screen"
 )
 
-// A Screen is that of a terminal: it wraps and, when its width changes, wraps
-// anew. It fails the test at a control character or a sequence that toolpipe does
-// not use, so that nothing hostile passes.
+// A Screen is that of a terminal, in which each character takes the most columns that
+// terminals give it. It fails the test at a control function that toolpipe does not use, so
+// that nothing hostile passes.
 type Screen struct {
 	Width  int
 	Refuse func(r rune) bool // characters that fail the test too; may be nil
 
 	t     testing.TB
 	mu    sync.Mutex
-	lines [][]string // by columns, the second of a wide character is empty; a line may take several rows
-	row   int        // the cursor's line
-	at    int        // and its place in it
+	shown *screen.Screen
+	left  []string // the lines that have left the screen at its top
+	goes  bool     // the last of them goes on in the next row
+	style string   // that is on
 }
 
 // New makes an empty screen.
-func New(t testing.TB, width int) *Screen { return &Screen{t: t, Width: width, lines: [][]string{nil}} }
+func New(t testing.TB, width int) *Screen {
+	e := &Screen{t: t, Width: width}
+	e.shown = screen.New(width, screen.MaxRows, screen.Options{Columns: escape.RuneColumns, Control: e.control, Leaves: e.leaves})
+	return e
+}
 
-// sequence is what toolpipe uses. The escape character of any other one is refused.
-var sequence = regexp.MustCompile(`^\x1b\[(J|K|0m|1m|2m|33m)`)
+// used are the control functions that toolpipe uses.
+var used = regexp.MustCompile(`^(\r|\n|\x1b\[(J|K|0m|1m|2m|33m))$`)
 
+func (e *Screen) control(function []byte) {
+	if !used.Match(function) {
+		e.t.Errorf("a control function that disturbs a terminal: %q", function)
+	}
+	if strings.HasSuffix(string(function), "m") {
+		e.style = strings.TrimSuffix(string(function), "\x1b[0m")
+	}
+}
+
+func (e *Screen) leaves(text string, goesOn bool) {
+	if e.goes {
+		e.left[len(e.left)-1] += text
+	} else {
+		e.left = append(e.left, text)
+	}
+	e.goes = goesOn
+}
+
+// Write shows p. As on a terminal, the end of a line begins the next one.
 func (e *Screen) Write(p []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	style := ""
-	for s := string(p); s != ""; {
-		found := sequence.FindStringSubmatch(s)
-		if found == nil {
-			r, n := utf8.DecodeRuneInString(s)
-			if r == utf8.RuneError && n == 1 {
-				e.t.Errorf("a byte that is not UTF-8: %.20q", s)
-			}
-			e.put(r)
-			s = s[n:]
-			continue
-		}
-		switch found[1] {
-		case "J", "K":
-			if found[1] == "J" {
-				e.lines = e.lines[:e.row+1]
-			}
-			e.lines[e.row] = e.lines[e.row][:min(e.at, len(e.lines[e.row]))]
-		case "0m":
-			style = ""
-		default:
-			style = found[1]
-		}
-		s = s[len(found[0]):]
+	e.resized()
+	if !utf8.Valid(p) {
+		e.t.Errorf("bytes that are not UTF-8: %q", p)
 	}
-	if style != "" {
+	if e.Refuse != nil {
+		for _, r := range string(p) {
+			if r >= ' ' && r != 0x7f && e.Refuse(r) {
+				e.t.Errorf("a character that disturbs a terminal: %U", r)
+			}
+		}
+	}
+	e.shown.Write([]byte(strings.ReplaceAll(strings.ReplaceAll(string(p), "\r\n", "\n"), "\n", "\r\n")))
+	if e.style != "" {
 		e.t.Errorf("a style is left on after %q", p)
 	}
 	return len(p), nil
 }
 
-func (e *Screen) put(r rune) {
-	line := e.lines[e.row]
-	switch {
-	case r == '\r':
-		e.at -= e.at % e.Width
-	case r == '\n':
-		e.row++
-		e.at = 0
-		if e.row == len(e.lines) {
-			e.lines = append(e.lines, nil)
-		}
-	case r < ' ' || r >= 0x7f && r < 0xa0 || e.Refuse != nil && e.Refuse(r):
-		e.t.Errorf("a character that disturbs a terminal: %U", r)
-	case escape.RuneColumns(r) == 0 && e.at > 0:
-		line[e.at-1] += string(r)
-	default:
-		columns := []string{string(r)}
-		if escape.RuneColumns(r) == 2 {
-			if e.at%e.Width == e.Width-1 {
-				line = append(line[:min(e.at, len(line))], " ")
-				e.at++
-			}
-			columns = append(columns, "")
-		}
-		for len(line) < e.at+len(columns) {
-			line = append(line, " ")
-		}
-		e.at += copy(line[e.at:], columns)
-		e.lines[e.row] = line
-	}
-}
+// resized has the screen take the width that the test has set.
+func (e *Screen) resized() { e.shown.Resize(e.Width, screen.MaxRows) }
 
-// Text is what is seen, without the blanks at the end of its rows.
+// Text is what is seen, and what has left the screen at its top, without the blanks at the
+// end of its rows.
 func (e *Screen) Text() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.resized()
 	var rows []string
-	for _, line := range e.lines {
-		for len(line) > e.Width {
-			rows, line = append(rows, rowText(line[:e.Width])), line[e.Width:]
-		}
-		rows = append(rows, rowText(line))
+	for _, line := range append(e.left, e.shown.View().Rows...) {
+		rows = append(rows, strings.TrimRight(line, " "))
 	}
 	return strings.TrimRight(strings.Join(rows, "\n"), "\n")
 }
 
-func rowText(row []string) string { return strings.TrimRight(strings.Join(row, ""), " ") }
-
 // Lines are the lines that were written, not wrapped, with their blanks.
-func (e *Screen) Lines() (all []string) {
-	for _, line := range e.lines {
-		all = append(all, strings.Join(line, ""))
+func (e *Screen) Lines() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.resized()
+	lines := e.shown.Lines()
+	if n := len(e.left) - 1; n >= 0 && e.goes {
+		return append(append(e.left[:n:n], e.left[n]+lines[0]), lines[1:]...)
 	}
-	return all
+	return append(e.left[:len(e.left):len(e.left)], lines...)
 }
 
-// Column is where the cursor is in its row.
-func (e *Screen) Column() int { return e.at % e.Width }
+// Column is where the cursor is in its row, from 0.
+func (e *Screen) Column() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.shown.View().Column - 1
+}
 
 // Want fails the test if these are not all rows that are seen.
 func (e *Screen) Want(rows ...string) {

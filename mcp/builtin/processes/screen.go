@@ -1,0 +1,210 @@
+package processes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/screen"
+)
+
+const (
+	usualColumns, usualRows = 80, 24
+	// screenTerm is the terminal that a program with pty is told it has: what the screen
+	// understands.
+	screenTerm = "xterm-256color"
+	maxAnswers = 16 // of the terminal that wait for the program to read them; further ones are dropped
+)
+
+// A size of a terminal. The zero value is that of a program without one.
+type size struct{ columns, rows int }
+
+// sizeOf is what the arguments cols and rows say; otherwise where they are absent.
+func sizeOf(args toolserver.Arguments, otherwise size) (size, error) {
+	columns, rows := args.Integer("cols", int64(otherwise.columns)), args.Integer("rows", int64(otherwise.rows))
+	switch {
+	case columns < 1 || columns > screen.MaxColumns:
+		return size{}, fmt.Errorf("cols is %d; 1 to %d are allowed", columns, screen.MaxColumns)
+	case rows < 1 || rows > screen.MaxRows:
+		return size{}, fmt.Errorf("rows is %d; 1 to %d are allowed", rows, screen.MaxRows)
+	}
+	return size{int(columns), int(rows)}, nil
+}
+
+// A terminal is that of a program: what a person would see there, and what it answers.
+type terminal struct {
+	mu      sync.Mutex // held while the output is written to both the screen and the stream
+	size    size
+	shown   *screen.Screen
+	answers chan []byte
+}
+
+func newTerminal(of size) *terminal {
+	t := &terminal{size: of, answers: make(chan []byte, maxAnswers)}
+	t.shown = screen.New(of.columns, of.rows, screen.Options{Answer: func(answer []byte) {
+		select {
+		case t.answers <- answer:
+		default: // the program asks faster than it reads
+		}
+	}})
+	return t
+}
+
+// keep keeps what the program has written.
+func (p *program) keep(b []byte) {
+	if p.terminal == nil {
+		p.out.Write(b)
+		return
+	}
+	p.terminal.mu.Lock()
+	defer p.terminal.mu.Unlock()
+	p.out.Write(b)
+	p.terminal.shown.Write(b)
+}
+
+// answer gives the program what its terminal answers, until copyOutput ends. A program that
+// does not read its input holds up nothing but this.
+func (p *program) answer() {
+	for answer := range p.terminal.answers {
+		p.in.Write(answer)
+	}
+}
+
+// view is what the screen of the program shows.
+func (p *program) view() (screen.View, error) {
+	if p.terminal == nil {
+		return screen.View{}, fmt.Errorf("%s has no screen: start it with pty", p.id)
+	}
+	p.terminal.mu.Lock()
+	defer p.terminal.mu.Unlock()
+	return p.terminal.shown.View(), nil
+}
+
+// version is that of the screen of a program that has one.
+func (p *program) version() int64 {
+	p.terminal.mu.Lock()
+	defer p.terminal.mu.Unlock()
+	return p.terminal.shown.Version()
+}
+
+// describeScreen says which screen it is, and where the cursor is.
+func describeScreen(v screen.View) string {
+	cursor := "the cursor is in row " + strconv.Itoa(v.Row) + ", column " + strconv.Itoa(v.Column)
+	if v.CursorHidden {
+		cursor += " and hidden"
+	}
+	return fmt.Sprintf("screen %d of %d columns and %d rows; %s", v.Version, v.Columns, len(v.Rows), cursor)
+}
+
+// screenText is what a screen shows, without the blank rows at its end.
+func screenText(v screen.View) string {
+	text := strings.TrimRight(strings.Join(v.Rows, "\n"), "\n")
+	if text != "" {
+		text += "\n"
+	}
+	return text
+}
+
+func readScreen(p *program, args toolserver.Arguments) (*wire.Result, error) {
+	if args.Has("since") || args.Has("max_bytes") || args.Has("raw") {
+		return nil, errors.New("since, max_bytes and raw are for the output as a stream, and not for the screen")
+	}
+	state := p.describe() // asked first: if the program has ended, its screen is the last one
+	v, err := p.view()
+	if err != nil {
+		return nil, err
+	}
+	text := screenText(v)
+	r := toolserver.TextResult(fmt.Sprintf("[toolpipe] %s; %s; its rows follow\n%s", state, describeScreen(v), text))
+	r.Structured = fmt.Appendf(nil, `{"screen":%d,"cols":%d,"rows":%d,"cursor":{"row":%d,"column":%d,"visible":%t},"text":%s}`,
+		v.Version, v.Columns, len(v.Rows), v.Row, v.Column, !v.CursorHidden, jsontext.Quoted(text))
+	r.TextComplete = true
+	return r, nil
+}
+
+// searchScreens finds the rows that match on the screens of programs. One that was not
+// asked for by its id may have none.
+func searchScreens(programs []*program, named bool, re *regexp.Regexp) (*wire.Result, error) {
+	b := []byte("[toolpipe] id, version of the screen and row of each row that matches:\n")
+	found := 0
+	for _, p := range programs {
+		v, err := p.view()
+		if err != nil && named {
+			return nil, err
+		}
+		for i, row := range v.Rows {
+			if re.MatchString(row) {
+				found++
+				b = fmt.Appendf(b, "%s %d %d: %s\n", p.id, v.Version, i+1, toolserver.Cut(row, maxShown, "…"))
+			}
+		}
+	}
+	if found == 0 {
+		b = append(b, "[toolpipe] no row of a screen matches\n"...)
+	}
+	return toolserver.TextResult(b), nil
+}
+
+// A screenCondition is what a call waits for on the screen of a program. The zero value
+// waits for nothing.
+type screenCondition struct {
+	wanted  bool
+	row     *regexp.Regexp // that a row matches; nil: any
+	after   int64          // the version of the screen is a later one
+	looked  int64          // the version that was looked at last
+	hasSeen bool           // one was
+}
+
+// isMet looks at the screen if it is another one than before. It says what was met; "" if
+// nothing was.
+func (c *screenCondition) isMet(p *program) string {
+	if !c.wanted {
+		return ""
+	}
+	version := p.version()
+	if version <= c.after || c.hasSeen && version == c.looked {
+		return ""
+	}
+	v, _ := p.view()
+	c.looked, c.hasSeen = v.Version, true
+	if c.row == nil {
+		return fmt.Sprintf("another screen than %d", c.after)
+	}
+	for i, row := range v.Rows {
+		if c.row.MatchString(row) {
+			return fmt.Sprintf("row %d matches: %s", i+1, toolserver.Cut(row, maxShown, "…"))
+		}
+	}
+	return ""
+}
+
+func resize(_ context.Context, p *program, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+	switch {
+	case p.terminal == nil:
+		return nil, fmt.Errorf("%s has no screen: start it with pty", p.id)
+	case !args.Has("cols") && !args.Has("rows"):
+		return nil, errors.New("give cols, or rows, or both")
+	case p.hasEnded():
+		return nil, errors.New(p.describe())
+	}
+	t := p.terminal
+	t.mu.Lock() // so that the screen has the size for which the program draws
+	defer t.mu.Unlock()
+	to, err := sizeOf(args, t.size)
+	if err != nil {
+		return nil, err
+	}
+	if err := setSize(p.in, to); err != nil {
+		return nil, fmt.Errorf("%s keeps its size: %w", p.id, err)
+	}
+	t.size = to
+	t.shown.Resize(to.columns, to.rows)
+	return toolserver.TextResult(fmt.Sprintf("[toolpipe] %s has a screen of %d columns and %d rows now; its version is %d\n", p.id, to.columns, to.rows, t.shown.Version())), nil
+}

@@ -1,0 +1,220 @@
+// Package screen is a terminal without a display: it takes the bytes that a program writes to
+// its terminal, and tells what a person would see.
+//
+// A screen is a grid of cells, each of which shows a character, or is the second half of a wide
+// one. A control function is a control character or an escape sequence (ECMA-48; the private
+// ones are those of xterm, "XTerm Control Sequences"). Those that move the cursor, erase, insert,
+// delete, scroll or switch to the alternate screen are understood, as terminfo's entry
+// xterm-256color has them. Colours, titles, and all that is not known are read and dropped, and
+// nothing that a program writes is passed on. Where terminals differ, this one does what tmux
+// does, with which the tests compare it.
+//
+// No bytes make it fail, and it takes no more memory than its size needs.
+package screen
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// The largest size of a screen. A size beyond it, or below 1, is brought within it.
+const (
+	MaxColumns = 500
+	MaxRows    = 200
+)
+
+// A Screen is what a terminal shows. Its methods are not for concurrent use.
+type Screen struct {
+	Options
+	columns  int
+	rows     []row // what is shown, from above
+	main     []row // the rows of the main screen while the alternate one is shown; nil otherwise
+	cursor   cursor
+	saved    cursor  // by DECSC
+	left     *cursor // where the main screen was left last; nil before that
+	modes    modes
+	parser   parser
+	revision revision
+}
+
+// Options are set before the first Write.
+type Options struct {
+	// Columns is how many columns a rune takes, 0 to 2; nil is Width.
+	Columns func(r rune) int
+	// Control is told each control function before it has its effect: a control character, or
+	// an escape sequence, of a long one its first bytes. nil is told nothing.
+	Control func(function []byte)
+	// Leaves is told each row that leaves the main screen at its top, as Lines has it, and
+	// whether its line goes on in the next row. nil is told nothing.
+	Leaves func(text string, goesOn bool)
+	// Answer gets what a terminal answers to a query that programs wait for: what it is (DA1),
+	// whether it works (DSR 5), and where the cursor is (CPR). nil: there are no answers.
+	Answer func(answer []byte)
+}
+
+// A cursor is where the next character goes, and what it becomes there. Its column is that of
+// the whole screen's width behind a character in the last one: the next character wraps.
+type cursor struct {
+	row, column int
+	graphics    [2]bool // G0 and G1 are line drawing characters
+	shift       int     // which of them counts
+	origin      bool    // rows count from the top of the scrolling region (DECOM)
+}
+
+type modes struct {
+	top, bottom int    // the first and the last row of the scrolling region
+	tabs        []bool // the columns that are tab stops
+	noWrap      bool   // a character behind the last column replaces that in it (DECAWM)
+	insert      bool   // a character moves those behind it (IRM)
+	hidden      bool   // the cursor is not shown (DECTCEM)
+	application bool   // cursor keys send ESC O (DECCKM)
+}
+
+// A revision counts what a person could have seen change.
+type revision struct {
+	count   int64
+	changed bool // since the count
+}
+
+// New makes an empty screen.
+func New(columns, rows int, o Options) *Screen {
+	s := &Screen{Options: o}
+	s.columns, rows = clamp(columns, 1, MaxColumns), clamp(rows, 1, MaxRows)
+	s.rows = blankRows(rows, s.columns)
+	s.reset()
+	return s
+}
+
+// A View is a screen at a moment.
+type View struct {
+	Version       int64    // grows with each Write that changes something of what follows, and with each Resize
+	Rows          []string // from above, without the blanks at their ends
+	Columns       int
+	Row, Column   int  // of the cursor, from 1
+	CursorHidden  bool // the program shows no cursor
+	CursorKeysApp bool // the program wants ESC O in place of ESC [ from cursor keys
+}
+
+// View is the screen now.
+func (s *Screen) View() View {
+	v := View{
+		Version: s.revision.count, Columns: s.columns, Row: s.cursor.row + 1, Column: min(s.cursor.column, s.columns-1) + 1,
+		CursorHidden: s.modes.hidden, CursorKeysApp: s.modes.application,
+	}
+	for i := range s.rows {
+		v.Rows = append(v.Rows, strings.TrimRight(s.rows[i].text(), " "))
+	}
+	return v
+}
+
+// Version is that of View.
+func (s *Screen) Version() int64 { return s.revision.count }
+
+// Lines are the rows from above to the last one that is in use. Rows that were wrapped are one
+// line, and the blanks that were written at the end of a line stay.
+func (s *Screen) Lines() (all []string) {
+	line, last := "", s.lastUsed()
+	for i := range s.rows[:last+1] {
+		line += s.rows[i].text()
+		if !s.rows[i].wrapped || i == last {
+			all, line = append(all, line), ""
+		}
+	}
+	return all
+}
+
+// Write takes what a program writes. It never fails.
+func (s *Screen) Write(p []byte) (int, error) {
+	before, hidden := s.cursor, s.modes.hidden
+	for i := 0; i < len(p); {
+		if s.parser.state == ground && p[i] >= ' ' && p[i] < 0x7f && s.parser.partial == 0 {
+			s.print(rune(p[i]))
+			i++
+			continue
+		}
+		i += s.parse(p[i:])
+	}
+	moved := before.row != s.cursor.row || before.column != s.cursor.column
+	if s.revision.changed || moved || hidden != s.modes.hidden {
+		s.revision = revision{count: s.revision.count + 1}
+	}
+	return len(p), nil
+}
+
+// reset is a terminal that was switched on (RIS).
+func (s *Screen) reset() {
+	s.main = nil
+	for i := range s.rows {
+		s.clear(i, 0, s.columns)
+	}
+	s.cursor, s.saved, s.left, s.parser = cursor{}, cursor{}, nil, parser{}
+	s.modes = modes{bottom: len(s.rows) - 1, tabs: tabStops(s.columns)}
+}
+
+func tabStops(columns int) []bool {
+	tabs := make([]bool, columns)
+	for i := 8; i < columns; i += 8 {
+		tabs[i] = true
+	}
+	return tabs
+}
+
+// print shows a character at the cursor.
+func (s *Screen) print(r rune) {
+	if s.cursor.graphics[s.cursor.shift] && r >= 0x5f && r < 0x7f {
+		r = drawing[r-0x5f]
+	}
+	width := 1
+	switch {
+	case s.Columns != nil:
+		width = clamp(s.Columns(r), 0, 2)
+	case r >= 0x7f:
+		width = Width(r)
+	}
+	c := &s.cursor
+	switch {
+	case width == 0:
+		s.combine(r)
+		return
+	case width > s.columns:
+		return
+	case c.column+width <= s.columns:
+	case !s.modes.noWrap:
+		s.rows[c.row].wrapped = true
+		s.lineFeed()
+		c.column = 0
+	case width == 2:
+		return
+	default:
+		c.column = s.columns - 1
+	}
+	if s.modes.insert {
+		s.insertCells(c.row, c.column, width)
+	}
+	s.put(c.row, c.column, cell{r: r, wide: width == 2})
+	s.parser.last = r
+	if c.column += width; s.modes.noWrap {
+		c.column = min(c.column, s.columns-1)
+	}
+}
+
+// drawing are the line drawing characters of the VT100 from 0x5f on.
+var drawing = [...]rune{
+	' ', '◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼', '⎺', '⎻', '─', '⎼', '⎽', '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
+}
+
+// combine adds a mark to the character before the cursor.
+func (s *Screen) combine(r rune) {
+	row := s.rows[s.cursor.row].cells
+	i := min(s.cursor.column, s.columns) - 1
+	if i > 0 && row[i].half {
+		i--
+	}
+	if i < 0 || row[i].r == 0 || len(row[i].marks)+utf8.RuneLen(r) > maxMarks {
+		return
+	}
+	row[i].marks += string(r)
+	s.revision.changed = true
+}
+
+func clamp(n, low, high int) int { return max(low, min(n, high)) }
