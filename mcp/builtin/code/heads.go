@@ -101,7 +101,7 @@ func (h *heads) isInvented(d *definition) bool {
 	case "alias":
 		return next != '=' && next != '<'
 	case "method":
-		return slices.Contains(notNames, d.Name) && !h.inType()
+		return isNoName(d.Name) && !h.inType()
 	case "constant", "variable":
 		if end := h.nameEnd(d); h.behindPattern(end) != end || h.isInside(d) && wordAt(line, []byte("for"), 0) >= 0 {
 			return true // pattern finds the names in { }

@@ -2,8 +2,6 @@ package code
 
 import (
 	"bytes"
-	"slices"
-	"strings"
 
 	"toolpipe/mcp/builtin/code/lexis"
 )
@@ -51,24 +49,37 @@ func (h *heads) javaType(text []byte) (kind, name string) {
 	}
 }
 
-// notTypes are the words that may stand before a name and are no type: what follows them
-// is a value.
-var notTypes = strings.Fields("return throw new else case yield assert do instanceof extends implements throws import package goto break continue permits default")
+// isNoType reports whether a word may stand before a name and is no type: what follows it is
+// a value.
+func isNoType(word string) bool {
+	switch word {
+	case "return", "throw", "new", "else", "case", "yield", "assert", "do", "instanceof", "extends", "implements", "throws", "import", "package",
+		"goto", "break", "continue", "permits", "default":
+		return true
+	}
+	return false
+}
 
-// notNames are the words that may stand before a bracket and are no name.
-var notNames = strings.Fields("if while for switch synchronized catch try new return throw super this do else")
+// isNoName reports whether a word may stand before a bracket and is no name.
+func isNoName(word string) bool {
+	switch word {
+	case "if", "while", "for", "switch", "synchronized", "catch", "try", "new", "return", "throw", "super", "this", "do", "else":
+		return true
+	}
+	return false
+}
 
 // javaMember gives the kind of the definition whose name begins and ends at offsets: a
 // name behind a type or a modifier, before parameters and a body, or before a body alone
 // in a record, or before a value in the body of a type; "" for none.
 func (h *heads) javaMember(from, to int) string {
 	before := bytes.TrimRight(h.mask[max(0, from-maxLooked):from], whiteSpace)
-	if len(before) == 0 || slices.Contains(notNames, string(h.mask[from:to])) {
+	if len(before) == 0 || isNoName(string(h.mask[from:to])) {
 		return ""
 	}
 	word := lastWordOf(before)
 	last := before[len(before)-1]
-	isTyped := word != "" && !slices.Contains(notTypes, word) || last == '>' && !bytes.HasSuffix(before, []byte("->")) || last == ']'
+	isTyped := word != "" && !isNoType(word) || last == '>' && !bytes.HasSuffix(before, []byte("->")) || last == ']'
 	if isTyped && lexis.IsWord(last) && bytes.HasSuffix(before[:len(before)-len(word)], []byte("@")) {
 		isTyped = false // behind an annotation, as @Override foo() of a constructor's
 	}

@@ -2,7 +2,6 @@ package code
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"toolpipe/mcp/builtin/code/lexis"
@@ -105,7 +104,7 @@ func (h *heads) member(kind, name string, next int) []definition {
 		return nil
 	}
 	bracket := int(h.level(h.line).bracket) - 1
-	if bracket < 0 || !h.isNamedObject(bracket) || slices.Contains(notNames, name) {
+	if bracket < 0 || !h.isNamedObject(bracket) || isNoName(name) {
 		return nil
 	}
 	if kind == "method" && h.opensFunction(next) || h.at(next) == ':' && h.isFunction(next+1) {

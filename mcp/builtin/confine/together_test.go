@@ -194,3 +194,21 @@ func TestChangeAllStaged(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// The events of a run tell of all files in one change, and of none when they are restored.
+func TestChangeAllIsToldOf(t *testing.T) {
+	change := Change{Path: "of a call before"}
+	dir, a := togetherIn(t, Bounds{Change: &change})
+	left := 2
+	if err := ChangeAll(endsAfter{t.Context(), &left}, changesOf(a)); err == nil || change != (Change{}) {
+		t.Errorf("%+v, %v", change, err)
+	}
+	if err := ChangeAll(t.Context(), changesOf(a)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"--- a\n+++ a\n", "-b old\n+b new\n", "--- /dev/null\n+++ sub/d\n"} {
+		if change.Path != filepath.Join(dir, "a") || change.New || !strings.Contains(change.Diff, want) {
+			t.Errorf("%+v has no %q", change, want)
+		}
+	}
+}

@@ -118,9 +118,17 @@ func (s *source) above(st *Statement, first bool) int {
 	return n
 }
 
-var directive = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^\s*(?:#!|(?:#|//|/\*+)\s*(?:@|eslint|prettier|tslint|<reference|-\*-|coding[:=]|pylint|mypy|flake8|ruff|type:|vim:|clang-format))|licen[cs]e|copyright|spdx-|\(c\)`)
-})
+var (
+	directiveOnce sync.Once
+	directive     *regexp.Regexp // finds comments that are about a file; isDirective compiles it
+)
+
+func isDirective(comment string) bool {
+	directiveOnce.Do(func() {
+		directive = regexp.MustCompile(`(?i)^\s*(?:#!|(?:#|//|/\*+)\s*(?:@|eslint|prettier|tslint|<reference|-\*-|coding[:=]|pylint|mypy|flake8|ruff|type:|vim:|clang-format))|licen[cs]e|copyright|spdx-|\(c\)`)
+	})
+	return directive.MatchString(comment)
+}
 
 // comments is the line behind the comments that a text begins with, and the empty lines
 // behind them. A comment directly above code is about that code, unless it is about the
@@ -130,7 +138,7 @@ func (s *source) comments(n int) int {
 	for n < s.lines() {
 		from, about := n, false
 		for n < s.lines() && s.isComment(n) {
-			about = about || directive().MatchString(s.line(s.text, n))
+			about = about || isDirective(s.line(s.text, n))
 			n++
 		}
 		if n > from && n < s.lines() && !s.isBlank(n) && !about {
