@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -211,7 +210,7 @@ func (c *call) readAt(l *confine.Location) (*sourceFile, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := readText(f, info.Size())
+	text, err := readText(f, info.Size(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", l.Asked, confine.Reason(err))
 	}
@@ -226,13 +225,14 @@ const maxSource = 16 << 20
 
 var errBinary = errors.New("it is a binary file, not source")
 
-// readText reads the first size bytes of a file, which are all that it had when it
-// was opened. The error is errBinary for a file that is not text.
-func readText(f *os.File, size int64) ([]byte, error) {
+// readText reads the first size bytes of a file, which are all that it had when it was
+// opened, into room if that is large enough. The error is errBinary for a file that is not
+// text.
+func readText(f io.Reader, size int64, room []byte) ([]byte, error) {
 	if size > maxSource {
 		return nil, fmt.Errorf("it has %d bytes; files of at most %d are read as source; grep_files and get_file_slice work on longer ones", size, maxSource)
 	}
-	text := make([]byte, size)
+	text := slices.Grow(room[:0], int(size))[:size]
 	head := text[:min(size, toolserver.ReadChunk)]
 	n, err := io.ReadFull(f, head)
 	if toolserver.LooksBinary(head[:n]) {

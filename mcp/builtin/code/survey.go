@@ -109,44 +109,48 @@ func (s *survey) deal(ctx context.Context, a *confine.Access, w *confine.Walked,
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		dir, err := w.Dir.OpenRoot(".") // which outlives the visit
+		in, err := a.Batch(w)
 		if err != nil {
 			read <- []reading{{err: err}}
 			continue
 		}
 		goroutine.StartIn(running, func() {
-			defer dir.Close()
-			read <- s.read(ctx, a, &confine.Walked{Dir: dir, At: w.At}, some)
+			defer in.Close()
+			read <- s.read(ctx, a, in, some)
 		})
 	}
 	return context.Cause(ctx)
 }
 
 // read reads the files of a batch.
-func (s *survey) read(ctx context.Context, a *confine.Access, w *confine.Walked, names []string) (all []reading) {
+func (s *survey) read(ctx context.Context, a *confine.Access, in *confine.Batch, names []string) (all []reading) {
+	var room []byte // of a text that is not kept
 	for _, name := range names {
 		if ctx.Err() != nil {
 			break
 		}
-		all = append(all, s.readOne(a, w, name))
+		var r reading
+		r, room = s.readOne(a, in, name, room)
+		all = append(all, r)
 	}
 	return all
 }
 
-func (s *survey) readOne(a *confine.Access, w *confine.Walked, name string) (r reading) {
-	f, info, err := a.OpenWalked(w, name)
+// readOne reads a file into room, which it returns if the text is not kept.
+func (s *survey) readOne(a *confine.Access, in *confine.Batch, name string, room []byte) (reading, []byte) {
+	f, size, err := in.Open(name)
 	if err != nil || f == nil {
-		return reading{err: err}
+		return reading{err: err}, room
 	}
 	defer f.Close()
-	if info.Size() > maxSource {
-		return reading{isLong: true}
+	if size > maxSource {
+		return reading{isLong: true}, room
 	}
-	text, err := readText(f, info.Size())
-	if r = (reading{size: len(text), err: err}); err == nil && bytes.Contains(text, s.holds) {
-		r.path, r.text = s.call.shown(a, w.Rel(name)), text
+	text, err := readText(f, size, room)
+	if err != nil || !bytes.Contains(text, s.holds) {
+		return reading{size: len(text), err: err}, text[:0]
 	}
-	return r
+	return reading{path: s.call.shown(a, in.Rel(name)), text: text, size: len(text)}, nil
 }
 
 // visitAll counts what was read, in the order of the walk, and visits what is to be visited.

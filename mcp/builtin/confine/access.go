@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"toolpipe/mcp/builtin/staged"
 )
@@ -180,6 +181,14 @@ func (a *Access) refusedAbove(path string) string {
 		}
 	}
 	return ""
+}
+
+// refusesFile is Refuses for what the system says of a file.
+func (a *Access) refusesFile(info *syscall.Stat_t) bool {
+	return slices.ContainsFunc(a.refusedFiles, func(refused fs.FileInfo) bool {
+		other := stat(refused)
+		return other.Dev == info.Dev && other.Ino == info.Ino
+	})
 }
 
 var errDenied = errors.New("a rule denies it")

@@ -2,9 +2,28 @@
 
 package confine
 
-import "os"
+import (
+	"io"
+	"os"
+	"syscall"
+)
 
 const largeFile = 0 // all files are large
 
 // isKernelFileSystem answers no: on this system only inKernelDirectory tells.
 func isKernelFileSystem(*os.Root) bool { return false }
+
+type batchDirectory struct{ *os.Root }
+
+func openBatch(dir *os.Root) (batchDirectory, error) {
+	d, err := dir.OpenRoot(".")
+	return batchDirectory{d}, err
+}
+
+func (d batchDirectory) open(name string) (io.ReadCloser, syscall.Stat_t, error) {
+	f, info, err := OpenRegular(d.Root, name)
+	if err != nil {
+		return nil, syscall.Stat_t{}, err
+	}
+	return f, *stat(info), nil
+}

@@ -112,20 +112,44 @@ func (a *Access) Enter(w *Walked, name string, skipped *Skipped) *Walked {
 	return &Walked{Dir: dir, At: w.Rel(name), Depth: w.Depth + 1}
 }
 
-// OpenWalked opens a file that was among the entries of a directory, for reading.
-// The file is nil when it is gone, or may not be shown.
-func (a *Access) OpenWalked(w *Walked, name string) (*os.File, fs.FileInfo, error) {
-	f, info, err := OpenRegular(w.Dir, name)
+// A Batch is a directory of a walk that stays open after the visit, for reading files that
+// were among its entries. Its methods may be called by one goroutine at a time.
+type Batch struct {
+	access *Access
+	at     string // its path from the root
+	dir    batchDirectory
+}
+
+// Batch keeps a directory of a walk open until Close.
+func (a *Access) Batch(w *Walked) (*Batch, error) {
+	dir, err := openBatch(w.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Batch{a, w.At, dir}, nil
+}
+
+// Close closes the directory.
+func (b *Batch) Close() { b.dir.Close() }
+
+// Rel is the path of an entry from the root.
+func (b *Batch) Rel(name string) string { return path.Join(b.at, name) }
+
+// Open opens a regular file that was among the entries, for reading, and gives its size. It
+// follows no link and waits for no other end of a FIFO. The file is nil when it is gone, or
+// may not be shown.
+func (b *Batch) Open(name string) (f io.ReadCloser, size int64, err error) {
+	f, info, err := b.dir.open(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, nil
+		return nil, 0, nil
 	case err != nil:
-		return nil, nil, Reason(err)
-	case a.Refuses(info):
+		return nil, 0, Reason(err)
+	case b.access.refusesFile(&info):
 		f.Close()
-		return nil, nil, nil
+		return nil, 0, nil
 	}
-	return f, info, nil
+	return f, info.Size, nil
 }
 
 // Skipped counts what a walk did not look at, so that an answer does not read as

@@ -142,22 +142,22 @@ func (g *grep) deal(ctx context.Context, w *confine.Walked) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		dir, err := w.Dir.OpenRoot(".") // which outlives the visit
+		in, err := g.Access.Batch(w)
 		if err != nil {
 			found <- findings{unreadable: len(some)}
 			continue
 		}
 		s := <-g.idle
 		goroutine.StartIn(&g.running, func() {
-			found <- g.batch(ctx, s, &confine.Walked{Dir: dir, At: w.At}, some)
-			dir.Close()
+			found <- g.batch(ctx, s, in, some)
+			in.Close()
 			g.idle <- s
 		})
 	}
 	return nil
 }
 
-func (g *grep) batch(ctx context.Context, s *scanner, in *confine.Walked, names []string) (all findings) {
+func (g *grep) batch(ctx context.Context, s *scanner, in *confine.Batch, names []string) (all findings) {
 	for _, name := range names {
 		if ctx.Err() != nil || all.full {
 			break
@@ -168,8 +168,8 @@ func (g *grep) batch(ctx context.Context, s *scanner, in *confine.Walked, names 
 }
 
 // file searches a file that was among the entries of a directory.
-func (g *grep) file(ctx context.Context, s *scanner, in *confine.Walked, name string) findings {
-	f, info, err := g.Access.OpenWalked(in, name)
+func (g *grep) file(ctx context.Context, s *scanner, in *confine.Batch, name string) findings {
+	f, size, err := in.Open(name)
 	switch {
 	case err != nil:
 		return findings{unreadable: 1}
@@ -177,5 +177,5 @@ func (g *grep) file(ctx context.Context, s *scanner, in *confine.Walked, name st
 		return findings{}
 	}
 	defer f.Close()
-	return s.file(ctx, io.LimitReader(f, info.Size()), in.Rel(name)) // the limit saves the read that finds the end
+	return s.file(ctx, io.LimitReader(f, size), in.Rel(name)) // the limit saves the read that finds the end
 }

@@ -57,7 +57,10 @@ func TestWalkMeetsLink(t *testing.T) {
 	skipped, err := l.Walk(t.Context(), func(w *confine.Walked) error {
 		if visited = append(visited, w.At); len(visited) == 1 {
 			swap()
-			if found := g.file(t.Context(), newScanner(m, 0), w, "a"); found.matches != 0 || found.unreadable != 1 {
+			in, err := a.Batch(w)
+			check(t, err)
+			defer in.Close()
+			if found := g.file(t.Context(), newScanner(m, 0), in, "a"); found.matches != 0 || found.unreadable != 1 {
 				t.Errorf("grep followed the link: %+v", found)
 			}
 		}
