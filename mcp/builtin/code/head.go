@@ -104,8 +104,12 @@ func asLine(text string) string {
 // that ends with them: with the first brackets ( ) from an offset on, or at once where there
 // are none.
 func (l *layout) parametersOf(from int, h head) (int, head) {
-	at := from + bytes.IndexByte(l.mask[from:max(from, h.end)], '(')
-	if other, _ := l.partner(at); at >= from && other > at {
+	n := bytes.IndexByte(l.mask[from:max(from, h.end)], '(')
+	if n < 0 {
+		return h.end, h
+	}
+	at := from + n
+	if other, _ := l.partner(at); other > at {
 		return at, head{h.begin, other + 1, ""}
 	}
 	return h.end, h

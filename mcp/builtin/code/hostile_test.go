@@ -69,9 +69,9 @@ func TestHostileTexts(t *testing.T) {
 		size, names = 1<<20, 5_000
 	}
 	files := map[string]string{}
-	for _, ending := range []string{".py", ".ts", ".cpp", ".rs", ".rb", ".sh", ".unheard"} {
+	for _, ending := range []string{".py", ".ts", ".js", ".java", ".cpp", ".rs", ".rb", ".sh", ".unheard"} {
 		for i, piece := range []string{
-			"{", "}", "(", "f(", "class A{", "function f(){", "def f():\n", "def f(a,\n", " ", "\n", "\t", "@a\n", "x = 1,", "x = \n", "const x = 1 ", "fn f", "/*", "//\n", "\"", "'", "`${", "template <a,\n", "#define x \\\n", "a.b=", "<", "class A:\n ", "end\n", "::", "\xff", "\xEF\xBF\xBD",
+			"{", "}", "(", "f(", "class A{", "function f(){", "def f():\n", "def f(a,\n", " ", "\n", "\t", "@a\n", "x = 1,", "x = \n", "const x = 1 ", "fn f", "/*", "//\n", "\"", "'", "`${", "template <a,\n", "#define x \\\n", "a.b=", "<", "class A:\n ", "end\n", "record A(", "A a(B b) {\n", "a: {\n", "a: (b) =>\n", "\"a\": function() {", "const {a, ", "a.b.c = function\n", "A = [\n", "def a = b\n", "a = b = ", "%w(", "a: b\n", "macro_rules! a\n", "#define a\n", "::", "\xff", "\xEF\xBF\xBD",
 		} {
 			files[fmt.Sprintf("%d%s", i, ending)] = strings.Repeat(piece, size/len(piece))
 		}
@@ -89,7 +89,10 @@ func TestHostileTexts(t *testing.T) {
 		for i := range names {
 			defs = append(defs, definition{Name: "abf"[i%3 : i%3+1], Kind: []string{"class", "function", "variable"}[i%3], Scope: strings.Repeat("a.", i%2), Line: 1 + i*f.lines()/names})
 		}
-		f.defs = f.addMissed(f.place(defs))
+		if f.language.Is("Ruby") {
+			defs = append(defs, f.rubyDefinitions()...)
+		}
+		f.defs = f.addMissed(f.place(sorted(defs)))
 		list, skeleton := outlineText{sourceFile: f}, outlineText{sourceFile: f}
 		list.list(nested(f.defs), 0)
 		skeleton.skeleton(nested(f.defs))

@@ -160,6 +160,9 @@ func (l *layout) trimmedEnd(n int) int {
 // nameAt is where in a text, from an offset on, a name first stands that is no part of a
 // longer one; -1 for nowhere. In JavaScript and TypeScript $ is a letter.
 func (l *layout) nameAt(text, name []byte, from int) int {
+	if len(name) == 0 {
+		return -1
+	}
 	isPart := func(at int) bool {
 		return at >= 0 && at < len(text) && (text[at] == '$' || lexis.IsWord(text[at]))
 	}
