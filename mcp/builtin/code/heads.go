@@ -89,7 +89,9 @@ func (h *heads) isInvented(d *definition) bool {
 	case h.nameAt(h.layout.line(h.text, h.line), []byte(strings.Trim(d.Name, "#")), 0) < 0:
 		return true
 	case h.language.Is("Java"):
-		return d.Kind == "method" && h.wordBefore(d) == "record"
+		n := len(h.all)
+		isConstant := n > 0 && h.all[n-1].Kind == "enumConstant" && h.all[n-1].Name == d.Name && h.all[n-1].Line == d.Line // with arguments and a body
+		return d.Kind == "method" && (isConstant || h.wordBefore(d) == "record")
 	}
 	next := h.at(h.pass(h.nameEnd(d), whiteSpace))
 	line := h.layout.line(h.mask, h.line)
