@@ -115,3 +115,16 @@ func Fails(t testing.TB, s *mcp.Session, word, tool string, args ...any) {
 		t.Errorf("%s %v: error %q has no %q", tool, args, answer, word)
 	}
 }
+
+// Needs skips a test unless programs are installed.
+func Needs(t testing.TB, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
+		if program == "" {
+			continue
+		}
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("%s is not installed", program)
+		}
+	}
+}

@@ -196,7 +196,7 @@ func TestEditDefinitionReadOnlyRoot(t *testing.T) {
 // What somebody else writes while the syntax is checked stays.
 func TestEditDefinitionMeetsWriter(t *testing.T) {
 	t.Parallel()
-	needs(t, "sh", "cat")
+	servertest.Needs(t, "sh", "cat")
 	dir, bin := t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "a.py")
 	servertest.Put(t, path, "def f():\n    pass\n")

@@ -46,10 +46,10 @@ func judge(t *testing.T, file string, texts []string) (errors []string) {
 		}
 		return errors
 	case ".py":
-		needs(t, "python3")
+		servertest.Needs(t, "python3")
 		cmd = exec.Command("python3", "-I", "-S", "-c", pythonJudge)
 	case ".js":
-		needs(t, "node")
+		servertest.Needs(t, "node")
 		cmd = exec.Command("node", "-e", nodeJudge)
 	default:
 		return make([]string, len(texts)) // the guard alone judges

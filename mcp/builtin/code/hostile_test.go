@@ -195,7 +195,7 @@ func TestCtagsIsConfined(t *testing.T) {
 // hold up the end of a call.
 func TestCtagsLeavesProcess(t *testing.T) {
 	t.Parallel()
-	needs(t, "setsid", "sleep")
+	servertest.Needs(t, "setsid", "sleep")
 	bin, _ := fakeCtags(t, program+`PATH=/usr/bin:/bin setsid sh -c 'echo $$ >"$1"; exec sleep 60' sh "${0%/*}/pid" 2>/dev/null & cat >/dev/null`)
 	path, err := findCtags(Spec{Environ: []string{"PATH=" + bin}})
 	if err != nil {

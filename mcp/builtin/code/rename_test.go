@@ -82,7 +82,7 @@ func TestRenamedPackageBuilds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds packages")
 	}
-	needs(t, "go")
+	servertest.Needs(t, "go")
 	files := map[string]string{"go.mod": "module toolpipe\n\ngo 1.26\n"}
 	for _, dir := range []string{"mcp/builtin/code/lexis", "mcp/builtin/code/imports", "mcp/builtin/code/move"} {
 		names, err := filepath.Glob(filepath.Join("..", "..", "..", dir, "*.go"))

@@ -3,7 +3,6 @@ package code
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,19 +12,6 @@ import (
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/servertest"
 )
-
-// needs skips a test unless programs are installed.
-func needs(t *testing.T, programs ...string) {
-	t.Helper()
-	for _, program := range programs {
-		if program == "" {
-			continue
-		}
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%s is not installed", program)
-		}
-	}
-}
 
 func TestCheckSyntaxTool(t *testing.T) {
 	t.Parallel()
@@ -89,7 +75,7 @@ func TestCheckSyntaxByLexer(t *testing.T) {
 // A program that lies in a root could be written by a model.
 func TestCheckSyntaxWithParserInRoot(t *testing.T) {
 	t.Parallel()
-	needs(t, "python3")
+	servertest.Needs(t, "python3")
 	dir, outside := t.TempDir(), t.TempDir()
 	ran := filepath.Join(outside, "ran")
 	servertest.Put(t, filepath.Join(dir, "bin/python3"), "#!/bin/sh\ntouch "+ran+"\n")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,19 +30,6 @@ func syntaxOf(ctx context.Context, environ []string, name, text string) string {
 		return "!" + err.Error()
 	}
 	return Lines(problems)
-}
-
-// needs skips a test unless programs are installed.
-func needs(t *testing.T, programs ...string) {
-	t.Helper()
-	for _, program := range programs {
-		if program == "" {
-			continue
-		}
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%s is not installed", program)
-		}
-	}
 }
 
 func TestCheckSyntax(t *testing.T) {
@@ -105,7 +91,7 @@ func TestCheckSyntax(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			needs(t, c.program)
+			servertest.Needs(t, c.program)
 			got := syntaxOf(t.Context(), os.Environ(), c.name, c.text)
 			if !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
 				t.Errorf("%.80q: %s", c.text, got)
@@ -158,7 +144,7 @@ func TestCheckSyntaxRunsNothing(t *testing.T) {
 		{"ruby", "a.rb", "require_relative 'evil'\nload 'evil.rb'\nDATA.read\n__END__\n" + touch[".rb"], ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			needs(t, c.program)
+			servertest.Needs(t, c.program)
 			got := syntaxOf(t.Context(), environ, c.name, c.text)
 			if !strings.HasPrefix(got, c.told) || c.told == "" && got != "" {
 				t.Errorf("%q: %s", c.text, got)
