@@ -204,9 +204,8 @@ func (d *responsesDecoder) finish() error {
 	for _, it := range d.items {
 		if argumentsOf(it.kind) != "" {
 			begun := it.forms == formAdded && len(it.arguments) == 0
-			guessed := slices.ContainsFunc(d.items, func(other *responsesItem) bool { return other.guessed })
-			if it.call.Name == "" || begun && (len(it.first) == 0 || guessed) {
-				return halfCall() // with guesses, another call may have its arguments
+			if it.call.Name == "" || begun && len(it.first) == 0 || d.mixed(it) {
+				return halfCall()
 			}
 			it.call.ID, it.call.Arguments = it.callID, it.arguments
 			if len(it.arguments) == 0 {
@@ -224,6 +223,14 @@ func (d *responsesDecoder) finish() error {
 	slices.SortFunc(d.answers, func(a, b span) int { return a.from - b.from })
 	d.lookForWaits()
 	return nil
+}
+
+// mixed reports whether another call may have this one's arguments. Events that name no
+// call are taken for the calls in their order, which holds only if each call had its event.
+func (d *responsesDecoder) mixed(it *responsesItem) bool {
+	return slices.ContainsFunc(d.items, func(other *responsesItem) bool {
+		return other.kind == it.kind && other.guessed&^it.forms != 0
+	})
 }
 
 // ownItemKinds are items that a reply may hold beside messages and calls of functions: what the

@@ -92,7 +92,7 @@ type itemID struct {
 	index    int // output_index, -1 while unknown
 	id, kind string
 	callID   string
-	guessed  bool // an event that names no item was taken for this one's, and may have been another's
+	guessed  form // forms of events that name no item: each was taken for this one's, and may be another's
 }
 
 // item returns the item that an event speaks of, a new one if it is none of those
@@ -130,7 +130,9 @@ func (d *responsesDecoder) match(list []itemID, f form) []*responsesItem {
 	for i, k := range found {
 		if k >= 0 {
 			items[i] = known[k]
-			items[i].guessed = items[i].guessed || m.guesses(i)
+			if m.guesses(i) {
+				items[i].guessed |= f
+			}
 		} else {
 			items[i] = &responsesItem{itemID: itemID{index: -1}}
 			for n := range items[i].passed {
