@@ -147,7 +147,7 @@ func messagesInput(c *config.Config, data []byte, attached []stream.Part) ([]str
 	if data == nil {
 		return nil, failure.UsageError([]string{"toolpipe --input messages < conversation.json"}, "--input messages: standard input is not read")
 	}
-	doc, err := parseMessagesDocument(data)
+	doc, err := parseMessagesDocument(withoutMark(data))
 	if err != nil {
 		return nil, err
 	}
@@ -191,6 +191,7 @@ func invalidUTF8(p []byte) int {
 // that is piped in, such as a web page, must not be able to bring in a system
 // message, a tool result or a call.
 func autoMessages(data []byte) ([]stream.Message, error) {
+	data = withoutMark(data)
 	if t := bytes.TrimLeft(data, " \t\r\n"); len(t) == 0 || t[0] != '[' {
 		return nil, nil
 	}
@@ -222,6 +223,16 @@ func autoMessages(data []byte) ([]stream.Message, error) {
 		return nil, nil
 	}
 	return parseMessages(doc, false) // the state of an endpoint may hold calls
+}
+
+// withoutMark replaces a byte order mark before a JSON text by spaces, so that offsets in
+// errors stay true. A JSON reader may skip the mark (RFC 8259, section 8.1).
+func withoutMark(data []byte) []byte {
+	rest, marked := bytes.CutPrefix(data, []byte("\ufeff"))
+	if !marked {
+		return data
+	}
+	return append([]byte("   "), rest...)
 }
 
 // holds reports whether a message has a value under key. A null and an empty
