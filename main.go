@@ -60,9 +60,12 @@ func invoke(args []string) (status int) {
 		Width:      func() int { return stdio.TerminalWidth(os.Stderr) },
 		Background: func() (background, stops bool) { return stdio.InBackground(os.Stderr) },
 	}
+	if out, err := os.Stdout.Stat(); err == nil && isNull(out) && stdio.IsReadable(os.Stdout) {
+		streams.Out = stdio.Closed{}
+	}
 	if in, err := os.Stdin.Stat(); err == nil {
 		streams.InFile, streams.InPipe = in.Mode().IsRegular(), in.Mode()&os.ModeNamedPipe != 0
-		streams.InNull = in.Mode()&os.ModeCharDevice != 0 && !streams.InTerminal && isNull(in)
+		streams.InNull = isNull(in)
 	}
 	environ := os.Environ() // as children get it
 	useAllProxy()
@@ -146,6 +149,9 @@ func isTerminal(f *os.File) bool { return isatty.IsTerminal(f.Fd()) }
 func isRegular(info os.FileInfo, err error) bool { return err == nil && info.Mode().IsRegular() }
 
 func isNull(info os.FileInfo) bool {
+	if info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
 	null, err := os.Stat(os.DevNull)
 	return err == nil && os.SameFile(info, null)
 }

@@ -46,6 +46,9 @@ const watchDelay = 20 * time.Millisecond
 // the model answer it.
 func (v *conversation) run(ctx context.Context) error {
 	c := v.inv.Config
+	if _, err := v.inv.Streams.Out.Write(nil); err != nil { // nothing is paid for an answer that cannot be written
+		return failure.Output("standard output", err)
+	}
 	if answer := v.finished(); answer != nil {
 		return v.printAnswer(answer)
 	}

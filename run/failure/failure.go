@@ -105,8 +105,11 @@ func Limit(hint, format string, args ...any) *Error {
 // recording; what names it.
 func Output(what string, err error) *Error {
 	e := &Error{Status: StatusOutput, Message: what + ": " + Cause(err), Cause: err}
-	if errors.Is(err, syscall.EPIPE) && what == "standard output" {
+	if what == "standard output" && errors.Is(err, syscall.EPIPE) {
 		e.Signal = syscall.SIGPIPE
+	}
+	if what == "standard output" && errors.Is(err, syscall.EBADF) {
+		e.Hints = []string{"it is closed, or /dev/null opened for reading too: to drop the answer, open /dev/null for writing alone"}
 	}
 	return e
 }

@@ -69,6 +69,20 @@ func (b *blockingFile) Write(p []byte) (int, error) {
 	}
 }
 
+// Closed is a standard output that was closed when the program started.
+type Closed struct{}
+
+// Write fails with EBADF, as it would without the Go runtime.
+func (Closed) Write([]byte) (int, error) { return 0, syscall.EBADF }
+
+// IsReadable reports whether f was opened for reading too. The Go runtime opens
+// /dev/null so in the place of a standard stream that is closed (runtime, checkfds);
+// a shell opens /dev/null for writing alone.
+func IsReadable(f *os.File) bool {
+	flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, f.Fd(), syscall.F_GETFL, 0)
+	return errno == 0 && flags&syscall.O_ACCMODE == syscall.O_RDWR
+}
+
 // TerminalWidth is the number of columns of the terminal f, 0 if f is no
 // terminal.
 func TerminalWidth(f *os.File) int {
