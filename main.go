@@ -93,10 +93,7 @@ func invoke(args []string) (status int) {
 	cfg.Resumed = resumed
 	cfg.Watch = sync.OnceFunc(func() {
 		watchSignals(cancel, cfg.Processes)
-		goroutine.Start(func() { // a child need not wait for these
-			signal.Notify(resumed, syscall.SIGCONT)
-			watchQuit(cfg.Processes)
-		})
+		goroutine.Start(func() { signal.Notify(resumed, syscall.SIGCONT) }) // a child need not wait for it
 	})
 	cfg.Processes.Before = cfg.Watch
 	// A signal that is not watched does not kill the first process of a container: the
@@ -198,7 +195,7 @@ const (
 // without the method of os.File that dies by it.
 func watchSignals(cancel context.CancelCauseFunc, procs *config.Processes) {
 	signals := make(chan os.Signal, 4)
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(s) {
 			signal.Notify(signals, s)
 		}
@@ -215,24 +212,13 @@ func watchSignals(cancel context.CancelCauseFunc, procs *config.Processes) {
 	})
 }
 
-// watchQuit kills everything at once at SIGQUIT, and leaves no stacks in a CI log.
-func watchQuit(procs *config.Processes) {
-	if signal.Ignored(syscall.SIGQUIT) {
-		return
-	}
-	quit := make(chan os.Signal, 1)
-	signal.Notify(quit, syscall.SIGQUIT)
-	<-quit
-	procs.Sweep(sudden)
-	os.Exit(128 + int(syscall.SIGQUIT)) // dying by it would print the stacks of the runtime
-}
-
 // dieBy ends this process by s, so that a shell sees what happened and not
-// only a number. The number is for when s is blocked or ignored, and for the first
+// only a number. The number is for when s is blocked or ignored, for SIGQUIT, at
+// which the Go runtime would print its stacks into a CI log, and for the first
 // process of a container, which no signal of its own ends: the Go runtime would
 // exit with status 2.
 func dieBy(s syscall.Signal) {
-	if os.Getpid() != 1 {
+	if os.Getpid() != 1 && s != syscall.SIGQUIT {
 		signal.Reset(s)
 		stdio.Raise(s)
 	}

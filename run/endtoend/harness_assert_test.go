@@ -132,7 +132,7 @@ func encodings(secret string) map[string][]byte {
 }
 
 var endStatuses = map[string][]int{"ok": {0}, "tool": {1}, "usage": {2}, "model": {3}, "server": {4}, "unapproved": {5}, "limit": {6},
-	"unknown": {7}, "output": {8}, "internal": {70}, "interrupted": {129, 130, 141, 143}}
+	"unknown": {7}, "output": {8}, "internal": {70}, "interrupted": {129, 130, 131, 141, 143}}
 
 var (
 	resultStatuses = []string{"staged", "ok", "error", "failed", "denied", "invalid", "unknown", "not_run"}
@@ -247,7 +247,7 @@ func checkEnd(stdout []byte, p *process) error {
 	if !slices.Contains(endStatuses[status], exit) {
 		return fmt.Errorf("end.status %q with end.exit %d", status, exit)
 	}
-	if status == "interrupted" && p.signal == 0 {
+	if status == "interrupted" && p.signal == 0 && exit != 131 { // dying by SIGQUIT prints stacks
 		return fmt.Errorf("interrupted, but did not die by the signal: status %d", p.status)
 	}
 	if exit > 1 && end.Get("error.message").String() == "" && status != "interrupted" {
