@@ -29,9 +29,12 @@ func texts(r *Run, do func(*Text)) {
 			do(&all[i].Text)
 		}
 	}
-	for _, t := range []*Text{&r.Prompt, &r.End.Answer, &r.End.Error, &r.End.Hint} {
-		do(t)
+	for i := range r.Talk {
+		do(&r.Talk[i].Prompt)
+		do(&r.Talk[i].Answer)
 	}
+	do(&r.End.Error)
+	do(&r.End.Hint)
 	details(r.Details)
 	for _, t := range r.Turns {
 		do(&t.Text)

@@ -66,17 +66,21 @@ type Run struct {
 	Source   *Source
 	Line     int      // of Source, where it begins
 	Start    Start    // of Log
-	Prompt   Text     // its beginning, or with Session the first message of the user
 	Messages int64    // of the conversation that it began with; Unknown
 	Plan     Head     // of Plan
 	Details  []Detail // what the lines say beyond what the other fields have
 	Turns    []*Turn
+	Talk     []Exchange // one for each question of Session; at most one of Log
 	Calls    []*Call
 	Notes    []*Note
 	End      End
 	Counts   Counts
 	More     More
 }
+
+// An Exchange is a message of the user and the answer to it. Either may be empty: a run that
+// failed leaves a question without an answer.
+type Exchange struct{ Prompt, Answer Text }
 
 // A Start is what a start event says.
 type Start struct {
@@ -100,7 +104,6 @@ type End struct {
 	Status  string // "" if it is not Known
 	Exit    int64
 	Finish  string
-	Answer  Text
 	Labels  []string
 	Error   Text // what ended it, and the hint
 	Hint    Text
@@ -122,7 +125,7 @@ type Counts struct {
 type Tokens struct{ Input, Output, Reasoning, Cached, CacheWrite int64 }
 
 // More is what is counted in Counts and not kept, because there is too much of it.
-type More struct{ Turns, Calls, Notes int }
+type More struct{ Questions, Turns, Calls, Notes int }
 
 // A Turn is one reply of the model.
 type Turn struct {

@@ -30,7 +30,7 @@ func everyText(r *Report) string {
 
 func dump(r *Report) (all []any) {
 	for _, run := range r.Runs {
-		all = append(all, run.Start, run.Prompt, run.Plan, run.Details, run.End)
+		all = append(all, run.Start, run.Talk, run.Plan, run.Details, run.End)
 		for _, t := range run.Turns {
 			all = append(all, *t)
 		}

@@ -139,10 +139,11 @@ func (t *taken) takeOwn(e *event) {
 	case "start":
 		t.start(e)
 	case "input":
-		t.Prompt = e.get("text").text
-		if size := e.get("bytes").number(); size > t.Prompt.Size() && t.Prompt.Left == 0 {
-			t.Prompt.Left = size - t.Prompt.Size()
+		prompt := e.get("text").text
+		if size := e.get("bytes").number(); size > prompt.Size() && prompt.Left == 0 {
+			prompt.Left = size - prompt.Size()
 		}
+		t.reader.ask(t.Run, prompt)
 		t.Messages = e.get("messages").number()
 		t.detail(e)
 	case "text", "reasoning", "commentary":
@@ -295,7 +296,7 @@ func (t *taken) note(e *event) {
 
 func (t *taken) ended(e *event) {
 	r, limit := t.Run, t.reader.report.Limit
-	r.End = End{Known: true, Status: e.get("status").str(), Exit: e.get("exit").number(), Finish: e.get("finish").str(), Answer: e.get("text").shown(limit),
+	r.End = End{Known: true, Status: e.get("status").str(), Exit: e.get("exit").number(), Finish: e.get("finish").str(),
 		Labels: e.get("labels").strs(), Changed: e.get("protected").strs(), Ms: e.get("ms").number()}
 	if err := e.get("error"); err.kind == '{' {
 		r.End.Error, r.End.Hint = err.get("message").shown(limit), err.get("hint").shown(limit)
@@ -304,7 +305,9 @@ func (t *taken) ended(e *event) {
 	c := &r.Counts
 	c.Turns, c.Calls, c.Denied, c.Staged = e.get("turns").count(), e.get("tool_calls").count(), e.get("denied").count(), e.get("staged").count()
 	c.Tokens, c.Cost, c.Currency = tokensOf(e.get("usage")), e.get("cost").word(), cmp.Or(e.get("currency").str(), c.Currency)
-	t.reader.kept += r.End.Answer.kept()
+	if answer := e.get("text").shown(limit); !answer.IsEmpty() {
+		t.reader.answer(r, answer)
+	}
 	t.detail(e)
 }
 

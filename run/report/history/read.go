@@ -14,6 +14,7 @@ const (
 	maxRuns     = 500
 	maxCalls    = 2000     // of all runs
 	maxFailed   = 500      // of all runs, beyond maxCalls: those whose result is not ok
+	maxTalk     = 2000     // of all runs
 	maxTurns    = 2000     // of all runs
 	maxNotes    = 1000     // of all runs
 	maxProgress = 5        // of a call
@@ -26,9 +27,9 @@ const (
 
 // A Reader makes one report of any number of files.
 type Reader struct {
-	report                      *Report
-	calls, failed, turns, notes int // that are kept
-	kept                        int // bytes of texts
+	report                            *Report
+	calls, failed, talk, turns, notes int // that are kept
+	kept                              int // bytes of texts
 }
 
 // NewReader is a reader that keeps at most limit bytes of each text.
@@ -190,6 +191,28 @@ func (r *Reader) addCall(run *Run, c *Call, failed bool) bool {
 	}
 	run.Calls = append(run.Calls, c)
 	return true
+}
+
+// ask keeps a question, which the next answer is an answer to.
+func (r *Reader) ask(run *Run, prompt Text) {
+	if r.talk >= maxTalk || r.full() {
+		run.More.Questions++
+		return
+	}
+	r.talk++
+	r.kept += prompt.kept()
+	run.Talk = append(run.Talk, Exchange{Prompt: prompt})
+}
+
+// answer keeps the answer to the last question. A later one takes its place.
+func (r *Reader) answer(run *Run, answer Text) {
+	if len(run.Talk) == 0 {
+		r.ask(run, Text{})
+	}
+	if run.More.Questions == 0 {
+		r.kept += answer.kept()
+		run.Talk[len(run.Talk)-1].Answer = answer
+	}
 }
 
 // addTurn keeps a turn, and reports whether it does.

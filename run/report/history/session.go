@@ -73,12 +73,14 @@ func (s *session) content(v *value) Text {
 func (s *session) told(e *event, role string) {
 	text := s.content(e.get("content"))
 	e.get("role")
-	if role == "user" && s.run.Prompt.IsEmpty() {
-		s.run.Prompt = text
-		s.reader.kept += text.kept()
-		return
+	details := e.rest(s.reader.report.Limit)
+	if role == "user" {
+		s.reader.ask(s.run, text)
+		if text = (Text{}); len(details) == 0 {
+			return
+		}
 	}
-	s.reader.addNote(s.run, &Note{Kind: role, At: Unknown, Turn: s.turn, Wait: Unknown, Line: e.number, Text: text, Details: e.rest(s.reader.report.Limit)})
+	s.reader.addNote(s.run, &Note{Kind: role, At: Unknown, Turn: s.turn, Wait: Unknown, Line: e.number, Text: text, Details: details})
 }
 
 func (s *session) said(e *event) {
@@ -103,7 +105,7 @@ func (s *session) said(e *event) {
 		}
 	}
 	if !t.Text.IsEmpty() && len(calls.elements) == 0 {
-		s.run.End.Answer = t.Text
+		s.reader.answer(s.run, t.Text)
 	}
 }
 

@@ -117,22 +117,30 @@ func (d *document) run(r *history.Run, n, of int) {
 	if !r.End.Hint.IsEmpty() {
 		d.add("Hint: " + code(r.End.Hint.String(), 1000, false) + "\n\n")
 	}
-	if !r.Prompt.IsEmpty() {
-		d.add("### Prompt\n\n" + fence(firstLines(r.Prompt), "text", 2<<10))
-	}
+	d.part(size/2, func() { d.talk(r, size) })
 	if r.Form == history.Plan {
 		items(d, "### Calls\n\n", r.Calls, "calls", d.planned)
 		return
-	}
-	if !r.End.Answer.IsEmpty() {
-		d.add("### Answer\n\n" + fence(r.End.Answer, "text", min(64<<10, size/5)))
 	}
 	d.part(size/6, func() { d.concerns(r) })
 	d.part(size/3, func() { d.calls(r) })
 	d.changes(r, size/4)
 	if m := r.More; m != (history.More{}) {
-		d.add("Counted above and not kept: calls " + strconv.Itoa(m.Calls) + ", turns " + strconv.Itoa(m.Turns) + ", other events " + strconv.Itoa(m.Notes) + ".\n\n")
+		d.add("Counted above and not kept: questions " + strconv.Itoa(m.Questions) + ", calls " + strconv.Itoa(m.Calls) + ", turns " + strconv.Itoa(m.Turns) + ", other events " + strconv.Itoa(m.Notes) + ".\n\n")
 	}
+}
+
+// talk writes the questions and the answers, in turn.
+func (d *document) talk(r *history.Run, size int) {
+	items(d, "", r.Talk, "questions", func(_ int, x history.Exchange) (text string) {
+		if !x.Prompt.IsEmpty() {
+			text += "### Prompt\n\n" + fence(firstLines(x.Prompt), "text", 2<<10)
+		}
+		if !x.Answer.IsEmpty() {
+			text += "### Answer\n\n" + fence(x.Answer, "text", min(64<<10, size/(4+len(r.Talk))))
+		}
+		return text
+	})
 }
 
 // mark tells at a glance how a run ended.

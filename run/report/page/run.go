@@ -13,8 +13,8 @@ func title(r *history.Run) string {
 	switch {
 	case r.Start.ID != "":
 		return r.Start.ID
-	case r.Prompt.Head != "":
-		return r.Prompt.Head
+	case len(r.Talk) > 0 && r.Talk[0].Prompt.Head != "":
+		return r.Talk[0].Prompt.Head
 	case r.Form == history.Plan:
 		return "a plan of " + cmp.Or(r.Plan.Time, "unknown time")
 	}
@@ -91,7 +91,7 @@ func (p *page) warnings(r *history.Run) {
 		p.raw(`<p class="note">The last line of the file is not whole: what wrote it was killed. What follows is up to there.</p>` + "\n")
 	}
 	if m := r.More; m != (history.More{}) {
-		p.raw(`<p class="note">Too long to be shown whole. Counted and not shown: calls ` + grouped(int64(m.Calls)) + ", turns " + grouped(int64(m.Turns)) + ", other events " + grouped(int64(m.Notes)) + ".</p>\n")
+		p.raw(`<p class="note">Too long to be shown whole. Counted and not shown: questions ` + grouped(int64(m.Questions)) + ", calls " + grouped(int64(m.Calls)) + ", turns " + grouped(int64(m.Turns)) + ", other events " + grouped(int64(m.Notes)) + ".</p>\n")
 	}
 }
 
@@ -131,13 +131,17 @@ func (p *page) summary(r *history.Run) {
 	p.fact("API", r.Start.API)
 	p.raw("</dl>\n")
 	p.details(r.Details)
-	if !r.Prompt.IsEmpty() {
-		p.raw("<h3>Prompt</h3>\n")
-		p.block(&r.Prompt, "")
+	for i := range r.Talk {
+		p.titled("Prompt", &r.Talk[i].Prompt)
+		p.titled("Answer", &r.Talk[i].Answer)
 	}
-	if !r.End.Answer.IsEmpty() {
-		p.raw("<h3>Answer</h3>\n")
-		p.block(&r.End.Answer, "")
+}
+
+// titled writes a text under a heading, unless it is empty.
+func (p *page) titled(heading string, t *history.Text) {
+	if !t.IsEmpty() {
+		p.heading(3, heading)
+		p.block(t, "")
 	}
 }
 
