@@ -113,10 +113,7 @@ func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) *Rule
 		if !matches {
 			continue
 		}
-		*place = cmp.Or(*place, r)
-		if admits {
-			f.admitting = r
-		}
+		f.add(r, c, admits)
 		if matched != nil {
 			matched(r)
 		}
@@ -145,6 +142,15 @@ func (f *found) decides(otherwise *Rule) *Rule {
 		return cmp.Or(f.asksNow, f.admitting)
 	}
 	return cmp.Or(allow, otherwise)
+}
+
+// add notes a rule that matches c.
+func (f *found) add(r *Rule, c *Call, admits bool) {
+	place := f.place(r, c)
+	*place = cmp.Or(*place, r)
+	if admits {
+		f.admitting = r
+	}
 }
 
 // place is where r belongs if it matches c.
