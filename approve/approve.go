@@ -79,7 +79,8 @@ type Verdict struct {
 	Earlier bool // a person has answered a question before this call for it, and has not seen what it changes
 	EndsRun bool // the person wants the run to end here, or a second call holds a secret
 
-	// Except says, in the verdict of Static, when a tool that is allowed is not; "" for never.
+	// Except lists, in the verdict of Static, the calls that get another verdict, in words; "" for
+	// none.
 	Except string
 
 	// Egress is what became of a call that sends while the conversation is private and

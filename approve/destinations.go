@@ -2,8 +2,10 @@ package approve
 
 import (
 	"context"
+	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,8 +14,9 @@ import (
 // egressNamed is what becomes of a call that sends only to where the user has said.
 const egressNamed = "named"
 
-// names reports whether every destination of c, of which there is one at least, stands in
-// the user's own words.
+// names reports whether every destination of c, of which there is one at least, is named in
+// the user's own words. Keys count in any case, as many servers read them. An argument that
+// nobody declares and that has the form of a destination may be one, too.
 func (g *Gate) names(c *Call) bool {
 	if g.Words == "" || !c.Sends.Known || len(c.Sends.Paths) == 0 || !c.Labels.Has(Sends) {
 		return false
@@ -21,32 +24,41 @@ func (g *Gate) names(c *Call) bool {
 	e := &evaluation{budget: newBudget(context.Background())}
 	e.call = c
 	d, found := e.arguments(), false
-	for _, path := range c.Sends.Paths {
-		named := e.all(path.segments, 0, false, func(at int) bool {
+	declared := make([]bool, len(d.nodes))
+	for _, effect := range []Labels{Reads, Writes, Sends} {
+		areNamed := func(at int) bool {
 			for j := at; j < d.nodes[at].next; j++ {
-				switch n := d.nodes[j]; {
-				case n.kind == '"' || n.kind == '0':
-					found = true
-					if !isNamed(g.Words, strings.TrimSpace(string(d.scalar(j)))) {
-						return false
-					}
-				case isScalar(n.kind) && n.kind != 'n':
+				declared[j] = true
+				kind := d.nodes[j].kind
+				isOne := effect == Sends && isScalar(kind) && kind != 'n'
+				found = found || isOne
+				switch {
+				case j > at && isDestination(string(d.key(j))):
+					return false
+				case isOne && (kind != '"' && kind != '0' || !isNamed(g.Words, strings.TrimSpace(string(d.scalar(j))))):
 					return false
 				}
 			}
 			return true
-		})
-		if !named {
+		}
+		for _, path := range c.of(effect).Paths {
+			if !e.all(path.segments, 0, true, areNamed) {
+				return false
+			}
+		}
+	}
+	for at := 1; at < len(d.nodes); at++ {
+		if !declared[at] && (isDestination(string(d.key(at))) || d.nodes[at].kind == '"' && isDestination(string(d.str(at)))) {
 			return false
 		}
 	}
 	return found
 }
 
-// isNamed reports whether a destination stands in words as a whole: an address, a number or
-// a name without a part of it before or behind; a URL by its scheme, host and a path that
-// leads to it. Letters count in any case. Of what is not ASCII nothing is named: other
-// letters may look the same.
+// isNamed reports whether words name a destination: it is in quotes there, or it has the form
+// of one and is a whole word; a URL by its scheme, host and a path that leads to it. Letters
+// count in any case. A destination that is not ASCII is never named: other letters may look
+// the same.
 func isNamed(words, destination string) bool {
 	if destination == "" || strings.ContainsFunc(destination, func(r rune) bool { return r > unicode.MaxASCII || r < ' ' }) {
 		return false
@@ -54,24 +66,151 @@ func isNamed(words, destination string) bool {
 	if u, err := url.Parse(destination); err == nil && u.Scheme != "" && u.Host != "" {
 		return slices.ContainsFunc(strings.Fields(words), func(word string) bool { return leadsTo(trimmed(word), u) })
 	}
-	lower, wanted := strings.ToLower(words), strings.ToLower(destination)
+	lower, wanted, formed := strings.ToLower(words), strings.ToLower(destination), isDestination(destination)
 	for from := 0; ; {
 		i := strings.Index(lower[from:], wanted)
 		if i < 0 {
 			return false
 		}
 		i += from
-		before := func(s string, n int) string { return s[:len(s)-n] }
-		behind := func(s string, n int) string { return s[n:] }
-		if endsWord(lower[:i], utf8.DecodeLastRuneInString, before) && endsWord(lower[i+len(wanted):], utf8.DecodeRuneInString, behind) {
+		before, after := lower[:i], lower[i+len(wanted):]
+		if isQuoted(before, after) || formed && isWhole(before, after) && (!isPhone(destination) || isWholePhone(before, after)) {
 			return true
 		}
 		from = i + 1
 	}
 }
 
+// isQuoted reports whether a text is all that a pair of quotes holds. An apostrophe in a word
+// is no quote.
+func isQuoted(before, after string) bool {
+	opening, n := utf8.DecodeLastRuneInString(before)
+	closing, m := utf8.DecodeRuneInString(after)
+	left, _ := utf8.DecodeLastRuneInString(before[:len(before)-n])
+	right, _ := utf8.DecodeRuneInString(after[m:])
+	return n > 0 && closing == closingQuote(opening) && !isLetterOrDigit(left) && !isLetterOrDigit(right)
+}
+
+func closingQuote(opening rune) rune {
+	switch opening {
+	case '"', '\'', '`':
+		return opening
+	case '“':
+		return '”'
+	case '„':
+		return '“'
+	case '‘':
+		return '’'
+	case '«':
+		return '»'
+	}
+	return 0
+}
+
+func isLetterOrDigit(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// isWhole reports whether a text that others precede and follow is no part of a longer word.
+func isWhole(before, after string) bool {
+	head := func(s string, n int) string { return s[:len(s)-n] }
+	tail := func(s string, n int) string { return s[n:] }
+	return endsWord(before, utf8.DecodeLastRuneInString, head) && endsWord(after, utf8.DecodeRuneInString, tail)
+}
+
+const betweenDigits = " ().-/" // of a phone number
+
+// isWholePhone reports whether a number that others precede and follow is no part of a longer
+// one.
+func isWholePhone(before, after string) bool {
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(before, betweenDigits))
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(after, betweenDigits))
+	return last != '+' && !unicode.IsDigit(last) && !unicode.IsDigit(first)
+}
+
+// isDestination reports whether a text as a whole has the form of a destination, or of a list
+// of them: an address, a host, a URL, a path, @name, #channel or a phone number. Full-width
+// characters count as the ASCII ones, as in the names of hosts (UTS #46). A text that only
+// mentions an address has not that form.
+func isDestination(text string) bool {
+	if len(text) > maxPath {
+		return false
+	}
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r >= '！' && r <= '～':
+			return r - '！' + '!'
+		case r == '。' || r == '｡':
+			return '.'
+		}
+		return r
+	}, text)
+	found := false
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(",;\r\n", r) }) {
+		part = strings.TrimSpace(part)
+		if name, address, ok := strings.Cut(part, "<"); ok && strings.HasSuffix(address, ">") && !strings.Contains(name, ">") {
+			part = strings.TrimSuffix(address, ">") // "Bob" <bob@example.com>
+		}
+		isNone := func(word string) bool { return !hasForm(word) }
+		if words := strings.Fields(part); part != "" && !isPhone(part) && slices.ContainsFunc(words, isNone) {
+			return false
+		}
+		found = found || part != ""
+	}
+	return found
+}
+
+// hasForm reports whether a word is an address, a host, perhaps with a port or a path, a URL,
+// a path, @name or #channel.
+func hasForm(word string) bool {
+	host, rest, ok := strings.Cut(word, ":")
+	switch {
+	case len(word) < 2:
+		return false
+	case strings.ContainsAny(word, `@/\`), word[0] == '#', word[0] == '~':
+		return true
+	case ok && isPort(rest) && strings.ContainsFunc(host, unicode.IsLetter):
+		return true
+	}
+	_, err := netip.ParseAddrPort(word)
+	return err == nil || isHost(strings.Trim(word, "[]")) || slices.ContainsFunc(strings.Split(word, ":"), func(part string) bool {
+		return isHost(part) || isPhone(part) // example.com:path, tel:+15551234567
+	})
+}
+
+func isPort(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 16)
+	return err == nil
+}
+
+// isHost reports whether a word is an IP address or the name of a host with a point in it.
+func isHost(word string) bool {
+	if _, err := netip.ParseAddr(word); err == nil {
+		return true
+	}
+	labels := strings.Split(strings.TrimSuffix(word, "."), ".")
+	for _, label := range labels {
+		if label == "" || strings.ContainsFunc(label, func(r rune) bool { return !isLetterOrDigit(r) && !unicode.IsMark(r) && r != '-' && r != '_' }) {
+			return false
+		}
+	}
+	top := []rune(labels[len(labels)-1])
+	return len(labels) > 1 && len(top) > 1 && unicode.IsLetter(top[0])
+}
+
+// isPhone reports whether a text is a phone number: at most 15 digits (E.164), perhaps in
+// groups. Without a plus the last group has three digits or more, so that 2026-01-31 is none.
+func isPhone(text string) bool {
+	groups := strings.FieldsFunc(strings.TrimPrefix(text, "+"), func(r rune) bool { return strings.ContainsRune(betweenDigits, r) })
+	digits := strings.Join(groups, "")
+	if len(digits) < 7 || len(digits) > 15 || strings.Trim(digits, "0123456789") != "" {
+		return false
+	}
+	return text[0] == '+' || len(groups[len(groups)-1]) > 2
+}
+
 // trimmed is a word of a sentence without the signs around it.
-func trimmed(word string) string { return strings.Trim(word, `.,;:!?"'()[]<>{}`+"`") }
+func trimmed(word string) string {
+	return strings.Trim(word, `.,;:!?"'()[]<>{}“”„‘’«»`+"`")
+}
 
 // endsWord reports whether a destination may end where a text goes on, whose characters
 // next takes off. A point or a dash ends it only if no letter follows: "bob@example.com" does

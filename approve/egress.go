@@ -96,9 +96,9 @@ const egressSecret = "secret"
 // model is not told why: it could guess the secret piece by piece.
 func (v *Verdict) TellsSecret() bool { return v.Egress == egressSecret }
 
-// tellsSecret reports whether c may take out a secret of this run. As everywhere about what is
-// sent, what is only assumed of a tool is among its labels where Egress counts it.
-func (c *Call) tellsSecret() bool { return c.Seen.Secret != "" && c.Labels&(Runs|Sends) != 0 }
+// tellsSecret reports whether c may take out a secret of this run. Effects that are only
+// assumed count as they do for a deny.
+func (c *Call) tellsSecret() bool { return c.Seen.Secret != "" && c.Effects()&(Runs|Sends) != 0 }
 
 // asksEgress reports whether only a person may allow the call.
 func (c *Call) asksEgress() bool { return c.egress == EgressAsk.String() }

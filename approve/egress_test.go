@@ -86,24 +86,6 @@ func TestEgressRecheck(t *testing.T) {
 	}
 }
 
-// A rule with when matches no call of Static for certain, so that no tool is withheld
-// for what a conversation may come to hold.
-func TestWhenIsNotStatic(t *testing.T) {
-	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"deny","server":"s","tool":"t","when":["private"]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &Gate{Otherwise: OtherwiseAsk, Rules: p.Rules}
-	if v := g.Static(Call{Server: "s", Tool: "t", Name: "s__t"}); v.Outcome != Unapproved {
-		t.Errorf("deny: %+v", v)
-	}
-	p.Rules[0].Decision = Allow
-	g.Otherwise = Rule{}
-	if v := g.Static(Call{Server: "s", Tool: "t", Name: "s__t"}); v.Outcome != Unapproved || v.Reason != "it depends on what the conversation holds" {
-		t.Errorf("allow: %+v", v)
-	}
-}
-
 // Withheld holds a deny with when only while the conversation has its labels.
 func TestWhenOfWithheld(t *testing.T) {
 	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"deny","server":"files","tool":"read_file","when":["untrusted"],"arguments":{"path":{"under":"secret"}}}]}`))

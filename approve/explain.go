@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 )
 
 // Explain says how Decide would decide about c, and which rules match. It asks
@@ -18,84 +19,153 @@ func (g *Gate) Explain(ctx context.Context, c Call) (Explanation, error) {
 		}
 	}
 	x.Approver = g.Approver != nil && rule.Decision != Deny
-	switch {
-	case rule.Decision == Deny:
-		x.Verdict = rule.verdict(Denied)
-	case rule.Decision == Allow:
-		x.Verdict = rule.verdict(Allowed)
-	case g.AutoApprove != "" && !c.asksEgress():
-		x.Verdict = g.autoApproved()
-	default:
-		x.Ask = true
-		x.Verdict = unapproved(rule, "somebody must be asked")
-	}
+	x.Verdict = g.ruled(&c, rule)
+	x.Ask = x.Verdict.Outcome == Unapproved
 	x.Verdict.Egress = c.egress
 	return x, context.Cause(ctx)
 }
 
-// Static gives the verdict that rules alone give on the tool of c; it does not
-// look at c's arguments and asks nobody. Denied means that the tool is denied
-// with any arguments, and need not be offered to the model. Unapproved means
-// that the verdict depends on the arguments or on a person. If the tool is
-// Allowed, stricter rules may still match some arguments.
-func (g *Gate) Static(c Call) Verdict {
-	var always, sometimes [Allow + 1]*Rule  // by decision, the first rule without argument tests and with them
-	mayPass := g.Otherwise.Decision != Deny // not all calls are denied for want of a rule
-	for r := range g.all() {
-		if !r.matchesTool(&c) {
-			continue
-		}
-		mayPass = mayPass || r.Decision != Deny && r.matchesNames(&c, false)
-		into := &always
-		if r.arguments != nil || r.when != 0 {
-			into = &sometimes
-		}
-		if into[r.Decision] == nil {
-			into[r.Decision] = r
-		}
-	}
+// ruled is the verdict on c when rule decides and nobody is asked.
+func (g *Gate) ruled(c *Call, rule *Rule) Verdict {
 	switch {
-	case always[Deny] != nil:
-		return always[Deny].verdict(Denied)
-	case !mayPass:
-		return g.Otherwise.verdict(Denied)
-	case always[Allow] != nil && always[Ask] == nil:
-		v := always[Allow].verdict(Allowed)
-		v.Except = exception(sometimes[Deny], sometimes[Ask])
-		return v
-	case always[Ask] == nil && g.Otherwise.Decision == Deny:
-		return dependsOnArguments(cmp.Or(sometimes[Allow], sometimes[Ask]))
-	case g.AutoApprove != "":
+	case rule.Decision == Deny:
+		return rule.verdict(Denied)
+	case rule.Decision == Allow:
+		return rule.verdict(Allowed)
+	case g.AutoApprove != "" && !c.asksEgress():
 		return g.autoApproved()
-	case always[Ask] == nil && sometimes[Allow] != nil:
-		return dependsOnArguments(sometimes[Allow])
 	}
-	return unapproved(cmp.Or(always[Ask], &g.Otherwise), "somebody must be asked")
+	return unapproved(rule, "somebody must be asked")
 }
 
-// exception says, of a tool that is allowed, when it is not; the rules may be nil.
-func exception(deny, ask *Rule) string {
-	r, verb := cmp.Or(deny, ask), "asked about for "
-	switch {
-	case r == nil:
-		return ""
-	case deny != nil:
-		verb = "denied for "
-	}
-	switch {
-	case r.arguments == nil:
-		return verb + "what a conversation holds"
-	case r.arguments.path != nil || slices.ContainsFunc(r.arguments.tests, func(t argumentTest) bool { return t.under != "" }):
-		return verb + "some paths"
-	}
-	return verb + "some arguments"
+// Denies reports whether rules deny every call of the tool of c, so that it need not be
+// offered to the model.
+func (g *Gate) Denies(c Call) bool {
+	v := g.Static(c)
+	return v.Outcome == Denied && v.Except == ""
 }
 
-func dependsOnArguments(rule *Rule) Verdict {
-	v := rule.verdict(Unapproved)
-	v.Reason = "it depends on the arguments"
-	if rule.when != 0 {
-		v.Reason = "it depends on what the conversation holds"
+// Static gives the verdict that rules alone give on calls of the tool of c; it does not look
+// at the arguments of c, and asks nobody. Verdict.Except lists the calls that get another
+// verdict. It may list too many: two rules may never match the same call.
+func (g *Gate) Static(c Call) Verdict {
+	var base found // the rules that match every call
+	var some [Allow + 1][]*Rule
+	for r := range g.all() {
+		matches, admits := r.reach(&c, r.restricts()), g.admits(r, &c)
+		if matches == allCalls {
+			base.add(r, &c, admits == allCalls)
+		}
+		if matches == someCalls || admits == someCalls {
+			some[r.Decision] = append(some[r.Decision], r)
+		}
 	}
+	v := g.ruled(&c, base.decides(&g.Otherwise))
+	var except [Allowed + 1][]string // by outcome
+	list := func(o Outcome, calls, rule string) {
+		text := [...]string{"denied ", "asked about ", "allowed "}[o] + calls
+		if o != v.Outcome && !slices.Contains(except[o], text) {
+			except[o], v.Rule = append(except[o], text), cmp.Or(v.Rule, rule)
+		}
+	}
+	for _, r := range slices.Concat(some[:]...) {
+		f := base
+		f.add(r, &c, g.admits(r, &c) != noCalls)
+		for _, allow := range some[Allow] {
+			if r.Decision == Ask { // it may ask about what only this rule allows
+				f.add(allow, &c, false)
+			}
+		}
+		list(g.ruled(&c, f.decides(&g.Otherwise)).Outcome, r.some(), r.Origin)
+	}
+	deniesAll := v.Outcome == Denied && len(slices.Concat(except[:]...)) == 0
+	switch when := while(Exposed &^ (c.Labels & Private)); {
+	case deniesAll || !c.Labels.Has(Sends):
+	case g.Egress == EgressDeny:
+		list(Denied, when, g.EgressOrigin)
+	case g.Egress == EgressAsk:
+		list(Unapproved, when, g.EgressOrigin)
+	}
+	v.Except = strings.Join(slices.Concat(except[:]...), ", ")
 	return v
+}
+
+// some names the calls that the rule matches, where it matches some of a tool.
+func (r *Rule) some() string {
+	var words []string
+	switch a := r.arguments; {
+	case a == nil:
+	case a.path != nil || slices.ContainsFunc(a.tests, func(t argumentTest) bool { return t.under != "" }):
+		words = append(words, "for some paths")
+	default:
+		words = append(words, "for some arguments")
+	}
+	if r.when != 0 {
+		words = append(words, while(r.when))
+	}
+	return strings.Join(words, " ")
+}
+
+// while names the calls of a conversation with these labels.
+func while(labels Labels) string {
+	return "while the conversation is " + strings.Join(labels.Words(), " and ")
+}
+
+// A reach says how many calls of a tool a rule matches.
+type reach uint8
+
+const (
+	noCalls reach = iota
+	someCalls
+	allCalls
+)
+
+// admits says which calls the rule lets pass, to be asked about, though Otherwise denies.
+func (g *Gate) admits(r *Rule, c *Call) reach {
+	if r.Decision != Ask || g.Otherwise.Decision != Deny {
+		return noCalls
+	}
+	return r.reach(c, false)
+}
+
+// reach says which calls of the tool of c the rule matches.
+func (r *Rule) reach(c *Call, wide bool) reach {
+	calls := allCalls
+	switch {
+	case !r.matchesNames(c, wide):
+		return noCalls
+	case r.when != 0:
+		calls = someCalls
+	}
+	if r.arguments != nil {
+		calls = min(calls, r.arguments.reach(c, wide))
+	}
+	return calls
+}
+
+func (a *argumentTests) reach(c *Call, wide bool) reach {
+	calls := allCalls
+	if a.path != nil {
+		calls = a.path.reach(c, wide)
+	}
+	if len(a.tests) > 0 || !wide && !a.others {
+		calls = min(calls, someCalls)
+	}
+	return calls
+}
+
+func (p *placeTest) reach(c *Call, wide bool) reach {
+	calls := noCalls
+	if c.Reads.Absent != "" && p.effects.Has(Reads) {
+		calls = someCalls
+	}
+	for _, places := range p.places(c, wide) {
+		switch {
+		case !places.Known || len(places.Paths) > 0:
+			calls = max(calls, someCalls)
+		case wide: // no argument names the file
+			return allCalls
+		}
+	}
+	return calls
 }

@@ -93,7 +93,8 @@ func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, *Q
 // do that it must match as an allow must: name the tool in its own case and
 // have a test for every argument.
 //
-// Of the rules that allow, one that lifts what Egress says comes first.
+// Of the rules that allow, one that lifts what Egress says comes first; of those that ask,
+// one with when.
 func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) *Rule {
 	var f found
 	e := &g.evaluation
@@ -112,30 +113,44 @@ func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) *Rule
 		if !matches {
 			continue
 		}
-		*place = cmp.Or(*place, r)
-		if admits {
-			f.admitting = r
-		}
+		f.add(r, c, admits)
 		if matched != nil {
 			matched(r)
 		}
 	}
 	e.lifted = f.lifting != nil
-	allow := cmp.Or(f.lifting, f.allow)
-	switch {
-	case f.deny != nil:
-		return f.deny
-	case f.ask != nil && (allow != nil || g.Otherwise.Decision != Deny):
-		return f.ask
-	}
-	return cmp.Or(f.admitting, allow, &g.Otherwise)
+	return f.decides(&g.Otherwise)
 }
 
 // found are the first rules of each kind that match a call.
 type found struct {
 	deny, ask, allow *Rule
 	lifting          *Rule // an allow that lifts what Egress says; behind it no other allow counts
+	asksNow          *Rule // an ask with when
 	admitting        *Rule // an ask that lets the call pass though Otherwise denies
+}
+
+// decides returns the strictest rule, or otherwise.
+func (f *found) decides(otherwise *Rule) *Rule {
+	allow, ask := cmp.Or(f.lifting, f.allow), cmp.Or(f.asksNow, f.ask)
+	switch {
+	case f.deny != nil:
+		return f.deny
+	case ask != nil && (allow != nil || otherwise.Decision != Deny):
+		return ask
+	case f.admitting != nil:
+		return cmp.Or(f.asksNow, f.admitting)
+	}
+	return cmp.Or(allow, otherwise)
+}
+
+// add notes a rule that matches c.
+func (f *found) add(r *Rule, c *Call, admits bool) {
+	place := f.place(r, c)
+	*place = cmp.Or(*place, r)
+	if admits {
+		f.admitting = r
+	}
 }
 
 // place is where r belongs if it matches c.
@@ -143,6 +158,8 @@ func (f *found) place(r *Rule, c *Call) **Rule {
 	switch {
 	case r.Decision == Deny:
 		return &f.deny
+	case r.Decision == Ask && r.when != 0:
+		return &f.asksNow
 	case r.Decision == Ask:
 		return &f.ask
 	case f.lifting != nil || r.lifts(c):
@@ -285,9 +302,9 @@ func (q *Question) Ask(ctx context.Context) (err error) {
 // ForPerson reports whether the question goes to a person, not to the approver.
 func (q *Question) ForPerson() bool { return q.approver == nil }
 
-// OfEgress reports whether the call would send what is private while somebody else may
-// have asked for that.
-func (q *Question) OfEgress() bool { return q.call.asksEgress() }
+// OfConversation reports whether Egress or a rule with when asks, for what the conversation
+// holds.
+func (q *Question) OfConversation() bool { return q.call.asksEgress() || q.rule.when != 0 }
 
 // AskThrough is Ask for a person who is reached otherwise than on the terminal; by names
 // the way, as in Verdict.By. ask gets the text that the terminal would show. It returns

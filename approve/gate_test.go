@@ -167,60 +167,6 @@ func TestZeroGateDenies(t *testing.T) {
 	}
 }
 
-func TestStatic(t *testing.T) {
-	parse := func(rules string) []Rule {
-		p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[`+rules+`]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p.Rules
-	}
-	otherwise := map[Decision]Rule{Ask: OtherwiseAsk, Deny: {Reason: "no rule allows it"}}
-	some := `,"server":"s","tool":"t","arguments":{"a":{"equals":1}}}`
-	every := `,"server":"s","tool":"t"}`
-	everyT := `,"server":"s","tool":"T"}` // in other case
-	const allow, ask, deny = `{"decision":"allow"`, `{"decision":"ask"`, `{"decision":"deny"`
-	for _, x := range []struct {
-		rules     string
-		otherwise Decision
-		yes       bool
-		want      string
-		reason    string // a part of it
-	}{
-		{"", Ask, false, "ask -", ""},
-		{"", Ask, true, "allow --auto-approve", ""},
-		{"", Deny, true, "deny -", "no rule allows it"},
-		{allow + every, Ask, false, "allow p.json:1", ""},
-		{allow + every, Deny, false, "allow p.json:1", ""},
-		{allow + some, Ask, false, "ask p.json:1", "depends"},
-		{allow + some, Deny, false, "ask p.json:1", "depends"},
-		{allow + some, Deny, true, "ask p.json:1", "depends"},
-		{allow + some, Ask, true, "allow --auto-approve", ""},
-		{ask + some, Deny, true, "ask p.json:1", "depends"},
-		{ask + every, Ask, false, "ask p.json:1", ""},
-		{ask + every, Deny, true, "allow --auto-approve", ""},
-		{deny + some, Ask, false, "ask -", ""},
-		{deny + some, Ask, true, "allow --auto-approve", ""},
-		{deny + every, Ask, true, "deny p.json:1", ""},
-		{deny + some, Deny, true, "deny -", "no rule allows it"},
-		{allow + every + "\n," + allow + every, Ask, false, "allow p.json:1", ""},
-		{deny + everyT, Ask, true, "deny p.json:1", ""},
-		{ask + everyT, Deny, true, "deny -", ""},
-		{allow + some + "\n," + ask + everyT, Deny, false, "ask p.json:2", ""},
-		{allow + every + "\n," + deny + some, Ask, false, "allow p.json:1", ""},
-		{allow + every + "\n," + ask + some, Ask, false, "allow p.json:1", ""},
-		{allow + every + "\n," + ask + every, Ask, false, "ask p.json:2", ""},
-		{allow + every + "\n," + deny + every, Ask, true, "deny p.json:2", ""},
-		{allow + some + "\n," + deny + every, Ask, true, "deny p.json:2", ""},
-	} {
-		g := &Gate{Rules: parse(x.rules), Otherwise: otherwise[x.otherwise], AutoApprove: autoApprove(x.yes)}
-		v := g.Static(Call{Server: "s", Tool: "t", Name: "s__t"})
-		if verdictString(v) != x.want || !strings.Contains(v.Reason, x.reason) {
-			t.Errorf("%s otherwise %v -y %v: %s (%s)", x.rules, x.otherwise, x.yes, verdictString(v), v.Reason)
-		}
-	}
-}
-
 func TestExplain(t *testing.T) {
 	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[
 		{"decision":"allow","server":"s","tool":"*"},

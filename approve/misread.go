@@ -82,7 +82,7 @@ func (g *Gate) assumes(servers []Server) (rule *Rule, names []string) {
 func (g *Gate) commands(servers []Server) (names []string) {
 	for _, s := range servers {
 		for _, t := range s.Tools {
-			if t.Labels.Has(Runs) && !t.Caged && g.Static(t.Call).Outcome != Denied {
+			if t.Labels.Has(Runs) && !t.Caged && !g.Denies(t.Call) {
 				names = append(names, t.Name)
 			}
 		}

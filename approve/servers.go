@@ -131,8 +131,7 @@ func (g *Gate) Idle(servers []Server) (origins []string) {
 				if !r.matchesTool(&t.Call) {
 					return false
 				}
-				denied := g.Static(t.Call)
-				return denied.Outcome != Denied || r.Decision == Deny && denied.Rule == r.Origin
+				return !g.Denies(t.Call) || r.Decision == Deny && g.Static(t.Call).Rule == r.Origin
 			})
 		}
 		if !r.open && !slices.ContainsFunc(servers, decides) {
@@ -148,7 +147,7 @@ func (g *Gate) Fires(servers []Server) (why string, fires bool) {
 	for _, s := range servers {
 		for _, t := range s.Tools {
 			for _, label := range []Labels{Private, Untrusted, Sends} {
-				if t.Labels.Has(label) && g.Static(t.Call).Outcome != Denied {
+				if t.Labels.Has(label) && !g.Denies(t.Call) {
 					count[label]++
 				}
 			}

@@ -298,11 +298,12 @@ type Tool struct {
 	Findings []Finding `event:"findings,opt"` // only with --list-tools
 }
 
-// Standing is the verdict on a tool, whatever its arguments.
+// Standing is the verdict on every call of a tool, or depends where calls get different ones.
 type Standing struct {
-	Verdict string `event:"verdict,plain"`
-	Except  string `event:"except,opt"` // of a tool that is allowed: for what it is denied or asked about
-	Rule    string `event:"rule,opt,plain"`
+	Verdict   string `event:"verdict,plain"`
+	Except    string `event:"except,opt"`    // which calls get another verdict than Otherwise, in words
+	Otherwise string `event:"otherwise,opt"` // the verdict on all other calls
+	Rule      string `event:"rule,opt,plain"`
 }
 
 // Traits say what a tool does and who says so.

@@ -117,7 +117,7 @@ func (s *Standing) verdictText() string {
 	if s.Except == "" {
 		return s.Verdict
 	}
-	return s.Verdict + ", but " + s.Except
+	return s.Verdict + ": " + s.Otherwise + ", but " + s.Except
 }
 
 // effectText lists effects, each with the arguments that say where, or with a question

@@ -193,7 +193,7 @@ func approvalFlags(c *config.Config) []Flag {
 		{Name: "approver", Value: "COMMAND|URL", Setting: &c.Approver,
 			Help: "ask this program or address about every call that is not denied"},
 		{Name: "ask-host", Value: "WHAT", Setting: &c.AskHost,
-			Help: "with --serve: have the host ask its user about calls: off (default), calls, or all (what --egress asks about too)"},
+			Help: "with --serve: have the host ask its user about calls: off (default), calls, or all (what --egress or a rule with when asks about too)"},
 		{Name: "egress", Value: "WHAT", Setting: &c.Egress,
 			Help: "when a call sends what may be private and asked for by an outsider: off, warn (default), ask or deny"},
 		{Name: "unapproved", Value: "WHAT", Setting: &c.Unapproved,

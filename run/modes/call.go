@@ -46,7 +46,9 @@ func (m *mode) callArguments(ctx context.Context, t *toolbox.Tool, data []byte) 
 }
 
 func (m *mode) explain(ctx context.Context, t *toolbox.Tool, args []byte) error {
-	x, err := m.inv.Gate.Explain(ctx, t.Call(args))
+	asked := t.Call(args)
+	asked.Seen.Secret, _ = m.inv.Secrets.Held(args)
+	x, err := m.inv.Gate.Explain(ctx, asked)
 	if err != nil {
 		return err
 	}
@@ -59,7 +61,6 @@ func (m *mode) explain(ctx context.Context, t *toolbox.Tool, args []byte) error 
 		return e
 	}
 	e := &event.Explanation{Name: t.ModelName, Arguments: args, Approval: shown(x), Approver: x.Approver}
-	asked := t.Call(args)
 	asked.Seen.Labels = approve.Exposed
 	exposed, err := m.inv.Gate.Explain(ctx, asked)
 	if err != nil {

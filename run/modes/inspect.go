@@ -132,10 +132,14 @@ func (m *mode) findTool(name string) (*toolbox.Tool, error) {
 
 func (m *mode) toolEvent(t *toolbox.Tool) *event.Tool {
 	v := m.inv.Gate.Static(t.Call(nil))
+	is := event.Standing{Verdict: verdictWord(v.Outcome), Rule: v.Rule}
+	if v.Except != "" {
+		is.Verdict, is.Otherwise, is.Except = "depends", is.Verdict, v.Except
+	}
 	return &event.Tool{
 		Name: t.ModelName, Server: t.Conn.Name, Tool: t.Name, Description: cmp.Or(t.Description, t.Title),
 		Schema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations,
-		Standing: event.Standing{Verdict: verdictWord(v.Outcome), Except: v.Except, Rule: v.Rule}, Traits: traits(t),
+		Standing: is, Traits: traits(t),
 	}
 }
 

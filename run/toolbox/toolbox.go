@@ -204,7 +204,7 @@ func (b *Toolbox) offers(glob string) bool {
 
 // Denies reports whether the rules deny a tool with any arguments.
 func (b *Toolbox) Denies(t *Tool) bool {
-	return b.inv.Gate.Static(t.Call(nil)).Outcome == approve.Denied
+	return b.inv.Gate.Denies(t.Call(nil))
 }
 
 // Offered are the tools as the model gets them.

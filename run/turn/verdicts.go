@@ -349,7 +349,7 @@ func (r *round) put(ctx context.Context, c *call, q *approve.Question) error {
 
 // isForHost reports whether --ask-host has the host ask its user.
 func (r *round) isForHost(q *approve.Question) bool {
-	return q.ForPerson() && (r.askHost == "all" || r.askHost == "calls" && !q.OfEgress())
+	return q.ForPerson() && (r.askHost == "all" || r.askHost == "calls" && !q.OfConversation())
 }
 
 // asksElsewhere puts a question to the user of the host; nil where it goes to somebody
