@@ -303,7 +303,7 @@ func (n *nestedRun) emit() func(event.Event) error {
 			made++
 			n.progress(wire.Progress{Progress: strconv.AppendInt(nil, int64(made), 10), Message: c.Name})
 		}
-		return n.round.emit(&event.Nested{Parent: n.call.ID, Event: e})
+		return n.round.emit(&event.Nested{Parent: eventID(n.call), Event: e})
 	}
 }
 

@@ -122,7 +122,7 @@ func (e *event) rest(limit int) []Detail {
 // take takes an event of the run.
 func (t *taken) take(e *event) {
 	t.last = max(t.last, e.at)
-	if parent := e.get("parent").str(); parent != "" {
+	if parent := e.get("parent").word(); parent != "" {
 		n := t.inside(parent)
 		n.last = max(n.last, e.at)
 		if n.takeOwn(e); e.kind == "tool_result" {
