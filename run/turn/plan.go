@@ -175,34 +175,37 @@ func (t *CallTally) Add(c CallTally) {
 	t.Labels |= c.Labels
 }
 
-// A Cost is what tokens have cost.
+// A Cost is what tokens have cost, as far as that is known.
 type Cost struct {
 	amount   float64
-	currency string
-	unknown  bool // a part of it has no price, or one in another currency
+	currency string // "": nothing had a price
+	partial  bool   // a part of it has no price, or one in another currency
 }
 
 func costOf(price settings.Price, u stream.Usage) Cost {
 	return Cost{price.Of(u), price.Currency, price.Currency == ""}
 }
 
+// plus adds other. The currency is that of the first part with a price.
 func (c Cost) plus(other Cost) Cost {
-	if c == (Cost{}) {
-		return other
+	sum := Cost{c.amount, cmp.Or(c.currency, other.currency), c.partial || other.partial}
+	switch other.currency {
+	case sum.currency:
+		sum.amount += other.amount
+	case "":
+	default:
+		sum.partial = true
 	}
-	if other == (Cost{}) {
-		return c
-	}
-	return Cost{c.amount + other.amount, c.currency, c.unknown || other.unknown || c.currency != other.currency}
+	return sum
 }
 
-// Shown is the cost for an event, to nine places; nothing if it is not known whole.
+// Shown is the cost for an event, to nine places; nothing if no part of it is known.
 func (c Cost) Shown() event.Cost {
-	if c.unknown || c.currency == "" {
+	if c.currency == "" {
 		return event.Cost{}
 	}
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(c.amount, 'f', 9, 64), 64)
-	return event.Cost{Cost: strconv.AppendFloat(nil, rounded, 'f', -1, 64), Currency: c.currency}
+	return event.Cost{Cost: strconv.AppendFloat(nil, rounded, 'f', -1, 64), Currency: c.currency, Partial: c.partial}
 }
 
 // count counts what an exchange has used up.

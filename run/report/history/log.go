@@ -304,6 +304,9 @@ func (t *taken) ended(e *event) {
 	c := &r.Counts
 	c.Turns, c.Calls, c.Denied, c.Staged = e.get("turns").count(), e.get("tool_calls").count(), e.get("denied").count(), e.get("staged").count()
 	c.Tokens, c.Cost, c.Currency = tokensOf(e.get("usage")), e.get("cost").word(), cmp.Or(e.get("currency").str(), c.Currency)
+	if e.get("cost_partial").kind == 't' {
+		c.Cost = "at least " + c.Cost
+	}
 	t.reader.kept += r.End.Answer.kept()
 	t.detail(e)
 }
