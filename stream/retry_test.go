@@ -283,8 +283,8 @@ func TestRepairOnce(t *testing.T) {
 	}
 }
 
-// Each request is asked for before it is sent, also one that is sent again, and what a cut
-// reply has used is told.
+// Begin is called before each request, also before one that is sent again. Spent gets the tokens
+// of a cut reply.
 func TestBegin(t *testing.T) {
 	refused := errors.New("no more")
 	for _, allowed := range []int{0, 1, 2, 3} {

@@ -103,7 +103,7 @@ func (r *run) makeCalls(ctx context.Context, lines <-chan line) error {
 	return nil
 }
 
-// warnOfLog tells which calls of a log are not made.
+// warnOfLog warns of the calls of a log that are not made.
 func (r *run) warnOfLog(b *backlog) {
 	if b.nested+b.refused > 0 {
 		r.Inv.Warn("calls_skipped", "", fmt.Sprintf("calls of the log that are not made: %d of nested runs, %d that were denied, not run or staged", b.nested, b.refused))
@@ -145,7 +145,7 @@ func (r *run) keep(err error) {
 	r.first = cmp.Or(r.first, err)
 }
 
-// failed keeps what the feed ends with. A defect, a limit and a lost output end the run.
+// failed keeps the error that ends the feed. A defect, a limit and a lost output end the run.
 func (r *run) failed(err error) {
 	r.keep(err)
 	switch failure.Of(err).Status {
