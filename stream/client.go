@@ -62,8 +62,7 @@ type Retry struct {
 	After       time.Duration
 	Status      int // 0 when no HTTP status came
 	Message     string
-	Discards    bool  // what came of the reply does not count
-	Usage       Usage // of the reply that was cut, as far as it came
+	Discards    bool // what came of the reply does not count
 }
 
 // Kind says what went wrong with an exchange.
@@ -223,10 +222,18 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 	}
 	retries := retries{until: c.now().Add(c.cfg.RetryFor)}
 	for {
+		if sink.Begin != nil {
+			if err := sink.Begin(); err != nil {
+				return nil, err
+			}
+		}
 		x := exchange{client: c, request: r, sink: sink}
 		reply, err := x.run(ctx)
 		x.hideSecrets(reply, err)
 		sink.Said = x.draft.text.only(x.draft.text.said)
+		if err != nil && sink.Spent != nil && x.draft.usage != (Usage{}) {
+			sink.Spent(x.draft.usage)
+		}
 		switch {
 		case err == nil:
 			c.options.answered = true

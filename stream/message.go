@@ -202,12 +202,14 @@ type Reply struct {
 // Any field may be nil. A returned error ends the exchange and is returned
 // from Client.Reply unwrapped. Slices are valid only during the call.
 type Sink struct {
+	Begin      func() error // called before each request is sent, also before one that is sent again
 	Text       func(delta []byte) error
 	Join       bool                     // deltas of the text that came at once may be given to Text as one
 	Commentary func(delta []byte) error // text that the endpoint says is not the answer
 	Reasoning  func(delta []byte) error
 	Idle       func() error // called before a read that may wait, so that outputs are flushed
 	Retry      func(Retry)
+	Spent      func(Usage)                // called with the tokens of a reply that failed, as far as the endpoint reported them
 	TakesBack  func() bool                // reports whether what came of a reply can be taken back, so that it may come again
 	Warn       func(code, message string) // the exchange goes on, but the user should know this
 	Said       []Part                     // set by Reply: all that Text got of the last exchange, also of one that failed; see TextPassing

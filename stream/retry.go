@@ -36,7 +36,7 @@ func (x *exchange) nextRetry(err error, made *retries) (_ Retry, again bool) {
 	if x.draft.began && (x.sink.TakesBack == nil || !x.sink.TakesBack()) {
 		return Retry{}, false
 	}
-	r := Retry{Attempt: made.made + 1, Of: maxRetries, Status: e.Status, Message: e.Message, Discards: x.draft.began, Usage: x.draft.usage}
+	r := Retry{Attempt: made.made + 1, Of: maxRetries, Status: e.Status, Message: e.Message, Discards: x.draft.began}
 	longest := maxRetryAfter
 	if x.client.cfg.RetryFor > 0 && (e.Kind == Unreachable || e.Status == 429 || e.Status == 503) {
 		r.Of = 0

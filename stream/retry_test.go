@@ -282,3 +282,35 @@ func TestRepairOnce(t *testing.T) {
 		t.Errorf("%d requests, %v", s.requests(), err)
 	}
 }
+
+// Begin is called before each request, also before one that is sent again. Spent gets the tokens
+// of a cut reply.
+func TestBegin(t *testing.T) {
+	refused := errors.New("no more")
+	for _, allowed := range []int{0, 1, 2, 3} {
+		s := newModelServer(t,
+			status(400, `{"error":{"message":"Unsupported parameter: stream_options"}}`),
+			stream(`data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":1}}`+"\n\n"),
+			stream(hello))
+		c := newClient(t, Config{BaseURL: s.URL})
+		waits(c)
+		begun := 0
+		var spent []Usage
+		_, err := c.Reply(t.Context(), ask("hi"), &Sink{
+			Begin: func() error {
+				if begun++; begun > allowed {
+					return refused
+				}
+				return nil
+			},
+			TakesBack: func() bool { return true },
+			Spent:     func(u Usage) { spent = append(spent, u) },
+		})
+		if s.requests() != allowed || allowed < 3 && err != refused || allowed == 3 && err != nil {
+			t.Errorf("%d allowed: %d requests, error %v", allowed, s.requests(), err)
+		}
+		if cut := allowed >= 2; cut && !slices.Equal(spent, []Usage{{Input: 7, Output: 1}}) || !cut && len(spent) > 0 {
+			t.Errorf("%d allowed: spent %+v", allowed, spent)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -18,7 +19,6 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/turn"
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/text/jsontext"
 )
 
 const flag = "--calls"
@@ -74,36 +74,46 @@ func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
 
 // makeCalls takes the calls as they come, until standard input or ctx ends, or one has failed.
 func (r *run) makeCalls(ctx context.Context, lines <-chan line) error {
-	for n := 1; r.goesOn(); {
+	b := backlog{own: r.Inv.Run}
+	defer r.warnOfLog(&b)
+	for ended := false; !ended && r.goesOn(); {
 		var l line
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case l = <-lines:
 		}
-		if l.err == io.EOF {
-			return nil
+		switch {
+		case l.err == io.EOF:
+			ended = true
+			b.settleAll()
+		case l.err != nil:
+			return l.err
+		default:
+			if err := b.read(l); err != nil {
+				return err
+			}
 		}
-		c, is, err := readCall(l)
-		if err = cmp.Or(l.err, err); err != nil {
-			return err
+		for c := range b.ready {
+			if r.makeCall(ctx, c); !r.goesOn() {
+				break
+			}
 		}
-		if !is {
-			continue
-		}
-		if c.id == "" {
-			c.id = strconv.Itoa(n)
-		}
-		n++
-		r.makeCall(ctx, c)
 	}
 	return nil
+}
+
+// warnOfLog warns of the calls of a log that are not made.
+func (r *run) warnOfLog(b *backlog) {
+	if b.nested+b.refused > 0 {
+		r.Inv.Warn("calls_skipped", "", fmt.Sprintf("calls of the log that are not made: %d of nested runs, %d that were denied, not run or staged", b.nested, b.refused))
+	}
 }
 
 // makeCall makes a call. One of a tool that is annotated as read-only runs beside others of
 // this kind; any other waits for those before it, and those behind it wait for it, also
 // with their verdicts.
-func (r *run) makeCall(ctx context.Context, c asked) {
+func (r *run) makeCall(ctx context.Context, c *asked) {
 	if t := r.Box.Tool(c.name); t == nil || !t.ReadOnly {
 		r.going.Wait()
 		if r.goesOn() {
@@ -128,23 +138,33 @@ func (r *run) goesOn() bool {
 	return r.first == nil || r.Inv.Config.KeepGoing
 }
 
-// failed keeps the first failure. A defect and a lost output end the run.
-func (r *run) failed(err error) {
+// keep keeps the first failure.
+func (r *run) keep(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.first == nil {
-		r.first = err
-	}
+	r.first = cmp.Or(r.first, err)
+}
+
+// failed keeps the error that ends the feed. A defect, a limit and a lost output end the run.
+func (r *run) failed(err error) {
+	r.keep(err)
 	switch failure.Of(err).Status {
-	case failure.StatusTool, failure.StatusUnapproved, failure.StatusUnknown, failure.StatusServer:
+	case failure.StatusUnapproved, failure.StatusServer:
 	default:
 		r.stop(err)
 	}
 }
 
 // answered looks at the answer of a call.
-func (r *run) answered(id string, o turn.Outcome) {
-	f := &failure.Error{Status: failure.StatusTool, Message: flag + ": the call " + strconv.Quote(id) + ": "}
+func (r *run) answered(id event.ID, o turn.Outcome) {
+	name, number := id.Number()
+	if !number {
+		name = strconv.Quote(name)
+	}
+	f := &failure.Error{Status: failure.StatusTool, Message: flag + ": the call " + name + ": "}
+	if o.Tool == nil {
+		f.Status, f.Hints = failure.StatusUsage, []string{"--list-tools shows the names"}
+	}
 	switch o.Status {
 	case event.ResultOK, event.ResultStaged, event.ResultNotRun: // what kept it from being run is told elsewhere
 		return
@@ -158,7 +178,7 @@ func (r *run) answered(id string, o turn.Outcome) {
 	default:
 		f.Message += strings.TrimPrefix(o.Text(), turn.Prefix)
 	}
-	r.failed(f)
+	r.keep(f)
 }
 
 // line is one of standard input, or why there is none.
@@ -166,6 +186,11 @@ type line struct {
 	text   []byte
 	number int
 	err    error // io.EOF at the end
+}
+
+// wrong is the error of a line that is no call.
+func (l *line) wrong(format string, args ...any) error {
+	return failure.UsageError([]string{`a line is {"id":"1","name":"fs__read_file","arguments":{"path":"a"}}`}, "%s: stdin:%d: "+format, append([]any{flag, l.number}, args...)...)
 }
 
 // readLines reads until the end, an error or the end of ctx.
@@ -194,36 +219,4 @@ func readLines(ctx context.Context, in io.Reader, to chan<- line) {
 	default:
 		send(line{err: failure.Usage("%s: stdin: %s", flag, failure.Cause(err))})
 	}
-}
-
-// asked is a call that a line asks for.
-type asked struct {
-	id, name string
-	args     []byte
-}
-
-// readCall reads a line: a call with id, name and arguments, or an event of a log, of which
-// each that is no call is none. The raw text of a call whose arguments were no JSON object
-// is such a text again.
-func readCall(l line) (c asked, is bool, err error) {
-	if err := jsontext.Check(l.text, jsontext.Options{}); err != nil {
-		return c, false, failure.UsageError([]string{`a line is {"id":"1","name":"fs__read_file","arguments":{"path":"a"}}`}, "%s: stdin:%d: %v", flag, l.number, err)
-	}
-	if kind := jsontext.Member(l.text, "type"); kind != nil && jsontext.Text(kind) != "tool_call" {
-		return c, false, nil
-	}
-	id, args := jsontext.Member(l.text, "id"), jsontext.Member(l.text, "arguments")
-	c.name = jsontext.Text(jsontext.Member(l.text, "name"))
-	if c.id = jsontext.Text(id); jsontext.IsNumber(id) {
-		c.id = string(id)
-	}
-	switch raw := jsontext.Member(l.text, "raw"); {
-	case c.name == "":
-		return c, false, failure.UsageError([]string{`a line is {"id":"1","name":"fs__read_file","arguments":{"path":"a"}}`}, "%s: stdin:%d: the call has no name", flag, l.number)
-	case args != nil:
-		c.args = args
-	case raw != nil:
-		c.args = []byte(jsontext.Text(raw))
-	}
-	return c, true, nil
 }

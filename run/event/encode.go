@@ -119,6 +119,13 @@ func (o *object) value(value reflect.Value) {
 			}
 		}
 		o.b = append(o.b, '"')
+	case ID:
+		text, number := v.Number()
+		if number && json.Valid([]byte(text)) { // a secret may have been hidden in it
+			o.b = append(o.b, text...)
+		} else {
+			o.b = AppendString(o.b, text)
+		}
 	case time.Duration:
 		o.b = strconv.AppendInt(o.b, v.Milliseconds(), 10)
 	case *failure.Error:

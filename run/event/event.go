@@ -79,11 +79,23 @@ type Commentary Text
 // Reasoning is a piece of the model's reasoning.
 type Reasoning Text
 
+// An ID is the id of a call. It is written as a string, or as a number if NumberID made it.
+type ID string
+
+// numberMark begins the ID of a number. No string of JSON has this byte.
+const numberMark = "\xff"
+
+// NumberID is the id of a call whose caller numbers its calls, with the digits that came.
+func NumberID(digits string) ID { return ID(numberMark + digits) }
+
+// Number returns the text of the id, and whether it is a number.
+func (id ID) Number() (text string, is bool) { return strings.CutPrefix(string(id), numberMark) }
+
 // Call is a call that the model asks for. Server and Tool are "" for an unknown
 // tool.
 type Call struct {
 	Turn      int             `event:"turn"`
-	ID        string          `event:"id"`
+	ID        ID              `event:"id"`
 	Server    string          `event:"server,opt"`
 	Tool      string          `event:"tool,opt"`
 	Name      string          `event:"name"`
@@ -94,7 +106,7 @@ type Call struct {
 
 // Task tells that a server answers a call with a task, for which the run waits.
 type Task struct {
-	ID     string `event:"id"`
+	ID     ID     `event:"id"`
 	Server string `event:"server"`
 	Task   string `event:"task"` // the id of the task
 }
@@ -103,7 +115,7 @@ type Task struct {
 // flag, policy, config, terminal, approver, default, or session where the run before
 // has sent the call, and this one waits for its task.
 type Approval struct {
-	ID       string `event:"id,opt"` // "" in an Explanation
+	ID       ID     `event:"id,opt"` // "" in an Explanation
 	Decision string `event:"decision,plain"`
 	By       string `event:"by,plain"`
 	Rule     string `event:"rule,opt"`
@@ -125,7 +137,7 @@ type Egress struct {
 type Source struct {
 	Name string `event:"name"`     // the name of the tool
 	Turn int    `event:"turn,opt"` // the turn of this run; 0 for an input
-	ID   string `event:"id,opt"`
+	ID   ID     `event:"id,opt"`
 
 	Where string // in words: the turn; "" for an input
 }
@@ -152,7 +164,7 @@ func (e *Approval) Denial() string {
 
 // Progress is what a server says of a running call.
 type Progress struct {
-	ID       string          `event:"id"`
+	ID       ID              `event:"id"`
 	Progress json.RawMessage `event:"progress"`
 	Total    json.RawMessage `event:"total"`
 	Message  string          `event:"message,opt"`
@@ -175,7 +187,7 @@ const (
 // Result answers a Call; every call has exactly one. The text is whole, also when
 // the model got only its head and tail.
 type Result struct {
-	ID         string          `event:"id"`
+	ID         ID              `event:"id"`
 	Status     ResultStatus    `event:"status"`
 	Text       json.RawMessage `event:"text"`    // a string literal
 	Content    json.RawMessage `event:"content"` // MCP blocks
@@ -340,7 +352,7 @@ type Server struct {
 // parent: the id of the call that the nested run is for. A form of output shows it
 // only where it says so.
 type Nested struct {
-	Parent string `event:"parent"`
+	Parent ID `event:"parent"`
 	Event
 }
 

@@ -36,7 +36,7 @@ var everyEvent = []struct {
 	{"progress", &Progress{"id", json.RawMessage("1.50"), json.RawMessage("3"), nasty}},
 	{"tool_result", &Result{ID: "id", Status: ResultOK, Text: jsontext.Quoted(nasty), Content: json.RawMessage("[ ]"), Structured: json.RawMessage("{\r\n}"), Bytes: 3, Took: Took{Time: time.Second, Began: time.Second}, Change: Change{nasty, nasty, true}}},
 	{"tool_result", &Result{ID: "id", Status: ResultError, Text: []byte("\"\u009b\""), Truncated: true}},
-	{"turn", &Turn{2, nasty, Usage{1, 2, 3, 4, 6}, time.Second, "m", true, Cost{json.RawMessage("0.5"), nasty}}},
+	{"turn", &Turn{2, nasty, Usage{1, 2, 3, 4, 6}, time.Second, "m", true, Cost{json.RawMessage("0.5"), nasty, true}}},
 	{"retry", &Retry{1, 3, time.Second, 503, nasty, true}},
 	{"plan", &Plan{nasty, "ab", nasty, nasty, nasty, 2, 1}},
 	{"staged", &Staged{ID: nasty, Server: nasty, Tool: nasty, Name: nasty, Arguments: json.RawMessage("{}"), Status: "open", StagedFor: StagedFor{Rule: nasty, Reason: nasty, Private: nasty, Untrusted: nasty, File: nasty, Diff: nasty}, Said: nasty, Problem: nasty, Shown: nasty}},

@@ -38,7 +38,7 @@ type Emitter struct {
 
 // NewEmitter gives an emitter that takes the secrets of hidden out of events.
 func NewEmitter(hidden *secrets.Set) *Emitter {
-	return &Emitter{veil: veil{set: hidden, nested: map[string]*veil{}}}
+	return &Emitter{veil: veil{set: hidden, nested: map[ID]*veil{}}}
 }
 
 // Emit returns the first error of any output so far. Who emits a list need not ask

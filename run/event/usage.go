@@ -22,6 +22,7 @@ func (u Usage) Plus(v Usage) Usage {
 type Cost struct {
 	Cost     json.RawMessage `event:"cost,opt,plain"` // a number
 	Currency string          `event:"currency,opt"`
+	Partial  bool            `event:"cost_partial,opt"` // tokens without a price, or with one in another currency, are not in it
 }
 
 // Counts are of the whole run.

@@ -14,7 +14,7 @@ import (
 type veil struct {
 	set             *secrets.Set
 	text, reasoning turnText
-	nested          map[string]*veil // the veils of nested runs, by the ids of their calls
+	nested          map[ID]*veil // the veils of nested runs, by the ids of their calls
 }
 
 // turnText is the text, or the reasoning, of one turn. It comes in pieces, and a
@@ -69,7 +69,7 @@ func (v *veil) pass(e Event, to func(Event)) {
 	case *Nested:
 		n := v.nested[e.Parent]
 		if n == nil {
-			n = &veil{set: v.set, nested: map[string]*veil{}}
+			n = &veil{set: v.set, nested: map[ID]*veil{}}
 			v.nested[e.Parent] = n
 		}
 		n.pass(e.Event, v.inside(e.Parent, to))
@@ -99,8 +99,8 @@ func (v *veil) pass(e Event, to func(Event)) {
 }
 
 // inside makes the events of the nested run of a call.
-func (v *veil) inside(parent string, to func(Event)) func(Event) {
-	return func(e Event) { to(&Nested{v.set.Content().HideString(parent), e}) }
+func (v *veil) inside(parent ID, to func(Event)) func(Event) {
+	return func(e Event) { to(&Nested{ID(v.set.Content().HideString(string(parent))), e}) }
 }
 
 // rest hands on all that was held back.

@@ -218,7 +218,7 @@ func (f *Face) Wire(who string) func(byte, []byte) {
 // Event shows an event, after what stdout has of it. It never fails: a run does
 // not end because a message cannot be shown.
 func (f *Face) Event(e event.Event) error {
-	e, parent := event.Unconnected(e), "" // the call whose nested run the event is of
+	e, parent := event.Unconnected(e), event.ID("") // the call whose nested run the event is of
 	if n, ok := e.(*event.Nested); ok {
 		switch e, parent = n.Event, n.Parent; e.(type) {
 		case *event.Call, *event.Approval, *event.Result, *event.Retry, *event.Warning, *event.Attention:

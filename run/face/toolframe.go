@@ -32,8 +32,8 @@ type toolFrame struct {
 
 // callID identifies a call: a nested run may have the ids of another run again.
 type callID struct {
-	parent string // the id of the call whose nested run asks for it; "" for none
-	id     string
+	parent event.ID // the id of the call whose nested run asks for it; "" for none
+	id     event.ID
 }
 
 const (
@@ -43,7 +43,7 @@ const (
 	maxReason          = 300     // bytes of what a tool answered that stand in a line that says how its call ended
 )
 
-func newToolFrame(parent string, e *event.Call) *toolFrame {
+func newToolFrame(parent event.ID, e *event.Call) *toolFrame {
 	t := &toolFrame{callID: callID{parent, e.ID}, name: escape.Escape(e.Name)}
 	switch {
 	case e.Arguments == nil:
@@ -65,7 +65,7 @@ func progressText(e *event.Progress) string {
 
 // called shows the text that came before a call. The frame of the call itself is
 // opened later: a question about the call shows it too, and may come first.
-func (f *Face) called(parent string, e *event.Call) {
+func (f *Face) called(parent event.ID, e *event.Call) {
 	f.frames = append(f.frames, newToolFrame(parent, e))
 	if parent == "" {
 		f.said(f.aside)
@@ -87,7 +87,7 @@ func (f *Face) running() {
 	f.await(what)
 }
 
-func (f *Face) approved(parent string, e *event.Approval) {
+func (f *Face) approved(parent event.ID, e *event.Approval) {
 	denied := e.Decision == "deny" || e.Decision == "unapproved" && f.options.DeniesUnapproved
 	if f.options.Verbose == 0 && (!denied || f.options.Quiet) {
 		return
@@ -114,7 +114,7 @@ func (f *Face) approved(parent string, e *event.Approval) {
 }
 
 // answered shows a result. Results come in the order of their calls.
-func (f *Face) answered(parent string, e *event.Result) {
+func (f *Face) answered(parent event.ID, e *event.Result) {
 	if i := slices.IndexFunc(f.frames, func(t *toolFrame) bool { return t.callID == callID{parent, e.ID} }); i >= 0 {
 		t := f.frames[i]
 		f.frames = slices.Delete(f.frames, i, i+1)

@@ -31,6 +31,7 @@ type Outputs struct {
 	Face    *face.Face
 	Text    *event.TextOutput // the answer as text on standard output; nil: it is printed in another form
 	Began   time.Time
+	Run     string                            // the word of this run in the lines of the log; "" without a log
 	Host    atomic.Pointer[toolserver.Server] // the server of --serve, to which the logs of tool servers are passed on
 
 	log *os.File // nil: there is none
@@ -99,7 +100,8 @@ func (o *Outputs) OpenLog(ctx context.Context, path string) error {
 			return failure.Output("--log "+config.ShellQuote(path), err)
 		}
 	}
-	o.add(&event.NDJSONOutput{Writer: event.NewWriter(w, "--log "+config.ShellQuote(path)), Began: o.Began, Run: hex.EncodeToString(run[:])})
+	o.Run = hex.EncodeToString(run[:])
+	o.add(&event.NDJSONOutput{Writer: event.NewWriter(w, "--log "+config.ShellQuote(path)), Began: o.Began, Run: o.Run})
 	return nil
 }
 

@@ -193,8 +193,9 @@ func (a *Agent) goOn(ctx context.Context, n *nestedRun, args toolserver.Argument
 
 // take has the loop of a nested run take its turns, keeps its conversation by that id, and
 // answers the call. It returns when the nested run has ended: at the latest with ctx, and each
-// wait of the nested run has a bound of its own. Failures of the model and limits are an error
-// that the calling model can read; what would end a run ends both.
+// wait of the nested run has a bound of its own. Failures of the model and limits of the nested
+// run are an error that the calling model can read. Any other failure ends both runs, and so
+// does a budget that they share.
 func (a *Agent) take(ctx context.Context, n *nestedRun, l *Loop, id string) (*wire.Result, error) {
 	n.call.nested = &n.tally.CallTally
 	defer func() { n.call.labels, _ = l.flow.before(nil) }()
@@ -204,7 +205,8 @@ func (a *Agent) take(ctx context.Context, n *nestedRun, l *Loop, id string) (*wi
 		return n.told(l, id, l.Text.String()), nil
 	}
 	f := failure.Of(err)
-	if ctx.Err() != nil || f.Status != failure.StatusModel && f.Status != failure.StatusLimit {
+	shared := n.round.budget != nil && errors.Is(err, errUsedUp)
+	if ctx.Err() != nil || shared || f.Status != failure.StatusModel && f.Status != failure.StatusLimit {
 		n.call.answer = n.unfinished(ctx, err)
 		if ctx.Err() == nil {
 			n.round.stop(err)
@@ -282,7 +284,8 @@ func (n *nestedRun) caller(box *toolbox.Toolbox) *caller {
 	c := *n.round.caller
 	c.nest, c.emit, c.box = n, n.emit(), box
 	c.flow = n.round.flow.nested(n.call, n.agent)
-	c.limits = cmp.Or(c.limits, n.round.plan.newLimits()) // a call that no loop makes has limits of its own (--call, --serve)
+	c.rounds = cmp.Or(c.rounds, n.round.plan.newRounds()) // of a call that no loop makes
+	c.budget = cmp.Or(c.budget, n.round.plan.newBudget()) // of a call of a host
 	c.memory = memory{}                                   // the session keeps the call of the agent, and no call that the nested run makes
 	c.serves = false
 	c.maxBytes = cmp.Or(c.maxBytes, resultBytes) // the results of --call and --serve are whole, but here a model reads them
@@ -300,7 +303,7 @@ func (n *nestedRun) emit() func(event.Event) error {
 			made++
 			n.progress(wire.Progress{Progress: strconv.AppendInt(nil, int64(made), 10), Message: c.Name})
 		}
-		return n.round.emit(&event.Nested{Parent: n.call.ID, Event: e})
+		return n.round.emit(&event.Nested{Parent: eventID(n.call), Event: e})
 	}
 }
 

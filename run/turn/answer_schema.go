@@ -43,9 +43,6 @@ func (l *Loop) checkAnswer(ctx context.Context) (again bool, err error) {
 	if l.form.told {
 		return false, Unfit(l.form.from, faults)
 	}
-	if err := l.usedUp(); err != nil {
-		return false, err
-	}
 	l.form.told = true
 	l.model.Request.Messages = append(l.model.Request.Messages, stream.Message{Role: stream.User, Parts: []stream.Part{{
 		Text: Prefix + "The answer does not fit the JSON Schema that was asked for: " + text + ". Answer again with one JSON value that fits it, and nothing else.",

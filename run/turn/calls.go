@@ -40,6 +40,7 @@ type round struct {
 // call is one call on its way to its answer.
 type call struct {
 	stream.Call
+	number    bool          // its id came as a number
 	line      string        // the command line that it stands for; "" for a tool call
 	tool      *toolbox.Tool // nil: unknown
 	args      []byte        // canonical
@@ -61,6 +62,14 @@ type call struct {
 	progress func(wire.Progress) // is told its progress too; may be nil
 	done     chan struct{}       // closed when it has its answer
 	user     hostUser
+}
+
+// eventID is the id of c in events.
+func eventID(c *call) event.ID {
+	if c.number {
+		return event.NumberID(c.ID)
+	}
+	return event.ID(c.ID)
 }
 
 // answer decides and runs calls, then the command lines of the same reply. The
@@ -123,7 +132,7 @@ func (r *round) announce(c *call) error {
 	r.mu.Lock()
 	r.tally.ToolCalls++
 	r.mu.Unlock()
-	e := &event.Call{Turn: r.turn, ID: c.ID, Name: c.Name, Arguments: c.args, Raw: c.Arguments}
+	e := &event.Call{Turn: r.turn, ID: eventID(c), Name: c.Name, Arguments: c.args, Raw: c.Arguments}
 	c.trace, e.Span = cmp.Or(c.trace, r.trace).Child()
 	if c.tool != nil {
 		e.Server, e.Tool = c.tool.Conn.Name, c.tool.Name
@@ -274,7 +283,7 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	}
 	ctx = confine.WithBounds(ctx, bounds)
 	progress := func(g wire.Progress) {
-		r.emit(&event.Progress{ID: c.ID, Progress: g.Progress, Total: g.Total, Message: g.Message})
+		r.emit(&event.Progress{ID: eventID(c), Progress: g.Progress, Total: g.Total, Message: g.Message})
 		r.flush()
 		if c.progress != nil {
 			c.progress(g)
@@ -347,7 +356,7 @@ func (r *round) result(c *call) error {
 		r.tally.Add(*c.nested)
 	}
 	r.mu.Unlock()
-	c.answer.event.ID = c.ID
+	c.answer.event.ID = eventID(c)
 	return r.emit(&c.answer.event)
 }
 

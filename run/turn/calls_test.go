@@ -56,11 +56,11 @@ func newCallBench(tools map[string]toolserver.ToolFunc) *callBench {
 		what := ""
 		switch e := e.(type) {
 		case *event.Call:
-			what = "call " + e.ID
+			what = "call " + string(e.ID)
 		case *event.Approval:
-			what = strings.TrimSpace("approval " + e.ID + " " + e.Decision + " " + e.Rule)
+			what = strings.TrimSpace("approval " + string(e.ID) + " " + e.Decision + " " + e.Rule)
 		case *event.Result:
-			what = "result " + e.ID + " " + string(e.Status)
+			what = "result " + string(e.ID) + " " + string(e.Status)
 		default:
 			return nil
 		}

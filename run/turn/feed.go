@@ -177,8 +177,9 @@ func (f *Feed) Call(ctx context.Context, asked *toolserver.HostCall) func() Outc
 }
 
 // Add is Call for one that no host asks for, with that id.
-func (f *Feed) Add(ctx context.Context, id, name string, args []byte) func() Outcome {
-	return f.add(&call{Call: stream.Call{ID: id, Name: name, Arguments: args}, ctx: ctx, done: make(chan struct{})})
+func (f *Feed) Add(ctx context.Context, id event.ID, name string, args []byte) func() Outcome {
+	text, number := id.Number()
+	return f.add(&call{Call: stream.Call{ID: text, Name: name, Arguments: args}, number: number, ctx: ctx, done: make(chan struct{})})
 }
 
 func (f *Feed) add(c *call) func() Outcome {

@@ -69,7 +69,7 @@ func (f *flow) begin(msgs []stream.Message, box *toolbox.Toolbox) {
 		from := event.Source{Name: "the input"}
 		if m.Role == stream.ToolRole {
 			name := names[m.CallID]
-			from = event.Source{Name: strings.ToValidUTF8(name[:min(len(name), maxSourceName)], ""), ID: m.CallID, Where: "in the input"}
+			from = event.Source{Name: strings.ToValidUTF8(name[:min(len(name), maxSourceName)], ""), ID: event.ID(m.CallID), Where: "in the input"}
 			if t := box.Tool(names[m.CallID]); t != nil {
 				labels |= t.Labels
 			}
@@ -151,7 +151,7 @@ func (f *flow) join(earlier *flow) {
 
 // origin is where the labels of the result of c are from.
 func (r *round) origin(c *call) event.Source {
-	o := event.Source{Name: c.Name, Turn: r.turn, ID: c.ID, Where: "turn " + strconv.Itoa(r.turn) + r.flow.of}
+	o := event.Source{Name: c.Name, Turn: r.turn, ID: eventID(c), Where: "turn " + strconv.Itoa(r.turn) + r.flow.of}
 	switch {
 	case r.serves:
 		o.Turn, o.Where = 0, c.ID
@@ -212,7 +212,7 @@ func (r *round) asked(c *call, t *toolbox.Tool) approve.Call {
 
 // approvalEvent tells the verdict on c.
 func (r *round) approvalEvent(c *call, v approve.Verdict) *event.Approval {
-	e := ApprovalEvent(c.ID, v)
+	e := ApprovalEvent(eventID(c), v)
 	e.Time, c.asked = c.asked, 0
 	if r.stages(c, v) {
 		e.Decision = "staged"
@@ -234,7 +234,7 @@ func (r *round) warnOfEgress(c *call, asked *approve.Call) {
 }
 
 // ApprovalEvent tells a verdict on the call with that id.
-func ApprovalEvent(id string, v approve.Verdict) *event.Approval {
+func ApprovalEvent(id event.ID, v approve.Verdict) *event.Approval {
 	return &event.Approval{ID: id, Decision: v.Outcome.String(), By: v.By, Rule: v.Rule, Reason: v.Reason}
 }
 

@@ -63,7 +63,7 @@ func (r *round) keep(c *call) {
 // so that a run that is killed meanwhile can be gone on with.
 func (r *round) beginTask(c *call, id, protocol string) error {
 	err := r.session.BeginTask(c.ID, r.taskOf(c, id, protocol))
-	return cmp.Or(err, r.emit(&event.Task{ID: c.ID, Server: c.tool.Conn.Name, Task: id}), r.flush())
+	return cmp.Or(err, r.emit(&event.Task{ID: eventID(c), Server: c.tool.Conn.Name, Task: id}), r.flush())
 }
 
 func (r *round) taskOf(c *call, id, protocol string) *session.Task {
@@ -92,7 +92,7 @@ func (r *round) resumeTask(ctx context.Context, c *call, server *mcp.Session, pr
 	if *c.task != *r.taskOf(c, c.task.ID, server.Protocol()) {
 		return nil, &wire.NoReplyError{Sent: true, Message: "the run that sent the call ended before its result came, and its task is of another server"}
 	}
-	if err := r.emit(&event.Task{ID: c.ID, Server: c.tool.Conn.Name, Task: c.task.ID}); err != nil {
+	if err := r.emit(&event.Task{ID: eventID(c), Server: c.tool.Conn.Name, Task: c.task.ID}); err != nil {
 		return nil, &wire.NoReplyError{Sent: true, Cause: err}
 	}
 	return server.ResumeTask(ctx, c.tool.Name, c.task.ID, progress)

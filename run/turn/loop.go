@@ -72,7 +72,7 @@ type Tally struct {
 func (p *Plan) NewLoop(tally *Tally, f *finder.Finder, known *confine.Known, frame int) *Loop {
 	v := p.Inv
 	l := &Loop{model: v.Model, form: answerForm{from: "--schema"}, finder: f, Tally: tally, caller: p.newCaller(known)}
-	l.limits = p.newLimits()
+	l.rounds = p.newRounds()
 	l.useTrimmer(frame)
 	l.trimmer.Drops = v.Config.Output != "messages" || v.Config.Session != ""
 	l.text.joins = v.Text != nil && v.Config.Log == ""
@@ -187,13 +187,16 @@ func (l *Loop) answer(ctx context.Context, calls []stream.Call, lines []string) 
 	if l.finder != nil {
 		l.model.Request.Tools = append(l.model.Request.Tools, l.finder.Next(calls)...)
 	}
-	return cmp.Or(err, l.usedUp()) // by nested runs
+	if errors.Is(err, errUsedUp) {
+		return l.usedUp() // with the tokens of the nested runs that were under way
+	}
+	return err
 }
 
 // turn is one exchange with the model, or the rest of one that it paused.
 func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
-	if err := l.save(); err != nil {
-		return nil, err
+	if err := cmp.Or(l.save(), l.usedUp()); err != nil {
+		return nil, err // with the text of the turn before
 	}
 	before := l.paused
 	if l.paused = (paused{}); !before.on {
@@ -275,6 +278,8 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 		return l.emit(&event.Commentary{Turn: l.Turns, Text: whole})
 	}
 	return &stream.Sink{
+		Begin: l.usedUp, // a nested run beside this one may have used up what was left
+		Spent: func(u stream.Usage) { l.count(u) },
 		Text: func(delta []byte) error {
 			if err := said(); err != nil {
 				return err
@@ -300,9 +305,6 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 		Retry: func(r stream.Retry) {
 			if r.Discards {
 				aside, l.HasText = nil, false
-			}
-			if r.Usage != (stream.Usage{}) {
-				l.count(r.Usage)
 			}
 			l.emit(&event.Retry{Attempt: r.Attempt, Of: r.Of, After: r.After, Status: r.Status, Message: r.Message, Discards: r.Discards})
 		},
@@ -363,12 +365,12 @@ func (l *Loop) mustEnd(reply *stream.Reply, calls int) (round int, err error) {
 	if calls == 0 && reply.Stop != stream.StopPause {
 		return 0, nil
 	}
-	if round = l.useRound(); round == 0 {
+	if round = l.rounds.use(); round == 0 {
 		what := "the model asked for more calls than"
 		if reply.Stop == stream.StopPause {
 			what = "the endpoint paused its reply more often than"
 		}
-		return 0, failure.Limit("--max-rounds allows more", "%s the limit of rounds allows: %d", what, l.rounds)
+		return 0, failure.Limit("--max-rounds allows more", "%s the limit of rounds allows: %d", what, l.rounds.limit)
 	}
 	return round, l.usedUp()
 }

@@ -11,6 +11,7 @@ package turn
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -82,59 +83,73 @@ func (p *Plan) Resolve(ctx context.Context) error {
 	return p.checkCost()
 }
 
-// limits are what a run may use up, together with the runs that are nested in it. These
-// may run at once, so the methods may be called concurrently.
-type limits struct {
-	rounds int
+// rounds are the rounds of calls that a conversation may have, together with the runs that
+// are nested in it. These may run at once.
+type rounds struct {
+	limit int
+	used  atomic.Int64
+}
+
+func (p *Plan) newRounds() *rounds {
+	return &rounds{limit: *cmp.Or(p.Inv.Config.MaxRounds, p.Inv.Settings.MaxRounds, new(8))}
+}
+
+// use takes one of the rounds. It returns how many are used with it; 0 if none was left.
+func (r *rounds) use() int {
+	if n := int(r.used.Add(1)); n <= r.limit {
+		return n
+	}
+	return 0
+}
+
+// A budget is the tokens that a run may use and what it may cost, together with the runs that
+// are nested in it. These may run at once, so the methods may be called concurrently.
+type budget struct {
 	tokens int // 0: no limit
 	cost   float64
 	costs  bool // cost is a limit
 
 	mu         sync.Mutex
-	usedRounds int
 	usedTokens int
 	usedCost   float64
 }
 
-// newLimits are those of flags and config, none of which is used up.
-func (p *Plan) newLimits() *limits {
+// newBudget makes the budget of the flags.
+func (p *Plan) newBudget() *budget {
 	c := p.Inv.Config
-	l := &limits{rounds: *cmp.Or(c.MaxRounds, p.Inv.Settings.MaxRounds, new(8)), tokens: c.MaxTotal.Tokens, costs: c.MaxTotal.Cost != ""}
-	l.cost, _ = strconv.ParseFloat(c.MaxTotal.Cost, 64)
-	return l
-}
-
-// useRound takes one of the rounds. It returns how many are used with it; 0 if none was left.
-func (l *limits) useRound() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.usedRounds >= l.rounds {
-		return 0
-	}
-	l.usedRounds++
-	return l.usedRounds
+	b := &budget{tokens: c.MaxTotal.Tokens, costs: c.MaxTotal.Cost != ""}
+	b.cost, _ = strconv.ParseFloat(c.MaxTotal.Cost, 64)
+	return b
 }
 
 // use counts tokens and their cost.
-func (l *limits) use(tokens int, cost float64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.usedTokens += tokens
-	l.usedCost += cost
+func (b *budget) use(tokens int, cost float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.usedTokens += tokens
+	b.usedCost += cost
 }
 
-// usedUp is the error of a run that has used up its tokens, or what it may cost; nil
-// before that.
-func (l *limits) usedUp() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// errUsedUp is the cause of the error of a budget that is used up.
+var errUsedUp = errors.New("the budget of the run is used up")
+
+// usedUp decides whether a run may go on: it is asked before every request to a model, and
+// before calls for which no further request would take the results. The error says which
+// limit is reached.
+func (b *budget) usedUp() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var reached *failure.Error
 	switch {
-	case l.tokens > 0 && l.usedTokens >= l.tokens:
-		return failure.Limit("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", l.usedTokens, l.tokens)
-	case l.costs && l.usedCost >= l.cost:
-		return failure.Limit("--max-cost gives the run more", "the run cost %.6g, its limit is %v", l.usedCost, l.cost)
+	case b.tokens > 0 && b.usedTokens >= b.tokens:
+		reached = failure.Limit("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", b.usedTokens, b.tokens)
+	case b.costs && b.usedCost >= b.cost:
+		reached = failure.Limit("--max-cost gives the run more", "the run cost %.6g, its limit is %v", b.usedCost, b.cost)
+	default:
+		return nil
 	}
-	return nil
+	reached.Cause = errUsedUp
+	return reached
 }
 
 // A CallTally counts calls for the end event.
@@ -160,34 +175,37 @@ func (t *CallTally) Add(c CallTally) {
 	t.Labels |= c.Labels
 }
 
-// A Cost is what tokens have cost.
+// A Cost is what tokens have cost, as far as that is known.
 type Cost struct {
 	amount   float64
-	currency string
-	unknown  bool // a part of it has no price, or one in another currency
+	currency string // "": nothing had a price
+	partial  bool   // a part of it has no price, or one in another currency
 }
 
 func costOf(price settings.Price, u stream.Usage) Cost {
 	return Cost{price.Of(u), price.Currency, price.Currency == ""}
 }
 
+// plus adds other. The currency is that of the first part with a price.
 func (c Cost) plus(other Cost) Cost {
-	if c == (Cost{}) {
-		return other
+	sum := Cost{c.amount, cmp.Or(c.currency, other.currency), c.partial || other.partial}
+	switch other.currency {
+	case sum.currency:
+		sum.amount += other.amount
+	case "":
+	default:
+		sum.partial = true
 	}
-	if other == (Cost{}) {
-		return c
-	}
-	return Cost{c.amount + other.amount, c.currency, c.unknown || other.unknown || c.currency != other.currency}
+	return sum
 }
 
-// Shown is the cost for an event, to nine places; nothing if it is not known whole.
+// Shown is the cost for an event, to nine places; nothing if no part of it is known.
 func (c Cost) Shown() event.Cost {
-	if c.unknown || c.currency == "" {
+	if c.currency == "" {
 		return event.Cost{}
 	}
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(c.amount, 'f', 9, 64), 64)
-	return event.Cost{Cost: strconv.AppendFloat(nil, rounded, 'f', -1, 64), Currency: c.currency}
+	return event.Cost{Cost: strconv.AppendFloat(nil, rounded, 'f', -1, 64), Currency: c.currency, Partial: c.partial}
 }
 
 // count counts what an exchange has used up.
@@ -241,7 +259,8 @@ type caller struct {
 	lines   lineCalls
 	nest    *nestedRun // that asks for the calls; nil for the run itself
 	flow    *flow      // of the conversation that the calls belong to
-	*limits            // of the run; nil: it has no loop
+	rounds  *rounds    // nil: no loop asks for the calls
+	*budget            // of the run; nil: each call of a host has one of its own
 }
 
 // memory is what outlives the round of a call.
@@ -285,7 +304,7 @@ const resultBytes = 256 << 10
 // newCaller has what flags and config say of calls. known may be nil.
 func (p *Plan) newCaller(known *confine.Known) *caller {
 	v, c := p.Inv, p.Inv.Config
-	return &caller{
+	k := &caller{
 		plan: p, box: p.Box, memory: memory{known: known, nested: &lru.Store[*Loop]{Number: keptRuns, Bytes: keptRunBytes}}, flow: newFlow(v.Gate), lines: lineCalls{enabled: c.CmdLines},
 		output: output{v.Emit, v.Flush, v.Face.Notef},
 		options: options{
@@ -293,4 +312,8 @@ func (p *Plan) newCaller(known *confine.Known) *caller {
 			wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), serves: c.Mode == config.Serve, askHost: c.AskHost, secrets: v.Secrets, trace: c.Trace(),
 		},
 	}
+	if !k.serves {
+		k.budget = p.newBudget()
+	}
+	return k
 }

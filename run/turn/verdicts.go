@@ -88,7 +88,7 @@ func (r *round) apply(c *call, v approve.Verdict) bool {
 	case v.Outcome == approve.Unapproved && !r.denyUnapproved:
 		return false
 	default:
-		c.denial = cmp.Or(ApprovalEvent(c.ID, v).Denial(), denial(v))
+		c.denial = cmp.Or(ApprovalEvent(eventID(c), v).Denial(), denial(v))
 		text := "tool call denied: " + denial(v)
 		if v.TellsSecret() {
 			text = "tool call denied"

@@ -122,7 +122,7 @@ func (e *event) rest(limit int) []Detail {
 // take takes an event of the run.
 func (t *taken) take(e *event) {
 	t.last = max(t.last, e.at)
-	if parent := e.get("parent").str(); parent != "" {
+	if parent := e.get("parent").word(); parent != "" {
 		n := t.inside(parent)
 		n.last = max(n.last, e.at)
 		if n.takeOwn(e); e.kind == "tool_result" {
@@ -305,6 +305,9 @@ func (t *taken) ended(e *event) {
 	c := &r.Counts
 	c.Turns, c.Calls, c.Denied, c.Staged = e.get("turns").count(), e.get("tool_calls").count(), e.get("denied").count(), e.get("staged").count()
 	c.Tokens, c.Cost, c.Currency = tokensOf(e.get("usage")), e.get("cost").word(), cmp.Or(e.get("currency").str(), c.Currency)
+	if e.get("cost_partial").kind == 't' {
+		c.Cost = "at least " + c.Cost
+	}
 	if answer := e.get("text").shown(limit); !answer.IsEmpty() {
 		t.reader.answer(r, answer)
 	}

@@ -63,7 +63,7 @@ func sourceText(v *value) string {
 	if turn := v.get("turn").word(); turn != "" && turn != "0" {
 		text += ", turn " + turn
 	}
-	if id := v.get("id").str(); id != "" {
+	if id := v.get("id").word(); id != "" {
 		text += ", call " + id
 	}
 	return text
