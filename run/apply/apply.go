@@ -23,7 +23,7 @@ type run struct {
 	*turn.Plan
 	tally *turn.Tally
 	file  *stage.File
-	made  []turn.Simulated // what each call would change in a file
+	made  []turn.Simulated // what each call would do when the plan was compared
 }
 
 const flag = "--apply"
@@ -75,10 +75,9 @@ func (r *run) leaveServersOut() {
 	}
 }
 
-// problem says why the call number i does not fit what this run has; "" if it does. Of a
-// server that is not started only what is configured is known.
-func (r *run) problem(i int) string {
-	c, made := r.file.Calls[i], &r.made[i]
+// problem says why the call c, which would do made, does not fit what this run has; "" if it
+// does. Of a server that is not started only what is configured is known.
+func (r *run) problem(c *stage.Call, made *turn.Simulated) string {
 	hide := r.Inv.Secrets.Message().HideString
 	for k := range r.Inv.Unused {
 		s := &r.Inv.Unused[k]
@@ -115,6 +114,19 @@ func otherServer(c *stage.Call, now stage.Server) string {
 	return fmt.Sprintf("the server %q is another one: %q in %q, and the call was staged for %q in %q", c.Server.Name, now.Target, now.Dir, c.Server.Target, c.Server.Dir)
 }
 
+// misfit says why the call number i would not do any more what was compared before the first
+// call; "" if it would.
+func (r *run) misfit(ctx context.Context, i int) string {
+	c := r.file.Calls[i]
+	now := r.Simulate(ctx, []*stage.Call{c})[0]
+	for path, place := range r.made[i].Places {
+		if now.Places[path] != place {
+			return fmt.Sprintf("%q leads to %q, and led to %q before the first call", path, now.Places[path], place)
+		}
+	}
+	return r.problem(c, &now)
+}
+
 // check refuses the plan if an open call does not fit, before the first one is made.
 func (r *run) check() error {
 	var problems []string
@@ -123,7 +135,7 @@ func (r *run) check() error {
 		if c.Result != nil || c.Sent {
 			continue
 		}
-		if problem := r.problem(i); problem != "" {
+		if problem := r.problem(c, &r.made[i]); problem != "" {
 			if r.ToolOf(c) == nil {
 				way = "give this run the servers of the plan, by --files, --mcp and the like"
 			}
@@ -145,7 +157,7 @@ func (r *run) makeCalls(ctx context.Context) error {
 		}
 		return r.Inv.Config.KeepGoing && ctx.Err() == nil
 	}
-	for _, c := range r.file.Calls {
+	for i, c := range r.file.Calls {
 		switch {
 		case c.Result != nil:
 			continue
@@ -157,7 +169,7 @@ func (r *run) makeCalls(ctx context.Context) error {
 			}
 			continue
 		}
-		o, counts, err := r.ApplyCall(ctx, r.ToolOf(c), c, r.file)
+		o, counts, err := r.ApplyCall(ctx, r.ToolOf(c), &turn.Reviewed{Call: c, File: r.file, Places: r.made[i].Places, Misfit: func() string { return r.misfit(ctx, i) }})
 		r.tally.Add(counts)
 		if err != nil {
 			return err
@@ -193,7 +205,12 @@ func (r *run) outcome(ctx context.Context, c *stage.Call, o *turn.Outcome) error
 	default:
 		f.Message += strings.TrimPrefix(text, turn.Prefix)
 	}
-	f.Hints = []string{"the calls behind it are not made; the same command goes on with them, and --keep-going does so at once"}
+	switch {
+	case c.Result == nil && !c.Sent:
+		f.Hints = []string{"it was not made: the next --apply compares the plan again"}
+	case !r.Inv.Config.KeepGoing:
+		f.Hints = []string{"the calls after it are not made; the same command goes on with them, and --keep-going does so at once"}
+	}
 	return f
 }
 
@@ -231,7 +248,7 @@ func (r *run) staged(ctx context.Context, i int) *event.Staged {
 	case c.Sent:
 		e.Status = "unknown"
 	default:
-		e.Problem = r.problem(i)
+		e.Problem = r.problem(c, &made)
 		if made.Path != "" {
 			e.Diff = made.Diff
 		}
