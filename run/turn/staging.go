@@ -289,7 +289,7 @@ func (p *Plan) ApplyCall(ctx context.Context, t *toolbox.Tool, c *Reviewed) (Out
 	case o.Result == nil && o.Refusal == nil:
 		err = cmp.Or(err, c.File.NotSent(c.Call))
 	default:
-		err = cmp.Or(err, c.File.Done(c.Call, stage.Result{Status: string(o.Status), Text: o.Text()}))
+		err = cmp.Or(err, c.File.Done(c.Call, stage.Result{Status: string(o.Status), Time: stage.Now(), Text: o.Text()}))
 	}
 	return o, r.tally, err
 }

@@ -87,10 +87,12 @@ type Start struct {
 	Ready               int64 // when servers and tools were there
 }
 
-// A Head is what the first line of a plan says.
+// A Head is what the first line of a plan says, and what became of the plan.
 type Head struct {
 	Version, Time, Dir string
 	Digest             string // that --apply --dry-run shows too
+	Whole              string // with the results of its calls; "" if none was made
+	Last               string // when the last result came
 }
 
 // An End is how a run ended.
