@@ -115,9 +115,9 @@ func (r *run) problem(c *stage.Call, made *turn.Simulated) string {
 		return fmt.Sprintf("the tool %s is not defined any more as when the call was staged", c.Name)
 	case made.Err != nil:
 		return "the change cannot be made: " + made.Err.Error()
-	case c.File != "" && made.File != c.File:
+	case made.File != c.File:
 		return fmt.Sprintf("it would change %q, and was staged for %q", made.File, c.File)
-	case c.File != "" && made.Before != c.Against:
+	case made.Before != c.Against:
 		return fmt.Sprintf("%q has another content than the change was made against", c.File)
 	}
 	return ""
@@ -265,12 +265,13 @@ func (r *run) show(ctx context.Context) error {
 	return cmp.Or(r.check(), r.settled(nil))
 }
 
-// staged is the call number i as an event.
+// staged is the call number i as an event. What it would change in a file is computed: the
+// plan has what its writer says of it.
 func (r *run) staged(ctx context.Context, i int) *event.Staged {
 	c, made := r.file.Calls[i], r.made[i]
 	e := &event.Staged{
 		ID: c.ID, Server: c.Server.Name, Tool: c.Tool, Name: c.Name, Arguments: c.Arguments, Status: "open", Said: c.Text,
-		StagedFor: event.StagedFor{Rule: c.Rule, Reason: c.Reason, Labels: c.Labels, Private: c.Private, Untrusted: c.Untrusted, File: c.File, Diff: c.Diff},
+		StagedFor: event.StagedFor{Rule: c.Rule, Reason: c.Reason, Labels: c.Labels, Private: c.Private, Untrusted: c.Untrusted, File: made.File, Diff: made.Diff},
 	}
 	switch {
 	case c.Result != nil && c.Result.Failed():
@@ -281,9 +282,6 @@ func (r *run) staged(ctx context.Context, i int) *event.Staged {
 		e.Status = "unknown"
 	default:
 		e.Problem = r.problem(c, &made)
-		if made.Path != "" {
-			e.Diff = made.Diff
-		}
 	}
 	e.Shown = r.shown(ctx, e, c)
 	return e

@@ -68,7 +68,7 @@ func (p *Plan) BeginStaging(ctx context.Context) error {
 		if c.Result != nil || c.Sent {
 			continue // it was made meanwhile
 		}
-		if made.Err != nil || c.File != "" && (made.File != c.File || made.Before != c.Against) {
+		if made.Err != nil || made.File != c.File || made.Before != c.Against {
 			return failure.UsageError([]string{"begin another conversation and another plan"},
 				"--stage: %s:%d: the change of %q that was staged before does not fit the file any more", p.Inv.Config.Stage, c.Line, c.File)
 		}

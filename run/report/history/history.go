@@ -185,9 +185,13 @@ type Result struct {
 type Change struct {
 	File    string // "" for none
 	Diff    Text   // unified
+	Claimed bool   // the writer of a plan says so, and NoDiff says why there is no Diff
 	New     bool
 	Against string // SHA-256 of the content that it is made against
 }
+
+// NoDiff says why a plan is shown without diffs.
+const NoDiff = "a report reads no files, and a diff in the plan is only what its writer says; --apply --dry-run computes it."
 
 // A Review is what a plan says for those who review a call.
 type Review struct {

@@ -54,7 +54,8 @@ func (p *plan) call(v *value, number int) error {
 		At: Unknown, Turn: Unknown, Line: number, Result: Result{Ms: Unknown, Began: Unknown, Bytes: Unknown}}
 	c.Review = Review{Target: server.get("target").str(), Dir: server.get("dir").str(), Definition: e.get("definition").str(), By: e.get("by").str(), Rule: e.get("rule").str(),
 		Reason: e.get("reason").shown(limit), Labels: e.get("labels").strs(), Private: e.get("private").str(), Untrusted: e.get("untrusted").str(), Said: e.get("text").shown(limit), State: "open"}
-	c.Change = Change{File: e.get("file").str(), Against: e.get("against").str(), Diff: e.get("diff").shown(limit)}
+	c.Change = Change{File: e.get("file").str(), Against: e.get("against").str(), Claimed: true}
+	e.get("diff") // only its writer says that the arguments come to that
 	c.Change.New = c.Change.File != "" && c.Change.Against == ""
 	c.Details = e.rest(limit)
 	if p.calls[c.ID] != nil {
@@ -64,7 +65,7 @@ func (p *plan) call(v *value, number int) error {
 	p.run.Counts.Staged++
 	p.calls[c.ID] = c
 	if p.reader.addCall(p.run, c, false) {
-		p.reader.kept += keptOf(c.Arguments) + keptOf(c.Details) + c.Change.Diff.kept() + c.Review.Said.kept()
+		p.reader.kept += keptOf(c.Arguments) + keptOf(c.Details) + c.Review.Said.kept()
 	}
 	return nil
 }
