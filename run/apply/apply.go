@@ -24,8 +24,9 @@ type run struct {
 	*turn.Plan
 	tally  *turn.Tally
 	file   *stage.File
-	before stage.Count      // of the plan as earlier runs have left it
-	made   []turn.Simulated // what each call would do when the plan was compared
+	before stage.Count       // of the plan as earlier runs have left it
+	made   []turn.Simulated  // what each call would do when the plan was compared
+	said   map[string]string // the problems that were shown, with the first call that has each
 }
 
 const flag = "--apply"
@@ -39,7 +40,7 @@ func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
 		return err
 	}
 	defer file.Close()
-	r := &run{Plan: p, tally: tally, file: file, before: file.Count()}
+	r := &run{Plan: p, tally: tally, file: file, before: file.Count(), said: map[string]string{}}
 	if c.ApplyDigest != "" && !strings.EqualFold(c.ApplyDigest, file.Reviewed()) {
 		return r.otherDigest()
 	}
@@ -140,19 +141,20 @@ func (r *run) misfit(ctx context.Context, i int) string {
 	return r.problem(c, &now)
 }
 
-// check refuses the plan if an open call does not fit, before the first one is made.
+// check refuses the plan if an open call does not fit, before the first one is made. What is
+// wrong with several calls is said once.
 func (r *run) check() error {
 	var problems []string
-	way := "stage the calls again"
+	way, said := "stage the calls again", map[string]bool{}
 	for i, c := range r.file.Calls {
 		if c.Result != nil || c.Sent {
 			continue
 		}
 		problem := r.problem(c, &r.made[i])
-		if problem == "" {
+		if problem == "" || said[problem] {
 			continue
 		}
-		if r.ToolOf(c) == nil {
+		if said[problem] = true; r.ToolOf(c) == nil {
 			way = "give this run the servers of the plan, by --files, --mcp and the like"
 		}
 		problems = append(problems, fmt.Sprintf("%s:%d: %s", r.Inv.Config.Target, c.Line, problem))
@@ -318,7 +320,12 @@ func (r *run) shown(ctx context.Context, e *event.Staged, c *stage.Call) string 
 		add("labels of the conversation: ", strings.Join(e.Labels, ", "))
 	}
 	add("the model said before: ", lastLine(e.Said))
-	add("PROBLEM: ", e.Problem)
+	if id, again := r.said[e.Problem]; again {
+		add("PROBLEM: ", "the same as with "+id)
+	} else if e.Problem != "" {
+		r.said[e.Problem] = e.ID
+		add("PROBLEM: ", e.Problem)
+	}
 	return text
 }
 
