@@ -92,6 +92,12 @@ func (e *evaluation) resolve(path string) (string, error) {
 	return place, err
 }
 
+// Place is where path leads from root: absolute and free of links. "" if that cannot be said.
+func Place(root, path string) string {
+	place, _ := resolvePath(root, path, false)
+	return place
+}
+
 // resolvePath makes path absolute and free of links. It refuses a path that
 // another program may read as something else, such as a URL.
 func resolvePath(root, path string, lexical bool) (string, error) {

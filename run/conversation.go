@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,7 +131,7 @@ func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error 
 		return err
 	}
 	if err := v.loop.Run(ctx); err != nil {
-		return v.withResume(v.withModels(ctx, err))
+		return cmp.Or(v.noteEnd(err), v.withResume(v.withModels(ctx, err)))
 	}
 	if language, ok := c.Block(); ok {
 		return needBlock(v.tally.Text.String(), language)

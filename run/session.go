@@ -138,6 +138,10 @@ func (v *conversation) printAnswer(answer *stream.Message) error {
 	if v.inv.Text != nil {
 		v.inv.Text.Stream = false // the text comes with the end event
 	}
+	if ended := v.session.Ended; ended != nil {
+		ended.Hints = []string{"a prompt goes on with the conversation"}
+		return ended
+	}
 	if v.inv.Model.Schema != nil {
 		if faults, _ := v.inv.Model.Schema.Check([]byte(strings.TrimSpace(v.tally.Text.String()))); len(faults) > 0 {
 			return turn.Unfit("--schema", faults)
@@ -147,6 +151,16 @@ func (v *conversation) printAnswer(answer *stream.Message) error {
 		return needBlock(v.tally.Text.String(), language)
 	}
 	return nil
+}
+
+// noteEnd writes to the session that its last message is no answer: without a prompt, a later
+// run ends as this one.
+func (v *conversation) noteEnd(err error) error {
+	all := v.loop.Messages()
+	if all[len(all)-1].Role != stream.Assistant || session.Unanswered(all) {
+		return nil
+	}
+	return v.session.End(failure.Of(err))
 }
 
 // useSession has the loop go on with the session.

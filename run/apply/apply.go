@@ -4,6 +4,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -21,9 +22,11 @@ import (
 // A run is one --apply.
 type run struct {
 	*turn.Plan
-	tally *turn.Tally
-	file  *stage.File
-	made  []turn.Simulated // what each call would change in a file
+	tally  *turn.Tally
+	file   *stage.File
+	before stage.Count       // of the plan as earlier runs have left it
+	made   []turn.Simulated  // what each call would do when the plan was compared
+	said   map[string]string // the problems that were shown, with the first call that has each
 }
 
 const flag = "--apply"
@@ -37,11 +40,10 @@ func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
 		return err
 	}
 	defer file.Close()
-	if c.ApplyDigest != "" && !strings.EqualFold(c.ApplyDigest, file.Digest) {
-		return failure.UsageError([]string{"--apply " + config.ShellQuote(c.Target) + " --dry-run shows what it holds"},
-			"--apply-digest: %q is another plan than the one that was reviewed: its digest is %s", c.Target, file.Digest)
+	r := &run{Plan: p, tally: tally, file: file, before: file.Count(), said: map[string]string{}}
+	if c.ApplyDigest != "" && !strings.EqualFold(c.ApplyDigest, file.Reviewed()) {
+		return r.otherDigest()
 	}
-	r := &run{Plan: p, tally: tally, file: file}
 	if c.DryRun {
 		r.leaveServersOut()
 	}
@@ -58,7 +60,19 @@ func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	return r.makeCalls(ctx)
+	err = r.makeCalls(ctx)
+	p.Inv.Face.Notef("%d calls: %s", len(file.Calls), event.Made(file.Count()).Text(event.Made(r.before)))
+	return r.settled(err)
+}
+
+// otherDigest is the error of --apply-digest with a digest that the plan does not have.
+func (r *run) otherDigest() error {
+	c, why := r.Inv.Config, "is another plan than the one that was reviewed"
+	if strings.EqualFold(c.ApplyDigest, r.file.Digest) {
+		why = "has results of earlier runs, which that digest does not cover"
+	}
+	return failure.UsageError([]string{"--apply " + config.ShellQuote(c.Target) + " --dry-run shows what it holds"},
+		"--apply-digest: %q %s: its digest is %s", c.Target, why, r.file.Reviewed())
 }
 
 // leaveServersOut has no server started but those in this process, which show what files
@@ -75,10 +89,9 @@ func (r *run) leaveServersOut() {
 	}
 }
 
-// problem says why the call number i does not fit what this run has; "" if it does. Of a
-// server that is not started only what is configured is known.
-func (r *run) problem(i int) string {
-	c, made := r.file.Calls[i], &r.made[i]
+// problem says why the call c, which would do made, does not fit what this run has; "" if it
+// does. Of a server that is not started only what is configured is known.
+func (r *run) problem(c *stage.Call, made *turn.Simulated) string {
 	hide := r.Inv.Secrets.Message().HideString
 	for k := range r.Inv.Unused {
 		s := &r.Inv.Unused[k]
@@ -103,9 +116,9 @@ func (r *run) problem(i int) string {
 		return fmt.Sprintf("the tool %s is not defined any more as when the call was staged", c.Name)
 	case made.Err != nil:
 		return "the change cannot be made: " + made.Err.Error()
-	case c.File != "" && made.File != c.File:
+	case made.File != c.File:
 		return fmt.Sprintf("it would change %q, and was staged for %q", made.File, c.File)
-	case c.File != "" && made.Before != c.Against:
+	case made.Before != c.Against:
 		return fmt.Sprintf("%q has another content than the change was made against", c.File)
 	}
 	return ""
@@ -115,20 +128,36 @@ func otherServer(c *stage.Call, now stage.Server) string {
 	return fmt.Sprintf("the server %q is another one: %q in %q, and the call was staged for %q in %q", c.Server.Name, now.Target, now.Dir, c.Server.Target, c.Server.Dir)
 }
 
-// check refuses the plan if an open call does not fit, before the first one is made.
+// misfit says why the call number i would not do any more what was compared before the first
+// call; "" if it would.
+func (r *run) misfit(ctx context.Context, i int) string {
+	c := r.file.Calls[i]
+	now := r.Simulate(ctx, []*stage.Call{c})[0]
+	for path, place := range r.made[i].Places {
+		if now.Places[path] != place {
+			return fmt.Sprintf("%q leads to %q, and led to %q before the first call", path, now.Places[path], place)
+		}
+	}
+	return r.problem(c, &now)
+}
+
+// check refuses the plan if an open call does not fit, before the first one is made. What is
+// wrong with several calls is said once.
 func (r *run) check() error {
 	var problems []string
-	way := "stage the calls again"
+	way, said := "stage the calls again", map[string]bool{}
 	for i, c := range r.file.Calls {
 		if c.Result != nil || c.Sent {
 			continue
 		}
-		if problem := r.problem(i); problem != "" {
-			if r.ToolOf(c) == nil {
-				way = "give this run the servers of the plan, by --files, --mcp and the like"
-			}
-			problems = append(problems, fmt.Sprintf("%s:%d: %s", r.Inv.Config.Target, c.Line, problem))
+		problem := r.problem(c, &r.made[i])
+		if problem == "" || said[problem] {
+			continue
 		}
+		if said[problem] = true; r.ToolOf(c) == nil {
+			way = "give this run the servers of the plan, by --files, --mcp and the like"
+		}
+		problems = append(problems, fmt.Sprintf("%s:%d: %s", r.Inv.Config.Target, c.Line, problem))
 	}
 	if len(problems) == 0 {
 		return nil
@@ -137,36 +166,53 @@ func (r *run) check() error {
 }
 
 // makeCalls makes the open calls, in order, until one fails.
-func (r *run) makeCalls(ctx context.Context) error {
-	var first error
-	goesOn := func(err error) bool {
-		if first == nil {
-			first = err
-		}
-		return r.Inv.Config.KeepGoing && ctx.Err() == nil
-	}
-	for _, c := range r.file.Calls {
-		switch {
-		case c.Result != nil:
+func (r *run) makeCalls(ctx context.Context) (first error) {
+	for i, c := range r.file.Calls {
+		if c.Result != nil {
 			continue
-		case c.Sent:
-			lost := &failure.Error{Status: failure.StatusUnknown, Message: fmt.Sprintf("%s: the outcome of the call %q of %s is unknown: a run was killed while it was under way", flag, c.ID, c.Name),
-				Hints: []string{"look what it has done; --keep-going makes the calls behind it"}}
-			if !goesOn(lost) {
-				return lost
+		}
+		var err error
+		if c.Sent {
+			err = r.lost(c)
+		} else {
+			o, counts, stopped := r.ApplyCall(ctx, r.ToolOf(c), &turn.Reviewed{Call: c, File: r.file, Places: r.made[i].Places, Misfit: func() string { return r.misfit(ctx, i) }})
+			if r.tally.Add(counts); stopped != nil {
+				return stopped
 			}
-			continue
+			err = r.outcome(ctx, c, &o)
 		}
-		o, counts, err := r.ApplyCall(ctx, r.ToolOf(c), c, r.file)
-		r.tally.Add(counts)
-		if err != nil {
-			return err
-		}
-		if err := r.outcome(ctx, c, &o); err != nil && !goesOn(err) {
-			return err
+		if first = cmp.Or(first, err); err != nil && (!r.Inv.Config.KeepGoing || ctx.Err() != nil) {
+			break
 		}
 	}
 	return first
+}
+
+// lost is the error of a call that was sent and has no result.
+func (r *run) lost(c *stage.Call) error {
+	return &failure.Error{Status: failure.StatusUnknown, Message: fmt.Sprintf("%s: the outcome of the call %q of %s is unknown: it was sent, and no result came", flag, c.ID, c.Name),
+		Hints: []string{"look what it has done; --keep-going makes the calls after it"}}
+}
+
+// settled is the error of the plan: that of this run, err, or of a call that an earlier run
+// made.
+func (r *run) settled(err error) error {
+	own := failure.StatusTool
+	if err != nil {
+		own = failure.Of(err).Status
+	}
+	var failed error
+	for _, c := range r.file.Calls {
+		switch {
+		case own != failure.StatusTool: // it says more
+		case c.Result == nil && c.Sent:
+			return r.lost(c)
+		case c.Result != nil && c.Result.Failed() && failed == nil:
+			failed = &failure.Error{Status: failure.StatusTool, Message: fmt.Sprintf("%s: the call %q of %s has failed in an earlier run: %s", flag, c.ID, c.Name, c.Result.Status),
+				Hints: []string{"no call is made twice; stage the calls that failed again"}}
+		}
+	}
+	return cmp.Or(err, failed)
 }
 
 // outcome is the error of a call that did not do what was reviewed.
@@ -193,20 +239,23 @@ func (r *run) outcome(ctx context.Context, c *stage.Call, o *turn.Outcome) error
 	default:
 		f.Message += strings.TrimPrefix(text, turn.Prefix)
 	}
-	f.Hints = []string{"the calls behind it are not made; the same command goes on with them, and --keep-going does so at once"}
+	switch {
+	case c.Result == nil && !c.Sent:
+		f.Hints = []string{"it was not made: the next --apply compares the plan again"}
+	case !r.Inv.Config.KeepGoing:
+		f.Hints = []string{"the calls after it are not made; the same command goes on with them, and --keep-going does so at once"}
+	}
 	return f
 }
 
 // show writes the plan as a question on the terminal would show each call. Its error is that
 // of the run that would make them.
 func (r *run) show(ctx context.Context) error {
-	h, open := &r.file.Head, 0
-	for _, c := range r.file.Calls {
-		if c.Result == nil && !c.Sent {
-			open++
-		}
+	h := &r.file.Head
+	p := &event.Plan{File: r.Inv.Config.Target, Digest: r.file.Digest, Version: h.Version, Dir: h.Dir, Time: h.Time, Calls: len(r.file.Calls), Made: event.Made(r.before)}
+	if digest := r.file.Reviewed(); digest != p.Digest {
+		p.Whole = digest
 	}
-	p := &event.Plan{File: r.Inv.Config.Target, Digest: r.file.Digest, Version: h.Version, Dir: h.Dir, Time: h.Time, Calls: len(r.file.Calls), Open: open}
 	if err := r.Inv.Emit(p); err != nil {
 		return err
 	}
@@ -215,26 +264,26 @@ func (r *run) show(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.check()
+	return cmp.Or(r.check(), r.settled(nil))
 }
 
-// staged is the call number i as an event.
+// staged is the call number i as an event. What it would change in a file is computed: the
+// plan has what its writer says of it.
 func (r *run) staged(ctx context.Context, i int) *event.Staged {
 	c, made := r.file.Calls[i], r.made[i]
 	e := &event.Staged{
 		ID: c.ID, Server: c.Server.Name, Tool: c.Tool, Name: c.Name, Arguments: c.Arguments, Status: "open", Said: c.Text,
-		StagedFor: event.StagedFor{Rule: c.Rule, Reason: c.Reason, Labels: c.Labels, Private: c.Private, Untrusted: c.Untrusted, File: c.File, Diff: c.Diff},
+		StagedFor: event.StagedFor{Rule: c.Rule, Reason: c.Reason, Labels: c.Labels, Private: c.Private, Untrusted: c.Untrusted, File: made.File, Diff: made.Diff},
 	}
 	switch {
+	case c.Result != nil && c.Result.Failed():
+		e.Status = c.Result.Status
 	case c.Result != nil:
 		e.Status = "done"
 	case c.Sent:
 		e.Status = "unknown"
 	default:
-		e.Problem = r.problem(i)
-		if made.Path != "" {
-			e.Diff = made.Diff
-		}
+		e.Problem = r.problem(c, &made)
 	}
 	e.Shown = r.shown(ctx, e, c)
 	return e
@@ -271,7 +320,12 @@ func (r *run) shown(ctx context.Context, e *event.Staged, c *stage.Call) string 
 		add("labels of the conversation: ", strings.Join(e.Labels, ", "))
 	}
 	add("the model said before: ", lastLine(e.Said))
-	add("PROBLEM: ", e.Problem)
+	if id, again := r.said[e.Problem]; again {
+		add("PROBLEM: ", "the same as with "+id)
+	} else if e.Problem != "" {
+		r.said[e.Problem] = e.ID
+		add("PROBLEM: ", e.Problem)
+	}
 	return text
 }
 

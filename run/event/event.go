@@ -219,11 +219,21 @@ const MaxDiff = 64 << 10
 type Plan struct {
 	File    string `event:"file"`
 	Digest  string `event:"digest"`
-	Version string `event:"version"` // of the program that staged it
+	Whole   string `event:"digest_with_results,opt"` // if earlier runs have made calls
+	Version string `event:"version"`                 // of the program that staged it
 	Dir     string `event:"dir"`
 	Time    string `event:"time"`
 	Calls   int    `event:"calls"`
-	Open    int    `event:"open"` // of the calls: those that --apply would make
+	Made
+}
+
+// Made is how many calls of a plan have come how far.
+type Made struct {
+	OK      int    `event:"ok"`
+	Failed  int    `event:"failed"`
+	Unknown int    `event:"unknown"`  // sent, and no result came
+	Open    int    `event:"open"`     // those that --apply would make
+	Last    string `event:"last,opt"` // when the last result came
 }
 
 // Staged is a call of a plan.
@@ -233,7 +243,7 @@ type Staged struct {
 	Tool      string          `event:"tool"`
 	Name      string          `event:"name"`
 	Arguments json.RawMessage `event:"arguments"`
-	Status    string          `event:"status"` // open, done or unknown
+	Status    string          `event:"status"` // open, done, error, failed or unknown
 	StagedFor
 	Said    string `event:"text,opt"`    // by the model, before the call
 	Problem string `event:"problem,opt"` // why --apply would refuse the plan

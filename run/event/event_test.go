@@ -38,7 +38,7 @@ var everyEvent = []struct {
 	{"tool_result", &Result{ID: "id", Status: ResultError, Text: []byte("\"\u009b\""), Truncated: true}},
 	{"turn", &Turn{2, nasty, Usage{1, 2, 3, 4, 6}, time.Second, "m", true, Cost{json.RawMessage("0.5"), nasty, true}}},
 	{"retry", &Retry{1, 3, time.Second, 503, nasty, true}},
-	{"plan", &Plan{nasty, "ab", nasty, nasty, nasty, 2, 1}},
+	{"plan", &Plan{nasty, "ab", "cd", nasty, nasty, nasty, 5, Made{1, 2, 1, 1, nasty}}},
 	{"staged", &Staged{ID: nasty, Server: nasty, Tool: nasty, Name: nasty, Arguments: json.RawMessage("{}"), Status: "open", StagedFor: StagedFor{Rule: nasty, Reason: nasty, Private: nasty, Untrusted: nasty, File: nasty, Diff: nasty}, Said: nasty, Problem: nasty, Shown: nasty}},
 	{"trim", &Trim{2, 3, 1, 4096}},
 	{"warning", &Warning{Code: "code", Message: nasty, Server: "s", Scopes: []string{nasty}}},

@@ -107,8 +107,27 @@ func (o *ListOutput) end(e *End) error {
 
 // shown is the head of a plan for people.
 func (p *Plan) shown() string {
-	return "plan:    " + escape.Escape(p.File) + "\ndigest:  " + p.Digest + "\nstaged:  " + escape.Escape(p.Time+" in "+p.Dir) +
-		"\ncalls:   " + strconv.Itoa(p.Calls) + ", to be made: " + strconv.Itoa(p.Open) + "\n"
+	text := "plan:    " + escape.Escape(p.File) + "\ndigest:  " + p.Digest
+	if p.Whole != "" {
+		text += "\ndigest with results: " + p.Whole
+	}
+	return text + "\nstaged:  " + escape.Escape(p.Time+" in "+p.Dir) + "\ncalls:   " + strconv.Itoa(p.Calls) + ": " + escape.Escape(p.Text(p.Made)) + "\n"
+}
+
+// Text says it in words, with the calls that earlier runs made.
+func (m Made) Text(earlier Made) string {
+	text := strconv.Itoa(m.OK) + " ok, " + strconv.Itoa(m.Failed) + " failed, "
+	if m.Unknown > 0 {
+		text += strconv.Itoa(m.Unknown) + " unknown, "
+	}
+	text += strconv.Itoa(m.Open) + " left"
+	if made := earlier.OK + earlier.Failed + earlier.Unknown; made > 0 {
+		text += "; earlier runs made " + strconv.Itoa(made)
+		if earlier.Last != "" {
+			text += ", the last at " + earlier.Last
+		}
+	}
+	return text
 }
 
 func labelText(labels []string) string { return cmp.Or(strings.Join(labels, ","), "none") }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"toolpipe/run/document"
+	"toolpipe/run/failure"
 	"toolpipe/run/input"
 	"toolpipe/stream"
 )
@@ -47,7 +48,7 @@ func (l *loader) load(line document.Line) error {
 		l.last = len(l.messages)
 	}
 	l.placed(&m, at)
-	l.messages = append(l.messages, m)
+	l.messages, l.Ended = append(l.messages, m), nil
 	if m.Role != stream.Assistant {
 		return nil
 	}
@@ -106,6 +107,8 @@ func lineKinds() map[string]func(*loader, document.Member) error {
 		"tools":    (*loader).readTools,
 		"added":    (*loader).readAdded,
 		"left_out": (*loader).readLeftOut,
+		"cut":      (*loader).readEnd,
+		"refused":  (*loader).readEnd,
 	}
 }
 
@@ -126,6 +129,16 @@ func (l *loader) readSending(m document.Member) error {
 		return m.Errorf("no call without a result has the id %s", m.Short())
 	}
 	was.sent = m.Key == "sending"
+	return nil
+}
+
+func (l *loader) readEnd(m document.Member) error {
+	if m.Kind() != '"' {
+		return m.Errorf("%s is not a string", m.Key)
+	}
+	if l.Ended = (&failure.Error{Status: failure.StatusModel, Message: m.Text()}); m.Key == "cut" {
+		l.Ended.Status, l.Ended.Cause = failure.StatusLimit, failure.ErrLength // its text is printed
+	}
 	return nil
 }
 

@@ -8,6 +8,8 @@
 //	{"task":{"call":"ID",…}}      its server answered it with a task (type Task)
 //	{"added":{"call":"ID",…}}     this was added to its result
 //	{"left_out":[{"call":"ID",…}]} requests leave its result out from now on (type Left)
+//	{"cut":"WHY"}                 the message before is no answer: it was cut at a limit
+//	{"refused":"WHY"}             likewise: the model's answer was refused
 //
 // A line is on the disk before the event that it tells of, so that no call is sent
 // twice, however a run ends. The file is locked for as long as it is open.
@@ -37,10 +39,10 @@ import (
 // File is an open session. Its methods may be called concurrently, and on nil, which
 // keeps nothing.
 type File struct {
-	Unknown []Sent            // the calls that were sent and have no result
-	Tools   map[string]string // the digest of the definition that each tool had when it was called last
-	Cut     int               // bytes of a last line that is not whole, which Repair takes away
-	Made    bool              // Open has made the file
+	Before
+	Tools map[string]string // the digest of the definition that each tool had when it was called last
+	Cut   int               // bytes of a last line that is not whole, which Repair takes away
+	Made  bool              // Open has made the file
 
 	messages  []stream.Message
 	leavesOut bool // this run leaves out what runs before it left out of requests
@@ -50,6 +52,12 @@ type File struct {
 	mu     sync.Mutex
 	places places
 	err    error // of the first failed write, after which nothing is written
+}
+
+// Before is what runs before this one have left.
+type Before struct {
+	Unknown []Sent         // the calls that were sent and have no result
+	Ended   *failure.Error // why the last message is no answer; nil: no run has said so
 }
 
 // Sent is a call that a run before this one has sent.
@@ -321,13 +329,24 @@ func (s *File) BeginTask(call string, t *Task) error {
 	return s.write(append(line, "}}\n"...))
 }
 
-func (s *File) note(what, id string) error {
+// End notes that the last message is no answer, because the run ended with f.
+func (s *File) End(f *failure.Error) error {
+	switch f.Status {
+	case failure.StatusLimit:
+		return s.note("cut", f.Message)
+	case failure.StatusModel:
+		return s.note("refused", f.Message)
+	}
+	return nil
+}
+
+func (s *File) note(what, text string) error {
 	if s == nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.write(append(jsontext.AppendQuoted([]byte(`{"`+what+`":`), id), "}\n"...))
+	return s.write(append(jsontext.AppendQuoted([]byte(`{"`+what+`":`), text), "}\n"...))
 }
 
 // write writes lines and waits until the disk has them.

@@ -1,7 +1,9 @@
 package stage
 
 import (
+	"encoding/hex"
 	"hash"
+	"time"
 
 	"toolpipe/approve"
 	"toolpipe/run/document"
@@ -11,8 +13,11 @@ import (
 type loader struct {
 	*File
 	calls map[string]*Call
-	sum   hash.Hash
+	sum   hash.Hash // of the head and the calls
 }
+
+// digest is the digest of the plan as far as it was read.
+func (l *loader) digest() string { return hex.EncodeToString(l.sum.Sum(nil)) }
 
 func (l *loader) load(line document.Line) error {
 	_, isCall := line.Get("server")
@@ -103,15 +108,26 @@ func (l *loader) readSending(m document.Member) error {
 	return nil
 }
 
+// readResult takes a result. It counts only for a call that was sent, and for the lines that
+// are before it.
 func (l *loader) readResult(m document.Member) error {
-	id, r := "", &Result{}
-	if err := m.ReadKeys(document.Keys("call", &id, "status", &r.Status, "text", &r.Text)); err != nil {
+	id, digest, r := "", "", &Result{}
+	err := m.ReadKeys(document.Keys("call", &id, "status", document.WordOf(&r.Status, "ok", "error", "failed"), "digest", &digest, "time", &r.Time, "text", &r.Text))
+	if err != nil {
 		return err
 	}
 	c := l.calls[id]
-	if c == nil || c.Result != nil {
-		return m.Errorf("no open call before this line has the id %q", id)
+	if c == nil || c.Result != nil || !c.Sent {
+		return m.Errorf("no call that was sent before this line, and has no result, has the id %q", id)
 	}
+	if digest != l.digest() {
+		return m.Errorf("the result of the call %q is of another plan: it names the digest %q, and the lines before it have the digest %s", id, digest, l.digest())
+	}
+	at, err := time.Parse(time.RFC3339, r.Time)
+	if err != nil || r.Status == "" {
+		return m.Errorf("the result of the call %q has no status, or no time", id)
+	}
+	r.Time = at.UTC().Format(time.RFC3339)
 	c.Result = r
 	return nil
 }

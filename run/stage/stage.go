@@ -9,7 +9,9 @@
 //
 // A call is open if it has no line of its sending, done if it has a result, and unknown
 // otherwise: a run was killed while it was under way. The digest of a plan is that of its
-// head and its calls, as they stand. A line is on the disk before the step that it tells of.
+// head and its calls, as they stand. A result names the digest of the lines before it, so
+// that it counts for no other plan, and for none that was changed after it. A line is on the
+// disk before the step that it tells of.
 //
 // The file is data: nothing in it names what is started or trusted.
 package stage
@@ -20,6 +22,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -38,9 +42,9 @@ import (
 
 // File is an open plan. Its methods may be called concurrently.
 type File struct {
-	Head   Head
-	Calls  []*Call
-	Digest string // SHA-256 of the lines of Head and Calls, in hex, as they were when the file was opened
+	Head  Head
+	Calls []*Call
+	Digests
 
 	path  string
 	flag  string // errors begin with it
@@ -50,6 +54,49 @@ type File struct {
 	mu  sync.Mutex
 	ids map[string]bool // of Calls
 	err error           // of the first failed write, after which nothing is written
+}
+
+// Digests are SHA-256 sums in hex, of the file as it was when it was opened.
+type Digests struct {
+	Digest string // of the lines of Head and Calls
+	Whole  string // of the file
+}
+
+// Reviewed is the digest of what a review of the file covers: with what earlier runs have
+// made, since that decides which calls are left.
+func (s *File) Reviewed() string {
+	if n := s.Count(); n.Open < len(s.Calls) {
+		return s.Whole
+	}
+	return s.Digest
+}
+
+// A Count is how many calls of a plan have come how far.
+type Count struct {
+	OK, Failed int    // they have a result
+	Unknown    int    // sent, without a result
+	Open       int    // not sent
+	Last       string // when the last result came; "" for none
+}
+
+// Count counts the calls.
+func (s *File) Count() (n Count) {
+	for _, c := range s.Calls {
+		switch r := c.Result; {
+		case r == nil && c.Sent:
+			n.Unknown++
+		case r == nil:
+			n.Open++
+		case r.Failed():
+			n.Failed++
+		default:
+			n.OK++
+		}
+		if c.Result != nil {
+			n.Last = max(n.Last, c.Result.Time)
+		}
+	}
+	return n
 }
 
 // Head says what staged the calls of a plan.
@@ -121,9 +168,13 @@ type Server struct {
 
 // Result is what a call came to.
 type Result struct {
-	Status string // as in a tool_result
+	Status string // as in a tool_result: ok, error or failed
+	Time   string // RFC 3339
 	Text   string // at most maxKept bytes of it
 }
+
+// Failed reports whether the call did not do what it was to do.
+func (r *Result) Failed() bool { return r.Status != "ok" }
 
 // maxKept is how much of the text of a result a plan keeps.
 const maxKept = 64 << 10
@@ -164,7 +215,7 @@ func (s *File) read(c *config.Config, makes, goesOn bool, warn config.Warner) er
 	if err != nil {
 		return failure.Within(s.flag, err)
 	}
-	s.Digest = hex.EncodeToString(l.sum.Sum(nil))
+	s.Digest = l.digest()
 	cut := len(end.Cut) > 0 || end.Unended
 	switch {
 	case !s.begun && (cut || !makes):
@@ -175,12 +226,16 @@ func (s *File) read(c *config.Config, makes, goesOn bool, warn config.Warner) er
 	case cut && !isOwn(end.Cut):
 		return failure.Usage("%s: %s:%d: the plan is cut off here: its last line is not whole", s.flag, s.path, end.Number)
 	case cut && len(end.Cut) > 0: // a line that a killed --apply was writing; what it tells of has not begun
-		return s.failed(s.f.Truncate(end.At))
+		err = s.f.Truncate(end.At)
 	case end.Unended:
-		_, err := s.f.Write([]byte{'\n'})
-		return s.failed(err)
+		_, err = s.f.Write([]byte{'\n'})
 	}
-	return nil
+	whole := sha256.New()
+	if err == nil {
+		_, err = io.Copy(whole, io.NewSectionReader(s.f, 0, math.MaxInt64))
+	}
+	s.Whole = hex.EncodeToString(whole.Sum(nil))
+	return s.failed(err)
 }
 
 // isOwn reports whether a line that is not whole was begun by --apply. One of --stage may be
@@ -204,7 +259,7 @@ func (s *File) Begin(h Head) error {
 	return errors.Join(s.write(line, "}\n"), s.failed(filelock.SyncDir(filepath.Dir(s.path))))
 }
 
-// Now is the time for a head.
+// Now is the time for a head or a result.
 func Now() string { return time.Now().UTC().Format(time.RFC3339) }
 
 // Add adds a call. Its ID is changed where another one has it.
@@ -281,7 +336,9 @@ func (s *File) Done(c *Call, r Result) error {
 	}
 	c.Result = &r
 	line := jsontext.AppendMember([]byte(`{"result":{`), "call", jsontext.Quoted(c.ID))
-	line = jsontext.AppendMember(line, "status", jsontext.Quoted(r.Status))
+	for _, m := range [][2]string{{"status", r.Status}, {"digest", s.Digest}, {"time", r.Time}} {
+		line = jsontext.AppendMember(line, m[0], jsontext.Quoted(m[1]))
+	}
 	return s.write(jsontext.AppendMember(line, "text", jsontext.Quoted(r.Text)), "}}\n")
 }
 

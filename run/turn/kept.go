@@ -37,8 +37,8 @@ func (c *caller) definitions(messages []stream.Message) map[string]string {
 // c does not run, and the run ends.
 func (r *round) note(ctx context.Context, c *call) bool {
 	err := r.session.Sending(c.ID)
-	if r.planned.reviewed != nil {
-		err = r.planned.reviewed()
+	if p := r.planned.reviewed; p != nil {
+		err = p.File.Sending(p.Call)
 	}
 	c.noted = err == nil
 	if err != nil {

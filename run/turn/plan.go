@@ -272,8 +272,8 @@ type memory struct {
 
 // planned is what calls have to do with a plan of calls.
 type planned struct {
-	said     string       // what the model said before its calls, where these may be staged
-	reviewed func() error // the calls are those of the plan, which is told before one is sent; nil: they are not
+	said     string    // what the model said before its calls, where these may be staged
+	reviewed *Reviewed // the call is that of a plan; nil: it is not
 }
 
 // output is where what happens to calls is told.

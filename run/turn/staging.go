@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -67,7 +68,7 @@ func (p *Plan) BeginStaging(ctx context.Context) error {
 		if c.Result != nil || c.Sent {
 			continue // it was made meanwhile
 		}
-		if made.Err != nil || c.File != "" && (made.File != c.File || made.Before != c.Against) {
+		if made.Err != nil || made.File != c.File || made.Before != c.Against {
 			return failure.UsageError([]string{"begin another conversation and another plan"},
 				"--stage: %s:%d: the change of %q that was staged before does not fit the file any more", p.Inv.Config.Stage, c.Line, c.File)
 		}
@@ -189,11 +190,12 @@ func (p *Plan) head() stage.Head {
 	return stage.Head{Version: p.Inv.Config.Version, Policies: p.Inv.Policy, Definitions: hex.EncodeToString(definitions.Sum(nil)), Dir: dir, Time: stage.Now()}
 }
 
-// A Simulated is what a call of a plan would change in a file now.
+// A Simulated is what a call of a plan would do now.
 type Simulated struct {
 	staged.Change
-	File string // that it changes, as a plan names it
-	Err  error  // why it would not; nil if it would, or the call changes no file
+	File   string            // that it changes, as a plan names it
+	Err    error             // why it would not; nil if it would, or the call changes no file
+	Places map[string]string // where its paths and the directory of its command lead, by their texts
 }
 
 // Simulate makes the changes of files of a plan beside the disk, one after the other: those of
@@ -206,11 +208,30 @@ func (p *Plan) Simulate(ctx context.Context, calls []*stage.Call) []Simulated {
 	}
 	for i, c := range calls {
 		t := p.ToolOf(c)
-		if c.File == "" || c.Result != nil || c.Sent || t == nil || !t.Edits() {
+		if c.Result != nil || c.Sent || t == nil {
+			continue
+		}
+		all[i].Places = places(t, c.Arguments)
+		if !t.Edits() {
 			continue
 		}
 		all[i].Change, all[i].Err = p.simulate(ctx, t, c.Arguments, files)
 		all[i].File = stage.PathFrom(dir, all[i].Path)
+	}
+	return all
+}
+
+// places are where the arguments of a call that are paths lead. cwd is the directory of a
+// command of a built-in tool.
+func places(t *toolbox.Tool, args []byte) map[string]string {
+	paths := append(t.Reads.Paths[:len(t.Reads.Paths):len(t.Reads.Paths)], t.Writes.Paths...)
+	all := map[string]string{}
+	for key, value := range jsontext.Members(args) {
+		name := jsontext.Unquote(key)
+		isPath := func(p approve.Path) bool { return p.String() == name }
+		if slices.ContainsFunc(paths, isPath) || name == "cwd" && t.Conn.Local != nil {
+			all[jsontext.Text(value)] = approve.Place(t.Conn.Root, jsontext.Text(value))
+		}
 	}
 	return all
 }
@@ -240,12 +261,21 @@ func (p *Plan) ToolOf(c *stage.Call) *toolbox.Tool {
 	return nil
 }
 
-// ApplyCall makes one call of a plan, which somebody has reviewed. What a rule denies is
-// denied all the same. The plan is told before the call is sent, and what it came to.
-func (p *Plan) ApplyCall(ctx context.Context, t *toolbox.Tool, c *stage.Call, file *stage.File) (Outcome, CallTally, error) {
+// A Reviewed is a call of a plan that somebody has reviewed.
+type Reviewed struct {
+	*stage.Call
+	File   *stage.File       // the plan
+	Places map[string]string // where its paths led when the plan was compared
+	Misfit func() string     // says why it would not do what was reviewed any more; "" if it would
+}
+
+// ApplyCall makes one call of a plan. What a rule denies is denied all the same, and so is a
+// call that is a misfit when it is its turn: the calls before it may have changed what it is
+// about. The plan is told before the call is sent, and what it came to.
+func (p *Plan) ApplyCall(ctx context.Context, t *toolbox.Tool, c *Reviewed) (Outcome, CallTally, error) {
 	k := p.newCaller(nil)
 	k.separate = true
-	k.planned.reviewed = func() error { return file.Sending(c) }
+	k.planned.reviewed = c
 	if p.Inv.Config.MaxResultBytes == 0 {
 		k.maxBytes = 0
 	}
@@ -257,9 +287,9 @@ func (p *Plan) ApplyCall(ctx context.Context, t *toolbox.Tool, c *stage.Call, fi
 	switch {
 	case !c.Sent, o.Status == event.ResultUnknown:
 	case o.Result == nil && o.Refusal == nil:
-		err = cmp.Or(err, file.NotSent(c))
+		err = cmp.Or(err, c.File.NotSent(c.Call))
 	default:
-		err = cmp.Or(err, file.Done(c, stage.Result{Status: string(o.Status), Text: o.Text()}))
+		err = cmp.Or(err, c.File.Done(c.Call, stage.Result{Status: string(o.Status), Time: stage.Now(), Text: o.Text()}))
 	}
 	return o, r.tally, err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -183,7 +184,7 @@ func (r *round) whileUnlocked(wait func() error) error {
 // recheck takes the verdict on an allowed call again, immediately before it runs:
 // the calls before it may have moved the files that its paths lead to. A call
 // that may not run any more has its answer then. The bounds hold the tool to the
-// files that this verdict was about.
+// files that this verdict was about, and a call of a plan to those that were reviewed.
 func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 	r.lock()
 	defer r.unlock()
@@ -191,6 +192,12 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 	err := r.stopped
 	if err == nil {
 		v, err = r.decideCall(ctx, c)
+	}
+	reviewed := r.planned.reviewed
+	if err == nil && reviewed != nil && v.Outcome == approve.Allowed {
+		if why := reviewed.Misfit(); why != "" {
+			v = approve.Verdict{Outcome: approve.Denied, By: "default", Reason: why}
+		}
 	}
 	if err == nil && (v.Outcome != c.verdict.Outcome || v.Rule != c.verdict.Rule) {
 		err = r.emit(r.approvalEvent(c, v))
@@ -204,6 +211,10 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 		return bounds
 	}
 	bounds.Places = v.Places
+	if reviewed != nil { // the verdict has the places only of paths that a rule looked at
+		bounds.Places = maps.Clone(reviewed.Places)
+		maps.Copy(bounds.Places, v.Places)
+	}
 	if c.tool.Conn.Local != nil {
 		withheld := r.plan.Inv.Gate.Withheld(ctx, r.asked(c, c.tool))
 		bounds.Denied, bounds.Matches = withheld.Paths, withheld.Matches

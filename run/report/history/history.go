@@ -91,10 +91,12 @@ type Start struct {
 	Ready               int64 // when servers and tools were there
 }
 
-// A Head is what the first line of a plan says.
+// A Head is what the first line of a plan says, and what became of the plan.
 type Head struct {
 	Version, Time, Dir string
 	Digest             string // that --apply --dry-run shows too
+	Whole              string // with the results of its calls; "" if none was made
+	Last               string // when the last result came
 }
 
 // An End is how a run ended.
@@ -186,9 +188,13 @@ type Result struct {
 type Change struct {
 	File    string // "" for none
 	Diff    Text   // unified
+	Claimed bool   // the writer of a plan says so, and NoDiff says why there is no Diff
 	New     bool
 	Against string // SHA-256 of the content that it is made against
 }
+
+// NoDiff says why a plan is shown without diffs.
+const NoDiff = "a report reads no files, and a diff in the plan is only what its writer says; --apply --dry-run computes it."
 
 // A Review is what a plan says for those who review a call.
 type Review struct {

@@ -170,14 +170,24 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestPlanDigest: the digest is that of the head and the calls, as in package stage.
+// TestPlanDigest: the digest is that of the head and the calls, as in package stage. A result
+// counts only for a call that was sent, and with the digest of the lines before it.
 func TestPlanDigest(t *testing.T) {
 	head, call := `{"stage":1,"version":"1"}`, `{"id":"a","server":{"name":"s"},"tool":"t","name":"s__t","arguments":{}}`
 	want := reportOf(t, head+"\n"+call+"\n").Runs[0].Plan.Digest
-	long := `{"result":{"call":"a","status":"ok","text":"` + strings.Repeat("x", 3*blockSize) + `"}}`
-	run := reportOf(t, head+"\n"+call+"\n"+`{"sending":"a"}`+"\n"+long+"\n").Runs[0]
-	if run.Plan.Digest != want || run.Calls[0].Review.State != "done" || want != "%s" && len(want) != 64 {
+	long := `{"result":{"call":"a","status":"ok","digest":"` + want + `","text":"` + strings.Repeat("x", 3*blockSize) + `"}}`
+	sent := head + "\n" + call + "\n" + `{"sending":"a"}` + "\n"
+	run := reportOf(t, sent+long+"\n").Runs[0]
+	if run.Plan.Digest != want || run.Calls[0].Review.State != "done" || len(want) != 64 {
 		t.Errorf("%s, not %s", run.Plan.Digest, want)
+	}
+	if run.Plan.Whole != run.Source.SHA256 {
+		t.Errorf("with results: %s", run.Plan.Whole)
+	}
+	for _, forged := range []string{head + "\n" + call + "\n" + long, sent + strings.Replace(long, want, want[1:]+"0", 1), sent + long + "\n" + long} {
+		if err := NewReader(100).Read("p", strings.NewReader(forged+"\n")); err == nil {
+			t.Errorf("read %.200q", forged)
+		}
 	}
 }
 

@@ -160,7 +160,7 @@ func (t *taken) takeOwn(e *event) {
 		t.answered(e)
 	case "plan":
 		t.Run.Form = Plan
-		t.Plan = Head{e.get("version").str(), e.get("time").str(), e.get("dir").str(), e.get("digest").str()}
+		t.Plan = Head{e.get("version").str(), e.get("time").str(), e.get("dir").str(), e.get("digest").str(), e.get("digest_with_results").str(), e.get("last").str()}
 		t.detail(e)
 	case "staged":
 		t.staged(e)

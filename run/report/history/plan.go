@@ -12,6 +12,7 @@ type plan struct {
 	reader *Reader
 	run    *Run
 	sum    hash.Hash // of the head and the calls
+	whole  hash.Hash // of the file
 	calls  map[string]*Call
 }
 
@@ -53,7 +54,8 @@ func (p *plan) call(v *value, number int) error {
 		At: Unknown, Turn: Unknown, Line: number, Result: Result{Ms: Unknown, Began: Unknown, Bytes: Unknown}}
 	c.Review = Review{Target: server.get("target").str(), Dir: server.get("dir").str(), Definition: e.get("definition").str(), By: e.get("by").str(), Rule: e.get("rule").str(),
 		Reason: e.get("reason").shown(limit), Labels: e.get("labels").strs(), Private: e.get("private").str(), Untrusted: e.get("untrusted").str(), Said: e.get("text").shown(limit), State: "open"}
-	c.Change = Change{File: e.get("file").str(), Against: e.get("against").str(), Diff: e.get("diff").shown(limit)}
+	c.Change = Change{File: e.get("file").str(), Against: e.get("against").str(), Claimed: true}
+	e.get("diff") // only its writer says that the arguments come to that
 	c.Change.New = c.Change.File != "" && c.Change.Against == ""
 	c.Details = e.rest(limit)
 	if p.calls[c.ID] != nil {
@@ -63,12 +65,12 @@ func (p *plan) call(v *value, number int) error {
 	p.run.Counts.Staged++
 	p.calls[c.ID] = c
 	if p.reader.addCall(p.run, c, false) {
-		p.reader.kept += keptOf(c.Arguments) + keptOf(c.Details) + c.Change.Diff.kept() + c.Review.Said.kept()
+		p.reader.kept += keptOf(c.Arguments) + keptOf(c.Details) + c.Review.Said.kept()
 	}
 	return nil
 }
 
-var errNoCall = errors.New("no call before this line has this id")
+var errNoCall = errors.New("no call before this line has this id, or not in this state")
 
 func (p *plan) state(id, state string) error {
 	c := p.calls[id]
@@ -81,17 +83,37 @@ func (p *plan) state(id, state string) error {
 
 func (p *plan) result(v *value) error {
 	c := p.calls[v.get("call").str()]
-	if c == nil {
+	switch {
+	case c == nil || c.Review.State != "unknown":
 		return errNoCall
+	case v.get("digest").str() != p.digest():
+		return errors.New("the result is of another plan: it names another digest than the lines before it have")
 	}
-	c.Review.State = "done"
+	p.run.Plan.Last = v.get("time").str()
+	c.Review.State = stateOf(v.get("status").str())
 	c.Result.Status, c.Result.Text = v.get("status").str(), v.get("text").shown(p.reader.report.Limit)
 	tally(p.run.Counts.Results, c.Result.Status)
 	p.reader.kept += c.Result.Text.kept()
 	return nil
 }
 
+// stateOf is how far a call with a result is, in the words of --apply --dry-run.
+func stateOf(status string) string {
+	if status == "ok" {
+		return "done"
+	}
+	return status
+}
+
+// digest is the digest of the plan as far as it was read.
+func (p *plan) digest() string { return hex.EncodeToString(p.sum.Sum(nil)) }
+
 func (p *plan) end() {
-	p.run.Plan.Digest = hex.EncodeToString(p.sum.Sum(nil))
+	p.run.Plan.Digest = p.digest()
 	p.run.End.Cut = len(p.run.Source.Cut) > 0
+	for _, c := range p.calls {
+		if c.Review.State != "open" && !p.run.End.Cut {
+			p.run.Plan.Whole = hex.EncodeToString(p.whole.Sum(nil))
+		}
+	}
 }

@@ -144,7 +144,7 @@ func (f *file) restore(state []byte) {
 func (r *Reader) form(v *value, src *Source, s *scanner) former {
 	if v.get("stage").kind != 0 {
 		src.Form = Plan
-		return &plan{reader: r, run: r.begin(Plan, src, s.line), sum: s.file.lines}
+		return &plan{reader: r, run: r.begin(Plan, src, s.line), sum: s.file.lines, whole: s.file.sum}
 	}
 	s.file.lines = nil
 	switch {

@@ -135,7 +135,14 @@ func (d *document) planned(i int, c *history.Call) string {
 		if c.Change.New {
 			text += " (new)"
 		}
-		text += ", made against " + code(cmp.Or(c.Change.Against, "no file"), 80, false) + ":\n\n" + fence(c.Change.Diff, "diff", 256<<10)
+		switch text += ", made against " + code(cmp.Or(c.Change.Against, "no file"), 80, false); {
+		case c.Change.Claimed:
+			text += ": " + history.NoDiff + "\n\n"
+		case !c.Change.Diff.IsEmpty():
+			text += ":\n\n" + fence(c.Change.Diff, "diff", 256<<10)
+		default:
+			text += "\n\n"
+		}
 	}
 	if !c.Result.Text.IsEmpty() {
 		text += "Its result:\n\n" + fence(c.Result.Text, "text", 64<<10)

@@ -210,6 +210,8 @@ func (d *document) facts(r *history.Run) string {
 		add("staged", cell(r.Plan.Time))
 		add("in", cell(r.Plan.Dir))
 		add("digest", cell(r.Plan.Digest))
+		add("digest with results", cell(r.Plan.Whole))
+		add("last result", cell(r.Plan.Last))
 	} else {
 		add("turns", grouped(r.Counts.Turns))
 	}

@@ -172,7 +172,11 @@ func (p *page) change(c *history.Call) {
 		p.code(c.Change.Against)
 		p.raw("</p>\n")
 	}
-	if c.Change.Diff.IsEmpty() {
+	switch {
+	case c.Change.Claimed:
+		p.raw("<p>There is no diff here: " + history.NoDiff + "</p>\n")
+		return
+	case c.Change.Diff.IsEmpty():
 		p.raw("<p>There is no diff: the file is no text, or too large.</p>\n")
 		return
 	}

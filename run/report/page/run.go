@@ -106,6 +106,8 @@ func (p *page) summary(r *history.Run) {
 		p.fact("staged", r.Plan.Time)
 		p.fact("in", r.Plan.Dir)
 		p.fact("digest", r.Plan.Digest)
+		p.fact("digest with results", r.Plan.Whole)
+		p.fact("last result", r.Plan.Last)
 		p.fact("by version", r.Plan.Version)
 	} else {
 		p.figures("turns", r.Counts.Turns)
