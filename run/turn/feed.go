@@ -71,6 +71,7 @@ type Feed struct {
 	decide   waiting // the calls that have come and have no verdict
 	schedule waiting // the calls that may run
 	stop     context.CancelCauseFunc
+	leave    context.CancelFunc // ends what was kept for the client
 
 	// Ends says what comes of a call that is unapproved where that ends something. It is set
 	// before the first call.
@@ -126,6 +127,7 @@ func (w *waiting) each(yield func(*call) bool) {
 func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
 	f := &Feed{stop: stop, decide: newWaiting(), schedule: newWaiting(), Ends: "the server ends"}
 	k := p.newCaller(nil)
+	k.client.ctx, f.leave = context.WithCancel(context.Background())
 	if emit := k.emit; connection > 0 {
 		f.Ends = "the connection ends"
 		k.emit = func(e event.Event) error { return emit(&event.OfConnection{Connection: connection, Event: e}) }
@@ -145,6 +147,7 @@ func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
 
 // Close ends the feed, whose calls have all been answered, and returns what was counted.
 func (f *Feed) Close() CallTally {
+	f.leave()
 	f.decide.add(nil)
 	f.schedule.add(nil)
 	f.round.mu.Lock()
