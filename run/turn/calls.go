@@ -60,6 +60,7 @@ type call struct {
 	ctx      context.Context     // in which it runs
 	progress func(wire.Progress) // is told its progress too; may be nil
 	done     chan struct{}       // closed when it has its answer
+	settled  <-chan struct{}     // closed when the host has room for another answer; nil: it always has
 	user     hostUser
 }
 
@@ -211,8 +212,8 @@ func (r *round) schedule(calls iter.Seq[*call], done func(*call)) {
 		slots <- struct{}{}
 		goroutine.StartIn(&running, func() {
 			r.run(c)
-			<-slots
 			done(c)
+			<-slots
 		})
 	}
 	running.Wait()

@@ -162,7 +162,7 @@ func (f *Feed) Close() CallTally {
 func (f *Feed) Call(ctx context.Context, asked *toolserver.HostCall) func() Outcome {
 	c := &call{
 		Call: stream.Call{ID: "call-" + strconv.FormatInt(f.round.plan.hosted.Add(1), 10), Name: asked.Name, Arguments: asked.Args},
-		ctx:  ctx, progress: asked.Progress, done: make(chan struct{}),
+		ctx:  ctx, progress: asked.Progress, done: make(chan struct{}), settled: asked.Settled,
 	}
 	text := func(key string) string { return jsontext.Text(jsontext.Member(asked.Meta, key)) }
 	c.trace = trace.Parse(text("traceparent"), text("tracestate"))
@@ -257,14 +257,18 @@ func (f *Feed) judge(c *call) {
 	f.answered(c)
 }
 
-// answered reports the answer of a call. A defect, and a verdict that was taken
-// again and ends the run, end the run.
+// answered reports the answer of a call, and waits while the host leaves too much unread. A
+// defect, and a verdict that was taken again and ends the run, end the run.
 func (f *Feed) answered(c *call) {
 	err := f.round.result(c)
 	close(c.done)
 	f.round.mu.Lock()
-	defer f.round.mu.Unlock()
-	if err = cmp.Or(f.round.stopped, err); err != nil {
+	err = cmp.Or(f.round.stopped, err)
+	f.round.mu.Unlock()
+	if err != nil {
 		f.stop(err)
+	}
+	if c.settled != nil {
+		<-c.settled
 	}
 }
