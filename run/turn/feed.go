@@ -110,7 +110,8 @@ func (w *waiting) each(yield func(*call) bool) {
 		calls, over := w.calls, w.over
 		w.calls = nil
 		w.mu.Unlock()
-		for _, c := range calls {
+		for i, c := range calls {
+			calls[i] = nil // its result is not kept until the last of them has one
 			if !yield(c) {
 				return
 			}
