@@ -304,6 +304,7 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 		result.Separate()
 	}
 	c.answer = r.rendered(result)
+	c.answer.result = result
 	c.answer.event.Change = r.changed(bounds.Change)
 	if refusal := r.box.Refusal(c.tool.Conn, c.answer.text); refusal != "" {
 		c.answer.append("[toolpipe] " + refusal)
@@ -311,7 +312,6 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	if unseen := r.plan.staging.unseen(c.tool); unseen != "" {
 		c.answer.append(unseen)
 	}
-	c.answer.result = result
 }
 
 // ask has the tool of c answer.
