@@ -23,7 +23,6 @@ type Gate struct {
 
 	behind     []Rule     // that Check has made of Rules; see standBehind
 	allowed               // by a person
-	secrets    int        // calls that were denied for the secret in their arguments
 	evaluation evaluation // of the last call
 }
 
@@ -59,10 +58,6 @@ func (g *Gate) decide(ctx context.Context, c *Call, asked *Question) (Verdict, *
 	}
 	places := g.evaluation.places
 	v, q := g.verdict(c, rule, asked)
-	if c.egress == egressSecret {
-		g.secrets++
-		v.EndsRun = g.secrets > 1
-	}
 	v.Places, v.rule, v.Egress = places, rule, c.egress
 	return v, q, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"toolpipe/mcp/wire"
 )
@@ -25,27 +26,41 @@ type connection struct {
 	stop   context.CancelCauseFunc // of ctx
 	calls  sync.WaitGroup          // counts the requests that are being answered
 
-	mu      sync.Mutex          // guards what follows
+	mu sync.Mutex // guards what follows
+	requests
+	user    user    // of the client
+	listens listens // what the client wants to hear of
+}
+
+// requests are those of a client that are being answered.
+type requests struct {
 	running map[string]*request // by its id, as it came
-	user    user                // of the client
-	listens listens             // what the client wants to hear of
+	taken   int                 // bytes of their parameters
+	freed   sync.Cond           // wakes the reader, which waits until there are fewer
+	asked   chan struct{}       // holds those that are no calls and run
 }
 
 // request is a request that is being answered.
 type request struct {
 	id       []byte // as it came; nil while the client has the answer that its user is to be asked
 	cancel   context.CancelCauseFunc
-	logLevel int // that the request asks for
+	logLevel int    // that the request asks for
+	size     int    // bytes of its parameters
+	settled  func() // is called when the client has read enough for more after the answer
 }
 
-// maxRunning is how many requests may be answered at once. A further one is refused: to
-// wait with it would keep the end of the client from being seen.
+// maxRunning is how many requests may be answered at once. No further one is read from a
+// stream, unless the client is asked something: its answer would not be read either. One
+// that comes all the same is refused.
 const maxRunning = 1024
+
+// maxAsked is how many requests other than calls run at once.
+const maxAsked = 16
 
 // connect makes a connection whose calls end with ctx.
 func (s *Server) connect(ctx context.Context) *connection {
-	c := &connection{server: s, running: map[string]*request{}, user: newUser(), listens: listens{logLevel: len(logLevels), lowest: len(logLevels)}}
-	c.outbox.changed.L = &c.outbox.lock
+	c := &connection{server: s, requests: requests{running: map[string]*request{}, asked: make(chan struct{}, maxAsked)}, user: newUser(), listens: listens{logLevel: len(logLevels), lowest: len(logLevels)}}
+	c.outbox.changed.L, c.freed.L = &c.outbox.lock, &c.mu
 	c.ctx, c.stop = context.WithCancelCause(ctx)
 	return c
 }
@@ -56,23 +71,25 @@ type outbox struct {
 	changed  sync.Cond // wakes those that wait for a change of what follows
 	queue    [][]byte  // messages that were not received yet
 	size     int       // bytes of the queue
+	fullAt   time.Time // when somebody waited for room last
 	finished bool      // no further message is put into the queue
 }
 
 // maxQueued is how many messages may wait for a slow receiver before progress and
-// logs are dropped. Answers are kept: there are no more of them than requests.
+// logs are dropped. Answers are kept.
 const maxQueued = 1024
 
-// maxQueuedBytes is how much may wait for a slow receiver before no further request
-// is read.
-const maxQueuedBytes = wire.MaxFrame
+// maxQueuedBytes is how much may wait for a slow receiver before progress and logs are
+// dropped, no further call is run and no further request is read. It is also how many bytes
+// of requests may wait for their answers before no further one is read.
+const maxQueuedBytes = 16 << 20
 
 const messageCost = 64 // bytes that a message costs beside its own
 
 func (o *outbox) put(msg []byte, mayDrop bool) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
-	if o.finished || mayDrop && len(o.queue) >= maxQueued {
+	if o.finished || mayDrop && (len(o.queue) >= maxQueued || o.size > maxQueuedBytes) {
 		return
 	}
 	o.queue = append(o.queue, msg)
@@ -105,12 +122,36 @@ func (o *outbox) Receive() ([]byte, error) {
 	return msg, nil
 }
 
-// awaitRoom waits while the queue holds more bytes than it may.
-func (o *outbox) awaitRoom() {
+// awaitRoom waits while the queue holds more bytes than it may, unless the connection ends.
+func (c *connection) awaitRoom() {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	for c.size > maxQueuedBytes && c.ctx.Err() == nil {
+		c.changed.Wait()
+		c.fullAt = time.Now()
+	}
+}
+
+// wake wakes those that wait for room.
+func (o *outbox) wake() {
 	o.lock.Lock()
 	defer o.lock.Unlock()
-	for o.size > maxQueuedBytes && !o.finished {
-		o.changed.Wait()
+	o.changed.Broadcast()
+}
+
+// wasFull reports whether somebody waited for room in the last time d.
+func (o *outbox) wasFull(d time.Duration) bool {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	return o.size > maxQueuedBytes || time.Since(o.fullAt) < d
+}
+
+// awaitFewer waits while too many requests are being answered, or too large ones.
+func (c *connection) awaitFewer() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for (len(c.running) >= maxRunning || c.taken > maxQueuedBytes) && len(c.user.waiting) == 0 && c.ctx.Err() == nil {
+		c.freed.Wait()
 	}
 }
 

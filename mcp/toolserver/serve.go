@@ -16,9 +16,9 @@ import (
 )
 
 // Serve answers the messages of the client with that number, which come from r, on w, a line each, until r ends, w fails or ctx
-// ends. At the end of r the calls that run get the time grace, then they are
-// cancelled; what is answered until then is written, however slowly w takes it. A
-// read cannot be interrupted: when ctx ends it is left behind. Serve returns the
+// ends. At the end of r the calls that run get the time grace, which does not pass while an
+// answer waits for the client to read; then they are cancelled. What is answered until then
+// is written, however slowly w takes it. A read cannot be interrupted: when ctx ends it is left behind. Serve returns the
 // cause of ctx, a *WriteError, or the error of r.
 func (s *Server) Serve(ctx context.Context, client int, r io.Reader, w io.Writer, grace time.Duration) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -40,10 +40,15 @@ func (s *Server) Serve(ctx context.Context, client int, r io.Reader, w io.Writer
 	case err = <-read:
 		close(c.user.gone)
 		c.endListens()
-		select {
-		case <-goroutine.Done(c.calls.Wait):
-		case <-time.After(grace):
-		case <-ctx.Done():
+		answered := goroutine.Done(c.calls.Wait)
+		for waits := true; waits; {
+			waits = false
+			select {
+			case <-answered:
+			case <-time.After(grace):
+				waits = c.wasFull(grace)
+			case <-ctx.Done():
+			}
 		}
 	case <-ctx.Done():
 	}
@@ -97,6 +102,7 @@ func (c *connection) readAll(ctx context.Context, r io.Reader) error {
 		}
 		c.handle(ctx, msg)
 		c.awaitRoom()
+		c.awaitFewer()
 	}
 }
 
@@ -110,7 +116,9 @@ var (
 func (c *connection) end() {
 	c.mu.Lock()
 	c.stop(errEnded) // after this no request begins
+	c.freed.Broadcast()
 	c.mu.Unlock()
+	c.wake()
 	goroutine.Within(wire.ShutdownGrace, c.calls.Wait)
 }
 
@@ -221,8 +229,9 @@ func (c *connection) begin(sent context.Context, m wire.Message, prepare func(co
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(sent))
 	unlink := goroutine.AfterContext(c.ctx, func() { cancel(context.Cause(c.ctx)) })
-	r := &request{id: m.ID, cancel: cancel, logLevel: logLevel(jsontext.Member(m.Params, "_meta", logLevelKey))}
+	r := &request{id: m.ID, cancel: cancel, logLevel: logLevel(jsontext.Member(m.Params, "_meta", logLevelKey)), size: len(m.Params), settled: func() {}}
 	c.running[id] = r
+	c.taken += r.size
 	c.calls.Add(1)
 	c.mu.Unlock()
 	c.logFrom(r.logLevel)
@@ -235,6 +244,8 @@ func (c *connection) begin(sent context.Context, m wire.Message, prepare func(co
 		if id := c.release(r); id != nil && context.Cause(ctx) != ErrCancelled {
 			c.reply(id, result, err)
 		}
+		c.awaitRoom()
+		r.settled()
 	})
 }
 
@@ -246,6 +257,8 @@ func (c *connection) release(r *request) []byte {
 	id := r.id
 	r.id = nil
 	delete(c.running, string(id))
+	c.taken -= r.size
+	c.freed.Broadcast()
 	return id
 }
 
@@ -262,7 +275,9 @@ func (c *connection) call(sent context.Context, m wire.Message, modern bool) {
 		progress := c.progress(ctx, jsontext.Member(m.Params, "_meta", "progressToken"))
 		call := func() (*wire.Result, error) { return c.server.run(ctx, name, args, progress) }
 		if c.server.Front != nil {
-			call = c.server.Front.Call(ctx, &HostCall{c.client, name, args, jsontext.Member(m.Params, "_meta"), progress, c.asker(r, m, progress)})
+			settled := make(chan struct{})
+			r.settled = func() { close(settled) }
+			call = c.server.Front.Call(ctx, &HostCall{c.client, name, args, jsontext.Member(m.Params, "_meta"), progress, c.asker(r, m, progress), settled})
 		}
 		return func() ([]byte, error) {
 			result, err := call()
@@ -289,6 +304,12 @@ func (c *connection) request(sent context.Context, m wire.Message, method string
 	}
 	c.begin(sent, m, func(ctx context.Context, r *request) func() ([]byte, error) {
 		return func() ([]byte, error) {
+			select {
+			case c.asked <- struct{}{}:
+				r.settled = func() { <-c.asked }
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
 			ask := c.asker(r, m, func(wire.Progress) {})
 			result, err := c.server.Front.Request(ctx, &HostRequest{c.client, method, m.Params, ask})
 			if err == nil && modern {

@@ -68,6 +68,9 @@ type HostCall struct {
 	Meta     []byte // the _meta of the request; nil for none
 	Progress func(wire.Progress)
 	Ask      Asker // nil: the client has not declared that it can ask its user
+	// Settled is closed when the client has the answer, or has read enough that it may wait for
+	// the client. A Front that runs no more calls until then keeps few answers in memory.
+	Settled <-chan struct{}
 }
 
 // A HostRequest is any other request of the client.

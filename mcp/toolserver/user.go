@@ -132,6 +132,7 @@ func (c *connection) askLegacy(ctx context.Context, form wire.Form, progress fun
 	c.user.sent++
 	id := c.user.sent
 	c.user.waiting[id] = response
+	c.freed.Broadcast()
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()

@@ -259,7 +259,7 @@ func (c *Connection) part(s far.Server) *Connection {
 		own.Root = s.Root
 	}
 	part := NewConnection(own)
-	part.firstStart, part.far, part.sandbox = c.firstStart, &s, c.sandbox
+	part.firstStart, part.again, part.far, part.sandbox = c.firstStart, c.again, &s, c.sandbox
 	for _, definition := range c.Session.Tools() {
 		if said, _, is := far.ReadTool(definition.Meta); is && said.Server == s.Name {
 			definition.Name = said.Name

@@ -13,6 +13,7 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
+	"toolpipe/run/far"
 	"toolpipe/run/lock"
 	"toolpipe/run/servers"
 	"toolpipe/stream/goroutine"
@@ -179,9 +180,19 @@ func (b *Toolbox) checkStarted(c, started *Connection) *failure.Error {
 		}
 		return f
 	}
-	was, is, of := b.inUse(c.Name), b.comparable(started), "those of "+strconv.Quote(b.inv.Config.ToolsLock)
+	was, is, of := map[string]lock.Item{}, []lock.Item(nil), "those of "+strconv.Quote(b.inv.Config.ToolsLock)
+	for _, before := range b.sharing(c) {
+		items := b.offeredOf(before)
+		if b.locked.items != nil {
+			items = b.inUse(before.Name)
+		}
+		maps.Copy(was, items)
+		if now := started.as(before); now != nil {
+			is = append(is, b.comparable(now)...)
+		}
+	}
 	if b.locked.items == nil {
-		was, of = b.offeredOf(c), "those that were offered"
+		of = "those that were offered"
 		is = slices.DeleteFunc(is, func(item lock.Item) bool { _, known := was[item.Title()]; return !known })
 	}
 	diff := lock.Diff(was, is)
@@ -193,6 +204,20 @@ func (b *Toolbox) checkStarted(c, started *Connection) *failure.Error {
 		Message: "server " + strconv.Quote(c.Name) + ": its tools are not " + of + ", so it is not used:" + diff}
 	b.inv.Warn("lock_mismatch", c.Name, f.Message)
 	return f
+}
+
+// as is the server before as it is after another start of c; nil where c is a toolpipe at a
+// socket that does not have it any more, or has it otherwise, such as in another directory.
+func (c *Connection) as(before *Connection) *Connection {
+	if before.far == nil {
+		return c
+	}
+	behind, _ := far.Servers(c.Session.About())
+	i := slices.Index(behind, *before.far)
+	if i < 0 {
+		return nil
+	}
+	return c.part(behind[i])
 }
 
 // comparable are the items of a server that has started, for the comparison with the

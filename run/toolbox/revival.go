@@ -2,6 +2,7 @@ package toolbox
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -27,18 +28,29 @@ func (b *Toolbox) reviveLost(ctx context.Context) {
 		return
 	}
 	for _, c := range b.Conns {
-		if len(c.Command) == 0 && (c.Far || !c.AtSocket()) {
+		if len(c.Command) == 0 && !c.AtSocket() {
 			continue
 		}
 		c.again = &revival{start: func(lost *mcp.Session) *laterStart {
 			if lost != nil {
 				b.starts.begin(func() { lost.Close() })
 			}
-			defer b.inv.Restarting(c.Name)
+			for _, each := range b.sharing(c) {
+				defer b.inv.Restarting(each.Name)
+			}
 			b.inv.Warn("server_restarted", c.Name, "server "+strconv.Quote(c.Name)+" was lost and is started again")
 			return b.startLater(ctx, c)
 		}}
 	}
+}
+
+// sharing are the servers that are used over the session of c: c itself or, where it is a
+// toolpipe at a socket that has no name of its own, the servers there.
+func (b *Toolbox) sharing(c *Connection) []*Connection {
+	if !c.Far || c.again == nil {
+		return []*Connection{c}
+	}
+	return slices.DeleteFunc(slices.Clone(b.Conns), func(other *Connection) bool { return other.again != c.again })
 }
 
 // last is the last start; nil before the first loss.

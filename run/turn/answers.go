@@ -86,9 +86,12 @@ func shortDiff(diff string) string {
 	return fmt.Sprintf("%s\\ %d more bytes of this diff are left out\n", diff[:end], len(diff)-end)
 }
 
-// append adds a text of toolpipe's own, in lines, behind that of the tool: in the event
-// and in what the model gets.
+// append adds a text of toolpipe's own, in lines, after the tool's: in the event, in what the
+// model gets, and as one more block in what a host gets.
 func (a *answer) append(text string) {
+	if a.result != nil {
+		a.result.Content = slices.Concat(a.result.Content, toolserver.TextResult(text).Content)
+	}
 	text = "\n" + text // no answer is empty
 	a.event.Bytes += len(text)
 	quoted := jsontext.Quoted(text)[1:]

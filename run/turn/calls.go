@@ -61,6 +61,7 @@ type call struct {
 	ctx      context.Context     // in which it runs
 	progress func(wire.Progress) // is told its progress too; may be nil
 	done     chan struct{}       // closed when it has its answer
+	settled  <-chan struct{}     // closed when the host has room for another answer; nil: it always has
 	user     hostUser
 }
 
@@ -220,8 +221,8 @@ func (r *round) schedule(calls iter.Seq[*call], done func(*call)) {
 		slots <- struct{}{}
 		goroutine.StartIn(&running, func() {
 			r.run(c)
-			<-slots
 			done(c)
+			<-slots
 		})
 	}
 	running.Wait()
@@ -312,6 +313,7 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 		result.Separate()
 	}
 	c.answer = r.rendered(result)
+	c.answer.result = result
 	c.answer.event.Change = r.changed(bounds.Change)
 	if refusal := r.box.Refusal(c.tool.Conn, c.answer.text); refusal != "" {
 		c.answer.append("[toolpipe] " + refusal)
@@ -319,7 +321,6 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	if unseen := r.plan.staging.unseen(c.tool); unseen != "" {
 		c.answer.append(unseen)
 	}
-	c.answer.result = result
 }
 
 // ask has the tool of c answer.

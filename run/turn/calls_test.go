@@ -50,7 +50,7 @@ func newCallBench(tools map[string]toolserver.ToolFunc) *callBench {
 	b.gate = &approve.Gate{Otherwise: approve.OtherwiseAsk, AutoApprove: "-y"}
 	b.caller = &caller{
 		options: options{parallel: 8, maxBytes: 1 << 20}, flow: newFlow(&approve.Gate{EgressRule: approve.EgressRule{Egress: approve.EgressOff}}),
-		output: output{flush: func() error { return nil }},
+		output: output{flush: func() error { return nil }}, client: new(client),
 	}
 	b.emit = func(e event.Event) error {
 		what := ""

@@ -71,6 +71,7 @@ type Feed struct {
 	decide   waiting // the calls that have come and have no verdict
 	schedule waiting // the calls that may run
 	stop     context.CancelCauseFunc
+	leave    context.CancelFunc // ends what was kept for the client
 
 	// Ends says what comes of a call that is unapproved where that ends something. It is set
 	// before the first call.
@@ -109,7 +110,8 @@ func (w *waiting) each(yield func(*call) bool) {
 		calls, over := w.calls, w.over
 		w.calls = nil
 		w.mu.Unlock()
-		for _, c := range calls {
+		for i, c := range calls {
+			calls[i] = nil // its result is not kept until the last of them has one
 			if !yield(c) {
 				return
 			}
@@ -126,6 +128,7 @@ func (w *waiting) each(yield func(*call) bool) {
 func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
 	f := &Feed{stop: stop, decide: newWaiting(), schedule: newWaiting(), Ends: "the server ends"}
 	k := p.newCaller(nil)
+	k.client.ctx, f.leave = context.WithCancel(context.Background())
 	if emit := k.emit; connection > 0 {
 		f.Ends = "the connection ends"
 		k.emit = func(e event.Event) error { return emit(&event.OfConnection{Connection: connection, Event: e}) }
@@ -145,6 +148,7 @@ func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
 
 // Close ends the feed, whose calls have all been answered, and returns what was counted.
 func (f *Feed) Close() CallTally {
+	f.leave()
 	f.decide.add(nil)
 	f.schedule.add(nil)
 	f.round.mu.Lock()
@@ -159,7 +163,7 @@ func (f *Feed) Close() CallTally {
 func (f *Feed) Call(ctx context.Context, asked *toolserver.HostCall) func() Outcome {
 	c := &call{
 		Call: stream.Call{ID: "call-" + strconv.FormatInt(f.round.plan.hosted.Add(1), 10), Name: asked.Name, Arguments: asked.Args},
-		ctx:  ctx, progress: asked.Progress, done: make(chan struct{}),
+		ctx:  ctx, progress: asked.Progress, done: make(chan struct{}), settled: asked.Settled,
 	}
 	text := func(key string) string { return jsontext.Text(jsontext.Member(asked.Meta, key)) }
 	c.trace = trace.Parse(text("traceparent"), text("tracestate"))
@@ -255,14 +259,18 @@ func (f *Feed) judge(c *call) {
 	f.answered(c)
 }
 
-// answered reports the answer of a call. A defect, and a verdict that was taken
-// again and ends the run, end the run.
+// answered reports the answer of a call, and waits while the host leaves too much unread. A
+// defect, and a verdict that was taken again and ends the run, end the run.
 func (f *Feed) answered(c *call) {
 	err := f.round.result(c)
 	close(c.done)
 	f.round.mu.Lock()
-	defer f.round.mu.Unlock()
-	if err = cmp.Or(f.round.stopped, err); err != nil {
+	err = cmp.Or(f.round.stopped, err)
+	f.round.mu.Unlock()
+	if err != nil {
 		f.stop(err)
+	}
+	if c.settled != nil {
+		<-c.settled
 	}
 }

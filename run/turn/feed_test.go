@@ -44,7 +44,6 @@ func TestSilentHost(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b.serves, b.denyUnapproved, b.askHost = true, true, "calls"
 			f, asked := &Feed{round: b.newRound(1, nil, nil)}, 0
-			f.round.plan.silent.Store(false)
 			for _, id := range []string{"a", "b"} {
 				c := &call{Call: stream.Call{ID: id, Name: "s__write", Arguments: json.RawMessage("{}")}, ctx: t.Context(), done: make(chan struct{})}
 				c.user.ask = func(ctx context.Context, form wire.Form) (toolserver.Answer, error) {

@@ -39,7 +39,6 @@ type Plan struct {
 
 	staging *staging      // of --stage; nil: calls are not staged
 	asking  chan struct{} // holds the question that somebody is being asked
-	silent  atomic.Bool   // the host of --serve has left a question without an answer
 	verdict sync.Mutex    // held while a verdict is taken, but not while somebody is asked
 	changes chan struct{} // holds the call of a nested run that may change something: one at a time in all of them
 	hosted  atomic.Int64  // numbers the calls of hosts
@@ -261,6 +260,15 @@ type caller struct {
 	flow    *flow      // of the conversation that the calls belong to
 	rounds  *rounds    // nil: no loop asks for the calls
 	*budget            // of the run; nil: each call of a host has one of its own
+	*client
+}
+
+// client is what is known of the client that the calls come from, and of the nested runs that
+// work for it: a connection of --serve, or the run itself.
+type client struct {
+	ctx         context.Context // ends with the connection; nil: it is the run itself
+	silent      atomic.Bool     // it has left a question without an answer
+	heldSecrets atomic.Int64    // calls that were denied for the secret in their arguments
 }
 
 // memory is what outlives the round of a call.
@@ -305,7 +313,7 @@ const resultBytes = 256 << 10
 func (p *Plan) newCaller(known *confine.Known) *caller {
 	v, c := p.Inv, p.Inv.Config
 	k := &caller{
-		plan: p, box: p.Box, memory: memory{known: known, nested: &lru.Store[*Loop]{Number: keptRuns, Bytes: keptRunBytes}}, flow: newFlow(v.Gate), lines: lineCalls{enabled: c.CmdLines},
+		plan: p, box: p.Box, client: new(client), memory: memory{known: known, nested: &lru.Store[*Loop]{Number: keptRuns, Bytes: keptRunBytes}}, flow: newFlow(v.Gate), lines: lineCalls{enabled: c.CmdLines},
 		output: output{v.Emit, v.Flush, v.Face.Notef},
 		options: options{
 			parallel: cmp.Or(c.Parallel, 8), maxBytes: cmp.Or(int(c.MaxResultBytes), resultBytes),

@@ -106,6 +106,9 @@ func (r *round) apply(c *call, v approve.Verdict) bool {
 // with the round locked, which it is not while somebody is asked.
 func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error) {
 	v, err := r.verdict(ctx, c)
+	if v.TellsSecret() && !r.dryRun && r.heldSecrets.Add(1) > 1 {
+		v.EndsRun = true
+	}
 	v.EndsRun = v.EndsRun && !r.serves
 	if v.Egress == approve.EgressWarn.String() && v.Outcome == approve.Allowed {
 		asked := r.asked(c, c.tool)
@@ -210,7 +213,7 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 		c.answer = notRun(ctx)
 		return bounds
 	}
-	bounds.Places = v.Places
+	bounds.Places, bounds.Client = v.Places, r.client.ctx
 	if reviewed != nil { // the verdict has the places only of paths that a rule looked at
 		bounds.Places = maps.Clone(reviewed.Places)
 		maps.Copy(bounds.Places, v.Places)
@@ -345,14 +348,14 @@ func (r *round) put(ctx context.Context, c *call, q *approve.Question) error {
 		switch {
 		case ask == nil:
 			return false, errors.New("the host has not declared that it can ask its user (elicitation)")
-		case r.plan.silent.Load():
+		case r.silent.Load():
 			return false, errors.New("the host did not answer the question before")
 		}
 		limited, cancel := context.WithTimeoutCause(ctx, hostPatience, fmt.Errorf("the host gave no answer in %v", hostPatience))
 		defer cancel()
 		answer, err := ask(limited, wire.Form{Message: text, Schema: []byte(form)})
 		if limited.Err() != nil && ctx.Err() == nil && !errors.Is(err, toolserver.ErrNotBack) {
-			r.plan.silent.Store(true)
+			r.silent.Store(true)
 		}
 		return answer.Action == "accept" && string(jsontext.Member(answer.Content, "allow")) == "true", err
 	})

@@ -49,7 +49,7 @@ func callerWithPolicy(t *testing.T, rules string) (root string, c *caller, ask f
 	gate := &approve.Gate{Rules: policy.Rules, Otherwise: policy.Otherwise, AutoApprove: "--auto-approve"}
 	p := planWith(t, gate, config.Config{}, toolbox.Builtin("files", local, root))
 	c = &caller{
-		plan: p, box: p.Box, options: options{parallel: 8, maxBytes: 1 << 20, denyUnapproved: true},
+		plan: p, box: p.Box, client: new(client), options: options{parallel: 8, maxBytes: 1 << 20, denyUnapproved: true},
 		flow: newFlow(&approve.Gate{EgressRule: approve.EgressRule{Egress: approve.EgressOff}}), output: output{emit: func(event.Event) error { return nil }, flush: func() error { return nil }},
 	}
 	return root, c, func(calls ...stream.Call) (answers []string) {

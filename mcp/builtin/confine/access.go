@@ -42,6 +42,8 @@ type Bounds struct {
 	Stage *staged.Change
 	// Change gets what the call has written, for the events of the run. It may be nil.
 	Change *Change
+	// Client ends with the client that the call is made for; nil: that is the run itself.
+	Client context.Context
 }
 
 // Change is what a call has written to a file.

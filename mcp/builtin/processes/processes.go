@@ -3,7 +3,7 @@
 // mcp/builtin/shell is, with the same environment and in the same directories, but no call
 // waits for its end. The beginning and the end of its output are kept. A program with a
 // terminal has a screen too: what a person would see of its output at the moment. No program
-// outlives the run.
+// outlives the run, nor the connection of the client that started it.
 package processes
 
 import (
@@ -20,6 +20,7 @@ import (
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/goroutine"
 	"toolpipe/stream/text/jsontext"
 	"toolpipe/stream/text/screen"
 )
@@ -40,7 +41,8 @@ const (
 	killLimit   = 2 * time.Second // for the end of a program that was killed
 )
 
-// A server starts programs and knows them until they have ended and others need room.
+// A server starts the programs of one client, and knows them until they have ended and others
+// need room.
 type server struct {
 	commands *command.Commands
 	note     string        // of what holds them
@@ -50,6 +52,7 @@ type server struct {
 	mu       sync.Mutex // held while a program is started
 	programs []*program // in the order of their start
 	count    int        // the number in the last id that the server chose
+	over     bool       // the client has left: no more programs are started
 }
 
 // patience is for how long a call waits until a program does what it is asked to.
@@ -59,14 +62,18 @@ type patience struct {
 	input  time.Duration // for it to read its input
 }
 
-// New makes the server. An error is about the directory or PathPrepend of the
-// commands.
+// New makes the server, in which each client has programs of its own. An error is about the
+// directory or PathPrepend of the commands.
 func New(spec Spec) (*toolserver.Server, error) {
 	s, err := newServer(spec)
 	if err != nil {
 		return nil, err
 	}
-	return s.offer(spec.Version), nil
+	clientOf := func(ctx context.Context) context.Context { return confine.BoundsOf(ctx).Client }
+	return toolserver.PerClient(clientOf, func() (*toolserver.Server, func()) {
+		own := &server{commands: s.commands, note: s.note, limit: s.limit, patience: s.patience}
+		return own.offer(spec.Version), own.close
+	}), nil
 }
 
 func newServer(spec Spec) (*server, error) {
@@ -83,6 +90,18 @@ func (s *server) offer(version string) *toolserver.Server {
 	return local
 }
 
+// close ends all programs, side by side.
+func (s *server) close() {
+	s.mu.Lock()
+	s.over = true
+	all := s.programs
+	s.mu.Unlock()
+	goroutine.SideBySide(len(all), func(i int) {
+		all[i].end()
+		all[i].close()
+	})
+}
+
 type tool struct {
 	*toolserver.Builtin
 	run toolserver.BuiltinFunc
@@ -94,7 +113,7 @@ func (s *server) tools() []tool {
 	brings := toolserver.Effects{Private: true, Untrusted: true} // what a program has written
 	return []tool{
 		{toolserver.Define("start", "Start a program that goes on in the background, such as a server, a long build or an interactive program, and answer its id. "+
-			strings.TrimSpace("Give argv, or script for /bin/sh. It is killed at the end of the run. "+s.note), toolserver.RunsFree, runs, append(command.Parameters(),
+			strings.TrimSpace("Give argv, or script for /bin/sh. It is killed at the end of the run, or of the connection that started it. "+s.note), toolserver.RunsFree, runs, append(command.Parameters(),
 			toolserver.Parameter{Name: "env", Kind: "object", About: `variables to set for it, such as {"PORT":"8080"}`},
 			toolserver.Parameter{Name: "name", Kind: "string", About: "its id, such as server: letters, digits, - and _; p1, p2 and so on when absent"},
 			toolserver.Parameter{Name: "pty", Kind: "boolean", About: "give it a terminal, for programs that ask, edit lines, react to keys or fill a screen; TERM=" + screenTerm + " unless env says otherwise"},

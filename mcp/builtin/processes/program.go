@@ -41,8 +41,11 @@ type program struct {
 }
 
 // launch starts a program, with a terminal unless the size is 0. Its reader takes whatever it writes at once, so that the
-// program never waits for one of the tools.
+// program never waits for one of the tools. s.mu is held.
 func (s *server) launch(id string, cmd *exec.Cmd, of size) (*program, error) {
+	if s.over {
+		return nil, errors.New("the connection has ended")
+	}
 	p := &program{
 		id: id, cmd: cmd, patience: s.patience, out: process.Output{Head: keptHead, Tail: keptTail},
 		read: make(chan struct{}), ended: make(chan struct{}),
