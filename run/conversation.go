@@ -96,7 +96,10 @@ func (v *conversation) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return v.answer(ctx, slices.Concat(v.messages[:stored], added))
+	if stored > 0 {
+		added = append(v.messages[:stored], added...)
+	}
+	return v.answer(ctx, added)
 }
 
 // answer lets model and tools take turns until the answer is done.
@@ -110,6 +113,7 @@ func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error 
 	request.Tools = tools
 	request.Messages, frame = v.plan.WithSystem(msgs, v.system, v.plan.Box, c.CmdLines)
 	v.loop = v.plan.NewLoop(v.tally, find, v.known, frame)
+	v.messages = nil // the loop has them
 	v.useSession()
 	// Without tools the first turn is mostly the last, so its text need not be held
 	// back for the end; and no copy of it is kept, unless the log or the search for

@@ -112,7 +112,9 @@ func (v *conversation) begin(in *input.Stdin, attached []stream.Part) (err error
 	if err := cmp.Or(input.AllSent(stored, v.inv.Model.Endpoint.API, c.Session), input.AllSent(added, v.inv.Model.Endpoint.API, "")); err != nil {
 		return err
 	}
-	v.messages = slices.Concat(stored, added)
+	if v.messages = added; len(stored) > 0 {
+		v.messages = append(stored, added...)
+	}
 	return nil
 }
 

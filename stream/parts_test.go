@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"unsafe"
 	"unicode/utf8"
+	"unsafe"
 
 	"toolpipe/stream/text/jsontext"
 )
