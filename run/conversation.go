@@ -46,9 +46,6 @@ const watchDelay = 20 * time.Millisecond
 // the model answer it.
 func (v *conversation) run(ctx context.Context) error {
 	c := v.inv.Config
-	if answer := v.finished(); answer != nil {
-		return v.printAnswer(answer)
-	}
 	reads := c.ReadsInput(v.inv.Streams.InTerminal)
 	if c.Input != "messages" && !reads && !c.GivesPrompt() && !v.session.Unfinished() {
 		return input.EmptyPrompt(c, v.inv.Streams.InTerminal)

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -158,6 +159,13 @@ func (s *segments) add(p piece) {
 	s.cut()
 	s.done = append(s.done, p)
 	s.size += p.size()
+}
+
+// reserve makes room for n pieces. A list that grows by itself is in memory several times.
+func (s *segments) reserve(n int) {
+	if n > cap(s.done)-len(s.done) && n > len(s.done)/4 {
+		s.done = slices.Grow(s.done, n)
+	}
 }
 
 // flat returns the whole text as one slice.

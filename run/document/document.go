@@ -72,7 +72,10 @@ func (d *Document) Name() string { return d.name }
 // Raw returns the text of the value as it stands in the document.
 func (v Value) Raw() []byte { return v.Doc.data[v.From:v.To] }
 
-func (v Value) line() int { return v.Doc.before + bytes.Count(v.Doc.data[:v.From], []byte{'\n'}) + 1 }
+func (v Value) line() int {
+	before := v.Doc.data[:min(v.From, len(v.Doc.data))] // none is left of a line of a file of lines when the next one is read
+	return v.Doc.before + bytes.Count(before, []byte{'\n'}) + 1
+}
 
 // Origin is the document and the line of the value, such as ci.json:12.
 func (v Value) Origin() string { return v.Doc.name + ":" + strconv.Itoa(v.line()) }

@@ -37,6 +37,7 @@ func TestFaultMemoryOfInput(t *testing.T) {
 		"short":    `toolpipe -i messages <short.json >out; toolpipe <short.json >out`,
 		"printed":  `cat in.txt | toolpipe -o messages sum >out`,
 		"session":  `cat in.txt | toolpipe --session s.jsonl sum >out; toolpipe --session s.jsonl more </dev/null >out`,
+		"sessions": `sed 's/^\[//; s/\]$//; s/},{/}\n{/g' short.json >s.jsonl; chmod 600 s.jsonl; toolpipe --session s.jsonl more </dev/null >out`,
 		"ndjson":   `cat in.txt | toolpipe -o ndjson --log log sum >out`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -70,13 +70,13 @@ func messagesOf(array document.Value, withState bool) ([]stream.Message, error) 
 	var sequence Sequence
 	for e := range array.EachElement() {
 		m, err := Message(e)
-		if err == nil {
-			err = sequence.Next(&m, e)
-		}
 		if err != nil {
 			return nil, err
 		}
 		msgs = append(msgs, m)
+		if err := sequence.Next(&msgs[len(msgs)-1], e); err != nil {
+			return nil, err
+		}
 	}
 	stream.UniqueIDs(msgs)
 	if !withState {
