@@ -37,7 +37,7 @@ func TestFaultMemoryOfInput(t *testing.T) {
 		"short":    `toolpipe -i messages <short.json >out; toolpipe <short.json >out`,
 		"printed":  `cat in.txt | toolpipe -o messages sum >out`,
 		"session":  `cat in.txt | toolpipe --session s.jsonl sum >out; toolpipe --session s.jsonl more </dev/null >out`,
-		"sessions": `sed 's/^\[//; s/\]$//; s/},{/}\n{/g' short.json >s.jsonl; chmod 600 s.jsonl; toolpipe --session s.jsonl more </dev/null >out`,
+		"sessions": `toolpipe --session many.jsonl more </dev/null >out`,
 		"ndjson":   `cat in.txt | toolpipe -o ndjson --log log sum >out`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestFaultMemoryOfInput(t *testing.T) {
 				const few = 16 // lines, in each of many messages
 				turn := `{"role":"user","content":` + quote(strings.Repeat(line, few)) + `},` + `{"role":"assistant","content":` + quote(strings.Repeat(line, few)) + `},`
 				short := "[" + strings.Repeat(turn, lines*4/5/(2*few)) + `{"role":"user","content":"go on"}]`
-				for file, content := range map[string]string{"in.txt": text, "in.json": json, "short.json": short, "part.txt": text[:lines/50*len(line)]} {
+				for file, content := range map[string]string{"in.txt": text, "in.json": json, "short.json": short, "many.jsonl": strings.ReplaceAll(short[1:len(short)-1], "},", "}\n"), "part.txt": text[:lines/50*len(line)]} {
 					if err := os.WriteFile(filepath.Join(s.work, file), []byte(content), 0o600); err != nil {
 						t.Fatal(err)
 					}
