@@ -177,7 +177,7 @@ func TestCaps(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	servertest.Put(t, path, string(d.text()))
+	servertest.Put(t, path, string(d.appendText(nil)))
 	servertest.Fails(t, s, "delete some first", "append", "name", "one more", "content", "x")
 	servertest.Works(t, s, "append", "name", "note 7", "content", "x")
 	d, _ = parse(nil)
@@ -186,9 +186,9 @@ func TestCaps(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	servertest.Put(t, path, string(d.text()))
+	servertest.Put(t, path, string(d.appendText(nil)))
 	servertest.Fails(t, s, "at most 8388608 are allowed", "append", "name", "one more", "content", strings.Repeat("x", 1000))
-	equal(t, servertest.Get(t, path), string(d.text()))
+	equal(t, servertest.Get(t, path), string(d.appendText(nil)))
 }
 
 // What is no notes file is refused at the start and by each call, and stays as it is.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -29,6 +30,9 @@ type store struct {
 	limit time.Duration // of the wait for the lock
 
 	known atomic.Pointer[version] // was read or written last; nil: nothing
+
+	mu   sync.Mutex
+	text []byte // was written last; the next change uses its memory
 }
 
 // A version is a file that was read or written, and what it holds. A change by another process
@@ -154,14 +158,14 @@ func (s *store) readFrom(f *os.File) (*document, error) {
 	return now.document, err
 }
 
-// wrote keeps d, which was written as text, unless the file was replaced already.
-func (s *store) wrote(d *document, text []byte) {
+// wrote keeps d, which was written as s.text, unless the file was replaced already.
+func (s *store) wrote(d *document) {
 	f, err := s.open(os.O_RDONLY)
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	if now, err := versionOf(f); err == nil && bytes.HasPrefix(text, now.head[:min(headSize, now.info.Size())]) {
+	if now, err := versionOf(f); err == nil && bytes.HasPrefix(s.text, now.head[:min(headSize, now.info.Size())]) {
 		now.document = d
 		s.known.Store(now)
 	}
@@ -208,13 +212,15 @@ func (s *store) change(ctx context.Context, edit func(*document) error) error {
 	if d.revision > maxRevision {
 		return errors.New("it has no revisions left")
 	}
-	text := d.text()
-	if len(text) > maxFile {
-		return fmt.Errorf("the notes would take %d bytes, at most %d are allowed; delete notes that are not needed", len(text), maxFile)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = d.appendText(s.text[:0])
+	if len(s.text) > maxFile {
+		return fmt.Errorf("the notes would take %d bytes, at most %d are allowed; delete notes that are not needed", len(s.text), maxFile)
 	}
-	err = confine.ReplaceFile(ctx, s.path, before, text)
+	err = confine.ReplaceFile(ctx, s.path, before, s.text)
 	if err == nil {
-		s.wrote(d, text)
+		s.wrote(d)
 	}
 	return err
 }
@@ -319,14 +325,14 @@ func hasOnly(object []byte, names ...string) bool {
 	return true
 }
 
-// text is the file: one note on each line, so that line tools can show a change.
-func (d *document) text() []byte {
+// appendText appends the file: one note on each line, so that line tools can show a change.
+func (d *document) appendText(b []byte) []byte {
 	const around = 80 // bytes of a line beside its texts
 	size := around
 	for name, n := range d.notes {
 		size += around + len(name) + len(n.literal)
 	}
-	b := fmt.Appendf(make([]byte, 0, size), "{\n\"version\": 1,\n\"revision\": %d,\n\"notes\": {", d.revision)
+	b = fmt.Appendf(slices.Grow(b, size), "{\n\"version\": 1,\n\"revision\": %d,\n\"notes\": {", d.revision)
 	separator := "\n"
 	for _, name := range slices.Sorted(maps.Keys(d.notes)) {
 		b = jsontext.AppendQuoted(append(b, separator...), name)
