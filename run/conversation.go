@@ -50,9 +50,6 @@ func (v *conversation) run(ctx context.Context) error {
 	if _, err := v.inv.Streams.Out.Write(nil); err != nil { // nothing is paid for an answer that cannot be written
 		return failure.Output("standard output", err)
 	}
-	if answer := v.finished(); answer != nil {
-		return v.printAnswer(answer)
-	}
 	reads := c.ReadsInput(v.inv.Streams.InTerminal)
 	if c.Input != "messages" && !reads && !c.GivesPrompt() && !v.session.Unfinished() {
 		return input.EmptyPrompt(c, v.inv.Streams.InTerminal)
@@ -100,7 +97,10 @@ func (v *conversation) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return v.answer(ctx, slices.Concat(v.messages[:stored], added))
+	if stored > 0 {
+		added = append(v.messages[:stored], added...)
+	}
+	return v.answer(ctx, added)
 }
 
 // answer lets model and tools take turns until the answer is done.
@@ -114,6 +114,7 @@ func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error 
 	request.Tools = tools
 	request.Messages, frame = v.plan.WithSystem(msgs, v.system, v.plan.Box, c.CmdLines)
 	v.loop = v.plan.NewLoop(v.tally, find, v.known, frame)
+	v.messages = nil // the loop has them
 	v.useSession()
 	// Without tools the first turn is mostly the last, so its text need not be held
 	// back for the end; and no copy of it is kept, unless the log or the search for

@@ -54,10 +54,17 @@ func (v *conversation) openSession(ctx context.Context) (done bool, err error) {
 	if err := v.checkSystem(); err != nil {
 		return false, err
 	}
-	if c.Output != "messages" || c.GivesPrompt() || len(s.Messages()) == 0 || s.Unfinished() {
+	if c.GivesPrompt() || len(s.Messages()) == 0 || s.Unfinished() {
 		return false, nil
 	}
-	return v.printsSession(ctx)
+	if c.Output == "messages" {
+		return v.printsSession(ctx)
+	}
+	answer := v.finished()
+	if answer == nil {
+		return false, nil
+	}
+	return true, v.printAnswer(ctx, answer)
 }
 
 // checkSystem refuses a system message that is not the one of the session.
@@ -112,27 +119,30 @@ func (v *conversation) begin(in *input.Stdin, attached []stream.Part) (err error
 	if err := cmp.Or(input.AllSent(stored, v.inv.Model.Endpoint.API, c.Session), input.AllSent(added, v.inv.Model.Endpoint.API, "")); err != nil {
 		return err
 	}
-	v.messages = slices.Concat(stored, added)
+	if v.messages = added; len(stored) > 0 {
+		v.messages = append(stored, added...)
+	}
 	return nil
 }
 
-// finished is the last answer of a session that a run without a prompt has nothing to
-// add to; nil if there is something to do, or perhaps should be: an empty pipe may come
-// from a program that failed, which must not look like an old answer.
+// finished is the last answer of a session to which a run without a prompt adds nothing; nil if
+// an empty pipe may come from a program that failed, which must not look like an old answer.
 func (v *conversation) finished() *stream.Message {
 	stored := v.session.Messages()
-	if len(stored) == 0 || v.inv.Config.GivesPrompt() || v.session.Unfinished() || !v.inv.Config.NoStdin && !v.inv.Streams.InNull {
+	last := &stored[len(stored)-1]
+	if last.Role != stream.Assistant || !v.inv.Config.NoStdin && !v.inv.Streams.InNull {
 		return nil
 	}
-	if last := &stored[len(stored)-1]; last.Role == stream.Assistant {
-		return last
-	}
-	return nil
+	return last
 }
 
 // printAnswer ends a run on a finished session: its answer is printed again, without a
 // model.
-func (v *conversation) printAnswer(answer *stream.Message) error {
+func (v *conversation) printAnswer(ctx context.Context, answer *stream.Message) error {
+	schema, err := v.inv.Schema(ctx)
+	if err != nil {
+		return err
+	}
 	v.messages = v.session.Messages()
 	v.tally.Text = event.Pieces{turn.TextOf(answer)}
 	if v.inv.Text != nil {
@@ -142,8 +152,8 @@ func (v *conversation) printAnswer(answer *stream.Message) error {
 		ended.Hints = []string{"a prompt goes on with the conversation"}
 		return ended
 	}
-	if v.inv.Model.Schema != nil {
-		if faults, _ := v.inv.Model.Schema.Check([]byte(strings.TrimSpace(v.tally.Text.String()))); len(faults) > 0 {
+	if schema != nil {
+		if faults, _ := schema.Check([]byte(strings.TrimSpace(v.tally.Text.String()))); len(faults) > 0 {
 			return turn.Unfit("--schema", faults)
 		}
 	}

@@ -4,18 +4,17 @@ import (
 	"bytes"
 	"io"
 	"iter"
-	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"toolpipe/stream/text/jsontext"
 )
 
-// piece is a part of a request: bytes, or a text that is written while it is sent, so that
+// piece is a part of a request. A text that has to be quoted is quoted while it is sent, so that
 // it is in memory once.
 type piece struct {
-	bytes  []byte
-	text   string // in place of bytes
-	quoted bool   // what is sent is the inside of the text's literal
+	text   string
+	quoted bool // the inside of the text's literal is sent
 }
 
 // size is how many bytes are sent.
@@ -23,16 +22,11 @@ func (p *piece) size() int {
 	if p.quoted {
 		return jsontext.InnerLen(p.text)
 	}
-	return len(p.bytes) + len(p.text)
+	return len(p.text)
 }
 
-// last is the last byte that is sent. That of a text means nothing: a quotation mark follows it.
-func (p *piece) last() byte {
-	if p.bytes == nil {
-		return '"'
-	}
-	return p.bytes[len(p.bytes)-1]
-}
+// stringOf is data as a string, without a copy: data must not change any more.
+func stringOf(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
 
 // maxChunk is how much of a long text is in memory in another form at once, in bytes.
 const maxChunk = 32 << 10
@@ -54,46 +48,40 @@ func inChunks[T string | []byte](text T) iter.Seq[T] {
 	}
 }
 
-// writeTo gives w what is sent.
-func (p *piece) writeTo(w io.Writer) {
-	if p.bytes != nil {
-		w.Write(p.bytes)
-		return
-	}
-	io.Copy(w, p.reader())
+// bodyReader reads parts one after another.
+type bodyReader struct {
+	parts []piece // that have not begun
+	now   piece   // has begun; its text is not read yet
+	out   []byte  // is quoted, and not read yet
+	buf   []byte
 }
 
-// reader reads what is sent.
-func (p *piece) reader() io.Reader {
-	switch {
-	case p.bytes != nil:
-		return bytes.NewReader(p.bytes)
-	case p.quoted:
-		return &quotingReader{text: p.text}
-	}
-	return strings.NewReader(p.text)
-}
-
-// quotingReader reads the inside of the literal of a text.
-type quotingReader struct {
-	text string // that is not quoted yet
-	out  []byte // that is not read yet
-	buf  []byte
-}
-
-func (q *quotingReader) Read(p []byte) (int, error) {
-	for len(q.out) == 0 {
-		if q.text == "" {
-			return 0, io.EOF
-		}
-		for chunk := range inChunks(q.text) {
-			q.buf = jsontext.AppendInner(q.buf[:0], chunk)
-			q.out, q.text = q.buf, q.text[len(chunk):]
-			break
+func (r *bodyReader) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		switch done := 0; {
+		case len(r.out) > 0:
+			done = copy(p[n:], r.out)
+			r.out = r.out[done:]
+			n += done
+		case r.now.text == "" && len(r.parts) == 0:
+			if n == 0 {
+				err = io.EOF
+			}
+			return n, err
+		case r.now.text == "":
+			r.now, r.parts = r.parts[0], r.parts[1:]
+		case r.now.quoted:
+			for chunk := range inChunks(r.now.text) {
+				r.buf = jsontext.AppendInner(r.buf[:0], chunk)
+				r.out, r.now.text = r.buf, r.now.text[len(chunk):]
+				break
+			}
+		default:
+			done = copy(p[n:], r.now.text)
+			r.now.text = r.now.text[done:]
+			n += done
 		}
 	}
-	n := copy(p, q.out)
-	q.out = q.out[n:]
 	return n, nil
 }
 
@@ -106,11 +94,15 @@ type body struct {
 // joinBody makes a body of texts. It does not copy them, and stays as it is
 // when they grow.
 func joinBody(list ...*segments) *body {
-	b := &body{}
+	n := 0
+	for _, s := range list {
+		n += len(s.done) + 1
+	}
+	b := &body{parts: make([]piece, 0, n)}
 	for _, s := range list {
 		b.parts = append(b.parts, s.done...)
 		if len(s.cur) > 0 {
-			b.parts = append(b.parts, piece{bytes: s.cur})
+			b.parts = append(b.parts, piece{text: stringOf(s.cur)})
 		}
 		b.size += int64(s.len())
 	}
@@ -118,18 +110,13 @@ func joinBody(list ...*segments) *body {
 }
 
 // writeTo gives w the body.
-func (b *body) writeTo(w io.Writer) {
-	for i := range b.parts {
-		b.parts[i].writeTo(w)
-	}
-}
+func (b *body) writeTo(w io.Writer) { io.Copy(w, &bodyReader{parts: b.parts}) }
 
 // bytes joins the parts, for a recording.
 func (b *body) bytes() []byte {
-	var all bytes.Buffer
-	all.Grow(int(b.size))
-	b.writeTo(&all)
-	return all.Bytes()
+	all := make([]byte, b.size)
+	io.ReadFull(&bodyReader{parts: b.parts}, all)
+	return all
 }
 
 // smallBody is the size up to which a body is sent in one piece.
@@ -137,16 +124,12 @@ const smallBody = 128 << 10
 
 // reader reads the body from its beginning. Each Read of a large body calls
 // progress. net/http writes a bytes.Reader together with the header, in one system
-// call, and any other reader apart from it and part by part.
+// call, and any other reader apart from it.
 func (b *body) reader(progress func()) io.ReadCloser {
 	if b.size <= smallBody {
 		return io.NopCloser(bytes.NewReader(b.bytes()))
 	}
-	readers := make([]io.Reader, len(b.parts))
-	for i := range b.parts {
-		readers[i] = b.parts[i].reader()
-	}
-	return io.NopCloser(io.TeeReader(io.MultiReader(readers...), progressWriter(progress)))
+	return io.NopCloser(io.TeeReader(&bodyReader{parts: b.parts}, progressWriter(progress)))
 }
 
 // progressWriter is called when something was read.

@@ -6,7 +6,7 @@ import "strconv"
 // message, and to its results. Some servers number the calls of each reply from 0,
 // and endpoints refuse a conversation in which an id stands twice.
 func UniqueIDs(messages []Message) {
-	used, renamed := map[string]bool{}, map[string]string{}
+	used, renamed := map[string]bool{}, map[string]string(nil)
 	for i := range messages {
 		m := &messages[i]
 		if id, ok := renamed[m.CallID]; ok && m.Role == ToolRole {
@@ -44,6 +44,9 @@ func newIDs(calls []Call, n int, used map[string]bool) (renamed map[string]strin
 			again = append(again, c)
 		}
 		used[c.ID] = true
+	}
+	if again == nil {
+		return nil
 	}
 	renamed = map[string]string{}
 	for _, c := range again {

@@ -294,6 +294,7 @@ func (c *Client) body(r *Request) *body {
 	if c.encoder == nil {
 		c.encoder, c.messages, c.encoded = c.dialect.encoder(r, c.options), segments{}, 0
 	}
+	c.messages.reserve(2 * (len(messages) - c.encoded)) // a content, and what is around it
 	for ; c.encoded < len(messages); c.encoded++ {
 		if m := messages[c.encoded].asSent(); !isSystem(m) {
 			if c.options.bareRounds && m.Role == Assistant && leavesOut(resultsOf(messages, c.encoded)) {

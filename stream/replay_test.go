@@ -148,7 +148,7 @@ func FuzzRecording(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rec.request(&chatDialect, &body{parts: []piece{{bytes: sent}}})
+		rec.request(&chatDialect, &body{parts: []piece{{text: string(sent)}}})
 		s := rec.response(&http.Response{StatusCode: 200, Header: http.Header{}})
 		io.CopyBuffer(struct{ io.Writer }{s}, &scriptedReader{rest: got, sizes: []int{int(step)}}, make([]byte, 7))
 		s.end(nil)

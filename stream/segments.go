@@ -2,14 +2,15 @@ package stream
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
 	"toolpipe/stream/text/jsontext"
 )
 
-// segments is a growing text that does not copy long parts: it keeps them by
-// reference, and they must not change.
+// segments is a growing text that is never moved: long parts are kept by reference, and
+// must not change, and the others are in blocks.
 type segments struct {
 	done []piece // what precedes cur
 	size int     // the length of done
@@ -19,8 +20,12 @@ type segments struct {
 	sent byte         // the last byte that full got
 }
 
-// longText is the size from which a part is kept by reference.
-const longText = 16 << 10
+const (
+	longPart  = 512      // bytes from which a part is kept by reference
+	longText  = 16 << 10 // the same for a text, which is quoted again each time that it is sent
+	blockSize = 4 << 10  // about how many bytes are together in memory
+	leastRoom = 128      // bytes at the end of a block that are worth writing to
+)
 
 func (s *segments) str(text string)    { s.cur = append(s.cur, text...) }
 func (s *segments) quoted(text string) { s.cur = jsontext.AppendQuoted(s.cur, text) }
@@ -57,12 +62,26 @@ func (s *segments) plain(text string) {
 	}
 }
 
-// hand gives full what has been written, if that is long.
+// hand gives full what has been written, if that is long, or ends a block.
 func (s *segments) hand() {
-	if s.full != nil && len(s.cur) > longText {
-		s.sent = s.cur[len(s.cur)-1]
+	switch n := len(s.cur); {
+	case s.full == nil && n >= blockSize:
+		s.cut()
+	case s.full != nil && n > longText:
+		s.sent = s.cur[n-1]
 		s.full(s.cur)
 		s.cur = s.cur[:0]
+	}
+}
+
+// cut makes a piece of what has been written. What follows it is written to the room behind it.
+func (s *segments) cut() {
+	if len(s.cur) > 0 {
+		s.done = append(s.done, piece{text: stringOf(s.cur)})
+		s.size += len(s.cur)
+	}
+	if s.cur = s.cur[len(s.cur):]; cap(s.cur) < leastRoom {
+		s.cur = make([]byte, 0, blockSize)
 	}
 }
 
@@ -119,18 +138,14 @@ func (s *segments) last() byte {
 	case len(s.cur) > 0:
 		return s.cur[len(s.cur)-1]
 	}
-	return s.done[len(s.done)-1].last()
+	last := s.done[len(s.done)-1].text
+	return last[len(last)-1]
 }
 
 // raw adds b as it is.
 func (s *segments) raw(b []byte) {
-	if len(b) < longText {
-		s.cur = append(s.cur, b...)
-		s.hand()
-		return
-	}
-	if s.full == nil {
-		s.add(piece{bytes: b})
+	if s.full == nil && len(b) >= longPart {
+		s.add(piece{text: stringOf(b)})
 		return
 	}
 	for chunk := range inChunks(b) {
@@ -141,13 +156,16 @@ func (s *segments) raw(b []byte) {
 
 // add adds a part by reference.
 func (s *segments) add(p piece) {
-	if len(s.cur) > 0 {
-		s.done = append(s.done, piece{bytes: s.cur})
-		s.size += len(s.cur)
-		s.cur = nil
-	}
+	s.cut()
 	s.done = append(s.done, p)
 	s.size += p.size()
+}
+
+// reserve makes room for n pieces. A list that grows by itself is in memory several times.
+func (s *segments) reserve(n int) {
+	if n > cap(s.done)-len(s.done) && n > len(s.done)/4 {
+		s.done = slices.Grow(s.done, n)
+	}
 }
 
 // flat returns the whole text as one slice.

@@ -76,7 +76,7 @@ func TestOneWrite(t *testing.T) {
 		}
 	}
 	long := make([]byte, smallBody+1)
-	b := joinBody(&segments{done: []piece{{bytes: long}}, size: len(long)})
+	b := joinBody(&segments{done: []piece{{text: string(long)}}, size: len(long)})
 	progress := 0
 	if n, err := io.Copy(io.Discard, b.reader(func() { progress++ })); n != int64(len(long)) || err != nil || progress == 0 {
 		t.Errorf("a large body: %d bytes, %v, progress %d times", n, err, progress)

@@ -108,7 +108,7 @@ func writeVector(t *testing.T, file string, exchanges []recorded) {
 		t.Fatal(err)
 	}
 	for _, x := range exchanges {
-		rec.request(&chatDialect, &body{parts: []piece{{bytes: x.request}}})
+		rec.request(&chatDialect, &body{parts: []piece{{text: string(x.request)}}})
 		end := "end"
 		if x.cut {
 			end = "cut"

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,7 +72,10 @@ func (d *Document) Name() string { return d.name }
 // Raw returns the text of the value as it stands in the document.
 func (v Value) Raw() []byte { return v.Doc.data[v.From:v.To] }
 
-func (v Value) line() int { return v.Doc.before + bytes.Count(v.Doc.data[:v.From], []byte{'\n'}) + 1 }
+func (v Value) line() int {
+	before := v.Doc.data[:min(v.From, len(v.Doc.data))] // none is left of a line of a file of lines when the next one is read
+	return v.Doc.before + bytes.Count(before, []byte{'\n'}) + 1
+}
 
 // Origin is the document and the line of the value, such as ci.json:12.
 func (v Value) Origin() string { return v.Doc.name + ":" + strconv.Itoa(v.line()) }
@@ -96,17 +100,21 @@ func (v Value) Place() string {
 func (v Value) path() string {
 	path, in := "", v.Doc.value(jsontext.Space(v.Doc.data, 0))
 	for in.From != v.From {
-		parts := in.parts()
-		i := slices.IndexFunc(parts, func(m Member) bool { return m.From <= v.From && v.From < m.To })
-		switch {
-		case i < 0: // v is a key
-			return strings.TrimPrefix(path, ".")
-		case in.Kind() == '[':
-			path += fmt.Sprintf("[%d]", i)
-		default:
-			path += "." + parts[i].At.pathKey()
+		next, n, step := in, 0, ""
+		in.parts(in.Kind(), func(at, value Value) bool {
+			if value.From <= v.From && v.From < value.To {
+				next, step = value, fmt.Sprintf("[%d]", n)
+				if at.Doc != nil {
+					step = "." + at.pathKey()
+				}
+			}
+			n++
+			return step == ""
+		})
+		if step == "" { // v is a key
+			break
 		}
-		in = parts[i].Value
+		path, in = path+step, next
 	}
 	return strings.TrimPrefix(path, ".")
 }
@@ -152,50 +160,65 @@ func (v Value) Kind() byte {
 func (v Value) IsNull() bool { return v.Kind() == 'n' }
 
 // Members are the members of an object, in order; none for any other value.
-func (v Value) Members() []Member {
-	if v.Kind() != '{' {
-		return nil
+func (v Value) Members() []Member { return slices.Collect(v.EachMember()) }
+
+// EachMember yields what Members returns.
+func (v Value) EachMember() iter.Seq[Member] {
+	return func(yield func(Member) bool) {
+		v.parts('{', func(at, value Value) bool { return yield(Member{at.Text(), at, value}) })
 	}
-	return v.parts()
 }
 
 // Elements are the elements of an array, in order; none for any other value.
-func (v Value) Elements() (all []Value) {
-	if v.Kind() == '[' {
-		for _, m := range v.parts() {
-			all = append(all, m.Value)
-		}
+func (v Value) Elements() []Value { return slices.Collect(v.EachElement()) }
+
+// EachElement yields what Elements returns.
+func (v Value) EachElement() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		v.parts('[', func(_, value Value) bool { return yield(value) })
 	}
-	return all
 }
 
-// parts are the members of an object, or the elements of an array, without keys.
-func (v Value) parts() (all []Member) {
-	data, isObject := v.Doc.data, v.Kind() == '{'
-	for i := jsontext.Space(data, v.From+1); data[i] != '}' && data[i] != ']'; {
-		var m Member
-		if isObject {
-			m.At = v.Doc.value(i)
-			m.Key = m.At.Text()
-			i = jsontext.Space(data, jsontext.Space(data, m.At.To)+1) // after the colon
+// IsEmpty reports whether v has no elements.
+func (v Value) IsEmpty() bool {
+	for range v.EachElement() {
+		return false
+	}
+	return true
+}
+
+// parts yields the keys and values of an object, or the elements of an array without keys, if
+// the value begins with the bracket.
+func (v Value) parts(bracket byte, yield func(at, value Value) bool) {
+	if v.Kind() != bracket {
+		return
+	}
+	data := v.Doc.data
+	for i := jsontext.Space(data, v.From+1); data[i] != bracket+2; {
+		var at Value
+		if bracket == '{' {
+			at = v.Doc.value(i)
+			i = jsontext.Space(data, jsontext.Space(data, at.To)+1) // after the colon
 		}
-		m.Value = v.Doc.value(i)
-		all = append(all, m)
-		if i = jsontext.Space(data, m.To); data[i] == ',' {
+		value := v.Doc.value(i)
+		if !yield(at, value) {
+			return
+		}
+		if i = jsontext.Space(data, value.To); data[i] == ',' {
 			i = jsontext.Space(data, i+1)
 		}
 	}
-	return all
 }
 
 // Get returns the value of the member with that key.
-func (v Value) Get(key string) (Value, bool) {
-	for _, m := range v.Members() {
-		if m.Key == key {
-			return m.Value, true
+func (v Value) Get(key string) (member Value, found bool) {
+	v.parts('{', func(at, value Value) bool {
+		if found = jsontext.Is(at.Raw(), key); found {
+			member = value
 		}
-	}
-	return Value{}, false
+		return !found
+	})
+	return member, found
 }
 
 // Text is what a string means, "" for any other value.

@@ -10,12 +10,23 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A Line is one line of a file of JSON lines.
+// A Line is one line of a file of JSON lines. Its bytes are valid while it is taken.
 type Line struct {
 	Value        // the object on it
 	Begin  int64 // its offset in the file
 	Length int   // its bytes, without its end
 	Number int   // from 1
+}
+
+// lineBuffer is how long a line must be to get memory of its own.
+const lineBuffer = 64 << 10
+
+// Keep returns a part of the line that stays valid. Of a short line it is a copy.
+func (l Line) Keep(part []byte) []byte {
+	if l.Length >= lineBuffer {
+		return part
+	}
+	return bytes.Clone(part)
 }
 
 // Lines are what was found behind the last whole line of a file of JSON lines.
@@ -29,8 +40,7 @@ type Lines struct {
 // ReadLines reads JSON lines: one object on each line that is not blank, of at most longest
 // bytes. take is given each as it is read, and only what it keeps stays in memory.
 func ReadLines(name string, file io.ReaderAt, longest int64, take func(Line) error) (l Lines, err error) {
-	const buffer = 64 << 10
-	in := bufio.NewReaderSize(io.NewSectionReader(file, 0, 1<<62), buffer)
+	in := bufio.NewReaderSize(io.NewSectionReader(file, 0, 1<<62), lineBuffer)
 	for {
 		l.Number++
 		line, length, err := nextLine(in, file, l.At, longest)
@@ -43,8 +53,7 @@ func ReadLines(name string, file io.ReaderAt, longest int64, take func(Line) err
 			return l, nil
 		}
 		whole := length > int64(len(line))
-		_, more := in.Peek(1)
-		if err := l.line(name, line, whole, more != nil, take); err != nil || l.Cut != nil {
+		if err := l.line(name, line, whole, in, take); err != nil || l.Cut != nil {
 			return l, err
 		}
 		l.Unended = !whole
@@ -52,18 +61,24 @@ func ReadLines(name string, file io.ReaderAt, longest int64, take func(Line) err
 	}
 }
 
-// line reads one line, and gives it to take; whole says that its end is there too, and last
-// that nothing follows it.
-func (l *Lines) line(name string, line []byte, whole, last bool, take func(Line) error) error {
+// line reads one line, and gives it to take; whole says that its end is there too, and in has
+// what follows it.
+func (l *Lines) line(name string, line []byte, whole bool, in *bufio.Reader, take func(Line) error) error {
 	err := jsontext.Check(line, jsontext.Options{})
-	e, _ := errors.AsType[*jsontext.SyntaxError](err)
-	switch {
-	case err == nil:
+	if err == nil {
 		d := &Document{name: name, data: line, before: l.Number - 1}
-		return take(Line{d.value(jsontext.Space(line, 0)), l.At, len(line), l.Number})
-	case len(bytes.TrimSpace(line)) == 0:
+		err = take(Line{d.value(jsontext.Space(line, 0)), l.At, len(line), l.Number})
+		d.data = nil
+		return err
+	}
+	e, _ := errors.AsType[*jsontext.SyntaxError](err)
+	object := bytes.TrimSpace(line)
+	cut := !whole || !bytes.HasSuffix(object, []byte{'}'})
+	if len(object) == 0 {
 		return nil
-	case last && (!whole || !bytes.HasSuffix(bytes.TrimSpace(line), []byte{'}'})):
+	}
+	line = Line{Length: len(line)}.Keep(line)
+	if _, err := in.Peek(1); err != nil && cut {
 		if l.Cut = line; whole {
 			l.Cut = append(line, '\n')
 		}
@@ -75,11 +90,12 @@ func (l *Lines) line(name string, line []byte, whole, last bool, take func(Line)
 var errLong = errors.New("too long")
 
 // nextLine returns the line that begins at the offset at, which is where in stands, without
-// its end, and its length with it: 0 at the end of the file. The line is a slice of its own.
+// its end, and its length with it: 0 at the end of the file. A line
+// shorter than lineBuffer is valid until in is read again.
 func nextLine(in *bufio.Reader, file io.ReaderAt, at, longest int64) (line []byte, length int64, err error) {
 	piece, err := in.ReadSlice('\n')
 	if err != bufio.ErrBufferFull {
-		return bytes.Clone(bytes.TrimSuffix(piece, []byte{'\n'})), int64(len(piece)), err
+		return bytes.TrimSuffix(piece, []byte{'\n'}), int64(len(piece)), err
 	}
 	length = int64(len(piece))
 	for err == bufio.ErrBufferFull {

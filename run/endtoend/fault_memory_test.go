@@ -34,8 +34,10 @@ func TestFaultMemoryOfInput(t *testing.T) {
 		"attached": `toolpipe --no-stdin -f in.txt sum >out`,
 		"many":     `toolpipe --no-stdin $(for n in $(seq 50); do printf " -f part.txt"; done) sum >out`,
 		"messages": `toolpipe -i messages <in.json >out`,
+		"short":    `toolpipe -i messages <short.json >out; toolpipe <short.json >out`,
 		"printed":  `cat in.txt | toolpipe -o messages sum >out`,
 		"session":  `cat in.txt | toolpipe --session s.jsonl sum >out; toolpipe --session s.jsonl more </dev/null >out`,
+		"sessions": `toolpipe --session many.jsonl more </dev/null >out`,
 		"ndjson":   `cat in.txt | toolpipe -o ndjson --log log sum >out`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +48,10 @@ func TestFaultMemoryOfInput(t *testing.T) {
 				lines := size << 20 / len(line)
 				text := strings.Repeat(line, lines)
 				json := `[{"role":"user","content":` + quote(text[:lines*9/10*len(line)]) + `}]`
-				for file, content := range map[string]string{"in.txt": text, "in.json": json, "part.txt": text[:lines/50*len(line)]} {
+				const few = 16 // lines, in each of many messages
+				turn := `{"role":"user","content":` + quote(strings.Repeat(line, few)) + `},` + `{"role":"assistant","content":` + quote(strings.Repeat(line, few)) + `},`
+				short := "[" + strings.Repeat(turn, lines*4/5/(2*few)) + `{"role":"user","content":"go on"}]`
+				for file, content := range map[string]string{"in.txt": text, "in.json": json, "short.json": short, "many.jsonl": strings.ReplaceAll(short[1:len(short)-1], "},", "}\n"), "part.txt": text[:lines/50*len(line)]} {
 					if err := os.WriteFile(filepath.Join(s.work, file), []byte(content), 0o600); err != nil {
 						t.Fatal(err)
 					}

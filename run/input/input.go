@@ -200,7 +200,7 @@ func autoMessages(data []byte) ([]stream.Message, error) {
 		return nil, nil // not JSON, so text
 	}
 	forged, plain := "", true
-	for _, e := range doc.Elements() {
+	for e := range doc.EachElement() {
 		role, ok := e.Get("role")
 		if !ok || role.Kind() != '"' {
 			return nil, nil
@@ -219,7 +219,7 @@ func autoMessages(data []byte) ([]stream.Message, error) {
 			"--input text sends it as one user message",
 		}, "standard input: looks like a conversation that holds %s", forged)
 	}
-	if !plain || len(doc.Elements()) == 0 {
+	if !plain || doc.IsEmpty() {
 		return nil, nil
 	}
 	return parseMessages(doc, false) // the state of an endpoint may hold calls
@@ -239,7 +239,7 @@ func withoutMark(data []byte) []byte {
 // array count as none, because libraries write them for an absent value.
 func holds(msg document.Value, key string) bool {
 	v, ok := msg.Get(key)
-	return ok && !v.IsNull() && (v.Kind() != '[' || len(v.Elements()) > 0)
+	return ok && !v.IsNull() && !(v.Kind() == '[' && v.IsEmpty())
 }
 
 // plainContent reports whether the content of a message is text and nothing else.
@@ -248,10 +248,10 @@ func plainContent(msg document.Value) bool {
 	if !ok || content.Kind() == '"' {
 		return ok
 	}
-	for _, p := range content.Elements() {
+	for p := range content.EachElement() {
 		if textAt(p, "type") != "text" {
 			return false
 		}
 	}
-	return len(content.Elements()) > 0
+	return !content.IsEmpty()
 }

@@ -51,35 +51,43 @@ func parseMessages(doc document.Value, withState bool) ([]stream.Message, error)
 	if doc.Kind() != '[' {
 		return nil, inputError(doc, "not an array of messages")
 	}
-	msgs, err := Messages(doc.Elements(), withState)
+	msgs, err := messagesOf(doc, withState)
 	if err == nil && len(msgs) == 0 {
 		return nil, inputError(doc, "no message")
 	}
 	return msgs, err
 }
 
-// Messages reads the messages of a conversation.
-func Messages(elements []document.Value, withState bool) ([]stream.Message, error) {
-	var msgs []stream.Message
+// messagesOf reads an array of messages. They are counted first: a slice that grows is in memory
+// several times.
+func messagesOf(array document.Value, withState bool) ([]stream.Message, error) {
+	const more = 8 // that come first: a prompt, a system message, a round of calls
+	n := 0
+	for range array.EachElement() {
+		n++
+	}
+	msgs := make([]stream.Message, 0, n+more)
 	var sequence Sequence
-	for _, e := range elements {
+	for e := range array.EachElement() {
 		m, err := Message(e)
-		if err == nil {
-			err = sequence.Next(&m, e)
-		}
 		if err != nil {
 			return nil, err
 		}
 		msgs = append(msgs, m)
+		if err := sequence.Next(&msgs[len(msgs)-1], e); err != nil {
+			return nil, err
+		}
 	}
 	stream.UniqueIDs(msgs)
-	for i, e := range elements {
-		if !withState {
-			break
-		}
+	if !withState {
+		return msgs, nil
+	}
+	i := 0
+	for e := range array.EachElement() {
 		if err := ReadState(&msgs[i], e); err != nil {
 			return nil, err
 		}
+		i++
 	}
 	return msgs, nil
 }
@@ -110,11 +118,13 @@ func (s *Sequence) Next(m *stream.Message, e document.Value) error {
 		s.open = map[string]document.Value{}
 	}
 	calls, _ := e.Get("tool_calls")
-	for i, at := range calls.Elements() {
+	i := 0
+	for at := range calls.EachElement() {
 		if _, twice := s.open[m.Calls[i].ID]; twice {
 			return inputError(e, "two calls have the id %q", m.Calls[i].ID)
 		}
 		s.open[m.Calls[i].ID] = at
+		i++
 	}
 	return nil
 }
@@ -157,12 +167,15 @@ func Message(e document.Value) (m stream.Message, err error) {
 	if !ok {
 		return m, inputError(e, "a message without a role")
 	}
-	switch m.Role = stream.Role(role.Text()); m.Role {
-	case stream.System, stream.Developer, stream.User, stream.Assistant, stream.ToolRole:
-	default:
+	for _, known := range [...]stream.Role{stream.System, stream.Developer, stream.User, stream.Assistant, stream.ToolRole} {
+		if role.Kind() == '"' && jsontext.Is(role.Raw(), string(known)) {
+			m.Role = known
+		}
+	}
+	if m.Role == "" {
 		return m, inputError(role, "unknown role %s", role.Short())
 	}
-	for _, f := range e.Members() {
+	for f := range e.EachMember() {
 		switch f.Key {
 		case "content":
 			m.Parts, err = parseContent(f.Value)
@@ -211,7 +224,7 @@ func parseContent(v document.Value) ([]stream.Part, error) {
 		return nil, inputError(v, "content that is neither a string nor an array of parts")
 	}
 	var parts []stream.Part
-	for _, e := range v.Elements() {
+	for e := range v.EachElement() {
 		kind, ok := e.Get("type")
 		if !ok {
 			return nil, inputError(e, "a part without a type")
@@ -276,13 +289,13 @@ func parseCalls(v document.Value) ([]stream.Call, error) {
 		return nil, inputError(v, "tool_calls is not an array")
 	}
 	var calls []stream.Call
-	for _, e := range v.Elements() {
+	for e := range v.EachElement() {
 		fn, ok := e.Get("function")
 		if !ok {
 			return nil, inputError(e, "a call without a function")
 		}
 		c := stream.Call{}
-		for _, m := range e.Members() {
+		for m := range e.EachMember() {
 			switch m.Key {
 			case "id":
 				c.ID = m.Text()

@@ -1,6 +1,7 @@
 package invocation
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 
@@ -8,6 +9,7 @@ import (
 	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/schema"
+	"toolpipe/run/settings"
 )
 
 // AnswerSchema compiles the schema of an answer, nil if there is none; from is the
@@ -29,4 +31,13 @@ func AnswerSchema(from string, text json.RawMessage, warn config.Warner) (*schem
 		warn("schema_unchecked", "", from+": not checked: "+face.JoinFew(s.Unchecked))
 	}
 	return s, nil
+}
+
+// Schema is the schema of --schema, nil without one. It needs no model.
+func (v *Invocation) Schema(ctx context.Context) (*schema.Schema, error) {
+	text, err := settings.Schema(ctx, v.Config)
+	if err != nil {
+		return nil, err
+	}
+	return AnswerSchema("--schema", text, v.Warn)
 }

@@ -48,16 +48,25 @@ type places struct {
 	unended bool               // the last line is whole but for its end
 	longest int64              // bytes of a line
 	size    int64              // of the file, as far as its lines are whole
-	results map[string][]place // of the lines of each result, by its call
+	calls   map[string]result  // of all calls that were there when the file was opened, or have a result
+	added   map[string][]place // of the lines that were added to results, by their calls
 	others  []place            // of the lines of messages, by their places in the conversation; results have none there
 }
 
-// placed keeps the place of a message that is not in s.messages yet.
-func (s *File) placed(m *stream.Message, at place) {
+// A result is the result of a call.
+type result struct {
+	line    place
+	message int // the place of its message when the file was opened; -1: it had none
+}
+
+// placed keeps the place of the i-th message, or of one of a later i than that of all before.
+func (s *File) placed(m *stream.Message, i int, at place) {
 	if m.Role == stream.ToolRole {
-		s.places.results[m.CallID] = []place{at}
-		s.places.others = append(s.places.others, place{})
-	} else {
+		s.places.calls[m.CallID] = result{at, i}
+		delete(s.places.added, m.CallID)
+		at = place{}
+	}
+	if i >= len(s.places.others) {
 		s.places.others = append(s.places.others, at)
 	}
 }
@@ -98,7 +107,8 @@ func (l *loader) readLeftOut(m document.Member) error {
 		if err := e.ReadKeys(keys); err != nil {
 			return err
 		}
-		i, known := l.answers[left.Call]
+		i := l.answer(left.Call)
+		known := i >= 0
 		if left.Part >= 0 {
 			i, known = left.Message, left.Message >= 0 && left.Message < len(l.messages) && left.Part < len(l.messages[left.Message].Sent())
 		}
@@ -125,7 +135,7 @@ func (s *File) AddTo(call, text string, labels []string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.places.results[call] = append(s.places.results[call], place{s.places.size, len(line) + len("}}")})
+	s.places.added[call] = append(s.places.added[call], place{s.places.size, len(line) + len("}}")})
 	return s.write(append(line, "}}\n"...))
 }
 
@@ -135,11 +145,11 @@ func (l *loader) readAdded(m document.Member) error {
 	if err != nil {
 		return err
 	}
-	i, known := l.answers[a.call]
-	if !known {
+	i := l.answer(a.call)
+	if i < 0 {
 		return m.Errorf("no result before this line is of the call %q", a.call)
 	}
-	l.places.results[a.call] = append(l.places.results[a.call], l.at)
+	l.places.added[a.call] = append(l.places.added[a.call], l.at)
 	if message := &l.messages[i]; message.Instead == nil {
 		a.applyTo(message)
 	}
@@ -183,7 +193,7 @@ func (s *File) Whole(i int, m *stream.Message) (*stream.Message, error) {
 	defer s.mu.Unlock()
 	places := []place{s.places.others[i]}
 	if m.Role == stream.ToolRole {
-		places = s.places.results[m.CallID]
+		places = append([]place{s.places.calls[m.CallID].line}, s.places.added[m.CallID]...)
 	}
 	whole, err := s.readAgain(places)
 	if err != nil {

@@ -16,11 +16,11 @@ type loader struct {
 	*File
 	sequence input.Sequence
 	kinds    map[string]func(*loader, document.Member) error
-	ids      map[string]bool  // of all calls
-	answers  map[string]int   // the places of all results among the messages, by their calls
-	last     int              // the place of the last message that is no result
-	open     map[string]*sent // the calls of the last assistant message without a result
-	at       place            // of the line
+	names    map[string]string // of the tools, each once in memory
+	last     int               // the place of the last message that is no result
+	open     map[string]*sent  // the calls of the last assistant message without a result
+	at       place             // of the line
+	size     int64             // of the file
 }
 
 // load takes a line. Of what is left out of requests only the place in the file is kept.
@@ -33,33 +33,81 @@ func (l *loader) load(line document.Line) error {
 	if err != nil {
 		return err
 	}
-	isResult := m.Role == stream.ToolRole
-	if i, again := l.answers[m.CallID]; isResult && again && i > l.last { // an older version repeated it with what --refresh added
-		l.messages[i], l.places.results[m.CallID] = m, []place{at}
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		p.JSON, p.Raw = line.Keep(p.JSON), line.Keep(p.Raw)
+	}
+	if i := l.answer(m.CallID); m.Role == stream.ToolRole && i > l.last { // an older version repeated it with what --refresh added
+		l.messages[i] = m
+		l.placed(&l.messages[i], i, at)
 		return nil
 	}
-	if err := cmp.Or(l.sequence.Next(&m, line.Value), input.ReadState(&m, line.Value)); err != nil {
+	l.reserve(at)
+	l.messages = append(l.messages, m)
+	return l.added(at, line)
+}
+
+// added looks at the last message, which was read from the line at that place.
+func (l *loader) added(at place, line document.Line) error {
+	n := len(l.messages) - 1
+	m := &l.messages[n]
+	if err := cmp.Or(l.sequence.Next(m, line.Value), input.ReadState(m, line.Value)); err != nil {
 		return err
 	}
-	if isResult {
-		l.answers[m.CallID] = len(l.messages)
+	if m.Role == stream.ToolRole {
+		if was := l.open[m.CallID]; was != nil {
+			m.CallID = was.id
+		}
+		m.Name = l.named(m.Name)
 		delete(l.open, m.CallID)
 	} else {
-		l.last = len(l.messages)
+		l.last = n
 	}
-	l.placed(&m, at)
-	l.messages, l.Ended = append(l.messages, m), nil
+	l.Ended = nil
+	l.placed(m, n, at)
 	if m.Role != stream.Assistant {
 		return nil
 	}
 	clear(l.open)
-	for _, call := range m.Calls {
-		if l.ids[call.ID] { // the call would get another ID, by which the file does not know it
+	for i := range m.Calls {
+		call := &m.Calls[i]
+		if _, known := l.places.calls[call.ID]; known { // the call would get another ID, by which the file does not know it
 			return line.Errorf("a call before has the id %q too", call.ID)
 		}
-		l.ids[call.ID], l.open[call.ID] = true, &sent{}
+		call.Name = l.named(call.Name)
+		l.places.calls[call.ID], l.open[call.ID] = result{message: -1}, &sent{id: call.ID}
 	}
 	return nil
+}
+
+// answer is the place of the result of a call among the messages, -1 if it has none.
+func (l *loader) answer(call string) int {
+	if r, ok := l.places.calls[call]; ok {
+		return r.message
+	}
+	return -1
+}
+
+// named is name, as it is in memory already.
+func (l *loader) named(name string) string {
+	if known, ok := l.names[name]; ok {
+		return known
+	}
+	l.names[name] = name
+	return name
+}
+
+// reserve makes room for another message, and for as many as the rest of the file seems to have
+// behind the line at that place: a list that grows in small steps is in memory several times.
+func (l *loader) reserve(at place) {
+	const least, most, more = 64, 8, 8 // messages; times as many as there are; messages that this run adds
+	n := len(l.messages)
+	if n < cap(l.messages) {
+		return
+	}
+	expected := int(float64(n+1)*float64(l.size)/float64(at.begin+int64(at.length))) + more
+	l.messages = slices.Grow(l.messages, max(least, n/4, min(expected, most*n)-n))
+	l.places.others = slices.Grow(l.places.others, cap(l.messages)-len(l.places.others))
 }
 
 // finish looks at what the last lines have left open.
@@ -79,6 +127,7 @@ func (l *loader) finish() {
 
 // sent is what lines tell about a call.
 type sent struct {
+	id   string
 	sent bool
 	task *Task
 }
@@ -114,11 +163,14 @@ func lineKinds() map[string]func(*loader, document.Member) error {
 
 // tell takes a line that is no message.
 func (l *loader) tell(line document.Line) error {
-	if members := line.Members(); len(members) == 1 {
-		if read := l.kinds[members[0].Key]; read != nil {
-			l.at = place{line.Begin, line.Length}
-			return read(l, members[0])
-		}
+	var member document.Member
+	n := 0
+	for member = range line.EachMember() {
+		n++
+	}
+	if read := l.kinds[member.Key]; read != nil && n == 1 {
+		l.at = place{line.Begin, line.Length}
+		return read(l, member)
 	}
 	return line.Errorf("neither a message nor another line of a session")
 }

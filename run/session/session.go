@@ -89,7 +89,7 @@ func Open(c *config.Config, warn config.Warner) (*File, error) {
 	if err != nil {
 		return nil, config.OpenError(flag, path, err)
 	}
-	s := &File{path: path, f: f, Tools: map[string]string{}, places: places{longest: longestLine, results: map[string][]place{}}, leavesOut: c.Trim != "off"}
+	s := &File{path: path, f: f, Tools: map[string]string{}, places: places{longest: longestLine, calls: map[string]result{}, added: map[string][]place{}}, leavesOut: c.Trim != "off"}
 	info, err := f.Stat()
 	if err == nil && info.Mode().IsRegular() {
 		err = s.lock()
@@ -109,7 +109,10 @@ func (s *File) read(c *config.Config, warn config.Warner) error {
 	if err := config.RuleFile.Check(c, s.f, flag, s.path, warn); err != nil {
 		return err
 	}
-	l := &loader{File: s, kinds: lineKinds(), ids: map[string]bool{}, answers: map[string]int{}, last: -1, open: map[string]*sent{}}
+	l := &loader{File: s, kinds: lineKinds(), names: map[string]string{}, last: -1, open: map[string]*sent{}}
+	if info, err := s.f.Stat(); err == nil {
+		l.size = info.Size()
+	}
 	end, err := document.ReadLines(s.path, s.f, s.places.longest, l.load)
 	if err != nil {
 		return failure.Within(flag, err)
@@ -223,7 +226,7 @@ func (s *File) Add(tools map[string]string, messages ...stream.Message) error {
 				lines = lines[:0]
 			}
 		}
-		s.placed(m, place{begin, int(s.places.size + int64(len(lines)) - begin)})
+		s.placed(m, len(s.places.others), place{begin, int(s.places.size + int64(len(lines)) - begin)})
 		lines = append(lines, '\n')
 	}
 	return s.write(lines)

@@ -188,11 +188,9 @@ func Request(ctx context.Context, c *config.Config, e *Endpoint) (*stream.Reques
 	if c.Temperature != "" {
 		r.Temperature = json.RawMessage(c.Temperature)
 	}
-	if c.Schema != "" {
-		var err error
-		if r.Schema, err = readSchema(ctx, c.Schema); err != nil {
-			return nil, err
-		}
+	var err error
+	if r.Schema, err = Schema(ctx, c); err != nil {
+		return nil, err
 	}
 	params, err := flagParams(c)
 	if err != nil {
@@ -207,10 +205,13 @@ func Request(ctx context.Context, c *config.Config, e *Endpoint) (*stream.Reques
 	return r, nil
 }
 
-// readSchema reads the JSON Schema of --schema: its value, or the file that it
-// names.
-func readSchema(ctx context.Context, value string) (json.RawMessage, error) {
-	name, data := "--schema", []byte(value)
+// Schema reads the JSON Schema of --schema: its value, or the file that it names. It is nil
+// without --schema.
+func Schema(ctx context.Context, c *config.Config) (json.RawMessage, error) {
+	name, value, data := "--schema", c.Schema, []byte(c.Schema)
+	if value == "" {
+		return nil, nil
+	}
 	if !strings.HasPrefix(strings.TrimLeft(value, " \t\r\n"), "{") {
 		name = value
 		var err error

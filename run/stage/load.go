@@ -88,7 +88,7 @@ func (l *loader) readCall(line document.Line) error {
 	if arguments.Doc == nil {
 		return line.Errorf("a call without arguments")
 	}
-	if c.Arguments, err = approve.Canonical(arguments.Raw()); err != nil {
+	if c.Arguments, err = approve.Canonical(line.Keep(arguments.Raw())); err != nil {
 		return arguments.Errorf("%v", err)
 	}
 	if l.calls[c.ID] != nil {

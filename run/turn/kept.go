@@ -118,8 +118,8 @@ func (l *Loop) UseSession(s *session.File) {
 	l.session = s
 	all := l.model.Request.Messages
 	l.stored.saved = l.trimmer.Frame + len(s.Messages())
-	l.stored.later = all[l.stored.saved:]
-	l.model.Request.Messages = all[:l.stored.saved:l.stored.saved] // results go between
+	l.stored.later = slices.Clone(all[l.stored.saved:])
+	l.model.Request.Messages = all[:l.stored.saved] // results go between
 }
 
 // useTrimmer has the requests of the loop trimmed as --trim says. What they leave out is in

@@ -19,7 +19,8 @@ type System struct {
 
 // WithSystem puts the system message first: that of the flags if one is given,
 // or the frame when tools are offered and there is no system message. The number
-// tells how many messages at the front are never part of the output.
+// tells how many messages at the front are never part of the output. msgs is used up: it may
+// be most of what a run has in memory.
 func (p *Plan) WithSystem(msgs []stream.Message, own System, box *toolbox.Toolbox, cmdLines bool) ([]stream.Message, int) {
 	has := len(msgs) > 0 && Instructs(msgs[0])
 	switch {
@@ -35,7 +36,7 @@ func (p *Plan) WithSystem(msgs []stream.Message, own System, box *toolbox.Toolbo
 	if text == "" {
 		return msgs, 0
 	}
-	return append([]stream.Message{{Role: stream.System, Parts: []stream.Part{{Text: text}}}}, msgs...), hidden
+	return slices.Insert(msgs, 0, stream.Message{Role: stream.System, Parts: []stream.Part{{Text: text}}}), hidden
 }
 
 // Instructs reports whether m is a system message.

@@ -4,6 +4,7 @@ package notes
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -176,7 +177,7 @@ func TestCaps(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	servertest.Put(t, path, string(d.text()))
+	servertest.Put(t, path, string(d.appendText(nil)))
 	servertest.Fails(t, s, "delete some first", "append", "name", "one more", "content", "x")
 	servertest.Works(t, s, "append", "name", "note 7", "content", "x")
 	d, _ = parse(nil)
@@ -185,9 +186,9 @@ func TestCaps(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	servertest.Put(t, path, string(d.text()))
+	servertest.Put(t, path, string(d.appendText(nil)))
 	servertest.Fails(t, s, "at most 8388608 are allowed", "append", "name", "one more", "content", strings.Repeat("x", 1000))
-	equal(t, servertest.Get(t, path), string(d.text()))
+	equal(t, servertest.Get(t, path), string(d.appendText(nil)))
 }
 
 // What is no notes file is refused at the start and by each call, and stays as it is.
@@ -521,5 +522,51 @@ func TestAnnotations(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("there is no %v", want)
+	}
+}
+
+// A file is read once, and again only after somebody else changed it.
+func TestUnchangedFileIsNotRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notes.json")
+	open := func() *store {
+		s, err := openStore(path, lockTime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	read := func(s *store) *document {
+		d, err := s.read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	put := func(s *store, content string) {
+		if err := s.change(t.Context(), func(d *document) error { return d.put("n", content) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, two := open(), open()
+	put(one, "a")
+	if d := read(one); d != one.known.Load().document || d != read(one) || d.notes["n"].content != "a" {
+		t.Errorf("read again: %v", d)
+	}
+	put(two, "b")
+	if got := read(one).notes["n"].content; got != "b" {
+		t.Errorf("after a change of another process: %q", got)
+	}
+	before := read(one)
+	failed := errors.New("no")
+	if err := one.change(t.Context(), func(d *document) error { return cmp.Or(d.put("n", "c"), failed) }); err != failed || read(one) != before || before.notes["n"].content != "b" {
+		t.Errorf("after an error: %v, %v", err, read(one))
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	servertest.Put(t, path, strings.Replace(string(text), `"b"`, `"xy"`, 1))
+	if got := read(one).notes["n"].content; got != "xy" {
+		t.Errorf("after a change by hand: %q", got)
 	}
 }

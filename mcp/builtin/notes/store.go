@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -26,6 +28,40 @@ import (
 type store struct {
 	path  string        // absolute, free of links
 	limit time.Duration // of the wait for the lock
+
+	known atomic.Pointer[version] // was read or written last; nil: nothing
+
+	mu   sync.Mutex
+	text []byte // was written last; the next change uses its memory
+}
+
+// A version is a file that was read or written, and what it holds. A change by another process
+// makes a file of another revision, and any other change gives a file another time.
+type version struct {
+	info     fs.FileInfo
+	head     [headSize]byte
+	document *document
+}
+
+// headSize is how many bytes of a file have its revision in them.
+const headSize = 64
+
+// isSame reports whether v and now are the same file, unchanged.
+func (v *version) isSame(now *version) bool {
+	return os.SameFile(v.info, now.info) && v.info.Size() == now.info.Size() && v.info.ModTime().Equal(now.info.ModTime()) && v.head == now.head
+}
+
+// versionOf is the version that is open as f, without the document.
+func versionOf(f *os.File) (*version, error) {
+	info, err := f.Stat()
+	v := &version{info: info}
+	if err == nil {
+		_, err = f.ReadAt(v.head[:], 0)
+	}
+	if err == io.EOF { // it is shorter
+		err = nil
+	}
+	return v, err
 }
 
 const (
@@ -66,7 +102,7 @@ func openStore(path string, limit time.Duration) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{real, limit}
+	s := &store{path: real, limit: limit}
 	_, err = s.read()
 	return s, err
 }
@@ -103,7 +139,36 @@ func (s *store) read() (*document, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return readDocument(f)
+	return s.readFrom(f)
+}
+
+// readFrom is what the file that is open as f holds, which is read only if it is not known. The
+// document must not be changed.
+func (s *store) readFrom(f *os.File) (*document, error) {
+	now, err := versionOf(f)
+	if err != nil {
+		return nil, confine.Reason(err)
+	}
+	if known := s.known.Load(); known != nil && known.isSame(now) {
+		return known.document, nil
+	}
+	if now.document, err = readDocument(f); err == nil {
+		s.known.Store(now)
+	}
+	return now.document, err
+}
+
+// wrote keeps d, which was written as s.text, unless the file was replaced already.
+func (s *store) wrote(d *document) {
+	f, err := s.open(os.O_RDONLY)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if now, err := versionOf(f); err == nil && bytes.HasPrefix(s.text, now.head[:min(headSize, now.info.Size())]) {
+		now.document = d
+		s.known.Store(now)
+	}
 }
 
 func readDocument(f *os.File) (*document, error) {
@@ -136,21 +201,28 @@ func (s *store) change(ctx context.Context, edit func(*document) error) error {
 	if err != nil {
 		return err
 	}
-	d, err := readDocument(f)
+	known, err := s.readFrom(f)
 	if err != nil {
 		return err
 	}
+	d := &document{known.revision, maps.Clone(known.notes)}
 	if err := edit(d); err != nil {
 		return err
 	}
 	if d.revision > maxRevision {
 		return errors.New("it has no revisions left")
 	}
-	text := d.text()
-	if len(text) > maxFile {
-		return fmt.Errorf("the notes would take %d bytes, at most %d are allowed; delete notes that are not needed", len(text), maxFile)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = d.appendText(s.text[:0])
+	if len(s.text) > maxFile {
+		return fmt.Errorf("the notes would take %d bytes, at most %d are allowed; delete notes that are not needed", len(s.text), maxFile)
 	}
-	return confine.ReplaceFile(ctx, s.path, before, text)
+	err = confine.ReplaceFile(ctx, s.path, before, s.text)
+	if err == nil {
+		s.wrote(d)
+	}
+	return err
 }
 
 // lock opens the file and locks it. If the file was replaced during the wait, another
@@ -189,6 +261,7 @@ type document struct {
 type note struct {
 	revision int64
 	content  string
+	literal  []byte // is the content in the file
 }
 
 // put makes a note, or replaces its content.
@@ -197,7 +270,7 @@ func (d *document) put(name, content string) error {
 		return fmt.Errorf("the note would have %d bytes, at most %d are allowed; another note has room", len(content), maxNote)
 	}
 	d.revision++
-	d.notes[name] = note{d.revision, content}
+	d.notes[name] = note{d.revision, content, jsontext.Quoted(content)}
 	if len(d.notes) > maxNotes {
 		return fmt.Errorf("there are %d notes, and no more are allowed; delete some first", maxNotes)
 	}
@@ -236,7 +309,7 @@ func parse(text []byte) (*document, error) {
 		if n.revision < 1 || n.revision > revision || jsontext.Kind(content) != '"' {
 			return nil, fmt.Errorf("it is damaged: the note %q is not {\"revision\":N,\"content\":\"…\"} with a revision from 1 to that of the file", name)
 		}
-		n.content = jsontext.Unquote(content)
+		n.content, n.literal = jsontext.Unquote(content), content
 		d.notes[name] = n
 	}
 	return d, nil
@@ -252,14 +325,19 @@ func hasOnly(object []byte, names ...string) bool {
 	return true
 }
 
-// text is the file: one note on each line, so that line tools can show a change.
-func (d *document) text() []byte {
-	b := fmt.Appendf(nil, "{\n\"version\": 1,\n\"revision\": %d,\n\"notes\": {", d.revision)
+// appendText appends the file: one note on each line, so that line tools can show a change.
+func (d *document) appendText(b []byte) []byte {
+	const around = 80 // bytes of a line beside its texts
+	size := around
+	for name, n := range d.notes {
+		size += around + len(name) + len(n.literal)
+	}
+	b = fmt.Appendf(slices.Grow(b, size), "{\n\"version\": 1,\n\"revision\": %d,\n\"notes\": {", d.revision)
 	separator := "\n"
 	for _, name := range slices.Sorted(maps.Keys(d.notes)) {
 		b = jsontext.AppendQuoted(append(b, separator...), name)
 		b = fmt.Appendf(b, `: {"revision": %d, "content": `, d.notes[name].revision)
-		b = append(jsontext.AppendQuoted(b, d.notes[name].content), '}')
+		b = append(append(b, d.notes[name].literal...), '}')
 		separator = ",\n"
 	}
 	return append(b, "\n}\n}\n"...)
