@@ -36,7 +36,7 @@ func (l *layout) pair(kinds string) {
 	hasBranches := l.language.Is("C", "C++", "Objective-C", "C#")
 	for n := 1; n <= l.lines(); n++ {
 		p.begins()
-		if line := bytes.TrimSpace(l.line(l.mask, n)); hasBranches && len(line) > 0 && line[0] == '#' {
+		if line := trim(l.line(l.mask, n)); hasBranches && len(line) > 0 && line[0] == '#' {
 			p.directive(int32(n), line[1:])
 		}
 		for i := l.starts[n-1]; i < l.starts[n]; i++ {

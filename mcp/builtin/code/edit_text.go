@@ -68,7 +68,7 @@ func rolesOf(language *lexis.Language, lines []string) []lineRole {
 	mask, states := language.Scan(text)
 	offset, head, role := 0, false, ofString
 	for i, line := range lines {
-		code := strings.TrimSpace(string(mask[offset : offset+len(line)]))
+		code := string(trim(mask[offset : offset+len(line)]))
 		switch states[i].Part {
 		case lexis.String:
 			roles[i] = role
@@ -87,11 +87,11 @@ func rolesOf(language *lexis.Language, lines []string) []lineRole {
 	return roles
 }
 
-func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
+func isBlank(line string) bool { return strings.Trim(line, whiteSpace) == "" }
 
 // isCloser reports whether a line ends a block that began in a line above.
 func isCloser(line string) bool {
-	code := strings.TrimSpace(line)
+	code := strings.Trim(line, whiteSpace)
 	return code != "" && strings.IndexByte(closers, code[0]) >= 0 || code == "end"
 }
 
@@ -234,7 +234,7 @@ func neighbours(lines []string, from, to int) (n neighbourhood) {
 	n.first, n.top = n.above == from, own == 0
 	if !n.first {
 		line := lines[from-n.above-1]
-		n.before = indentation(line) >= own && !strings.HasSuffix(strings.TrimSpace(line), "{")
+		n.before = indentation(line) >= own && !strings.HasSuffix(strings.TrimRight(line, whiteSpace), "{")
 	}
 	if to+n.below < len(lines) {
 		line := lines[to+n.below]

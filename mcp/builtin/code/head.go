@@ -21,7 +21,7 @@ func (l *layout) head(d *definition) head {
 	if at := l.nameEnd(d); l.language.Is("Ruby") && l.at(at) == '(' {
 		if other, _ := l.partner(at); other > at {
 			open := ""
-			if l.at(l.pass(other+1, " \t\r")) == '\n' {
+			if l.at(l.pass(other+1, blanks+"\r")) == '\n' {
 				open = "\n"
 			}
 			return head{h.begin, other + 1, open}

@@ -212,7 +212,7 @@ func (h *heads) macro(text []byte) []definition {
 	goesOn := func(n int) bool {
 		return bytes.HasSuffix(bytes.TrimRight(h.layout.line(h.text, n), "\r\n"), []byte(`\`))
 	}
-	text, isDirective := bytes.CutPrefix(bytes.TrimSpace(text), []byte("#"))
+	text, isDirective := bytes.CutPrefix(trim(text), []byte("#"))
 	if !isDirective || h.states[h.line-1].Part != lexis.Code || h.line > 1 && goesOn(h.line-1) {
 		return nil
 	}
@@ -289,10 +289,10 @@ func (h *heads) python(text []byte) []definition {
 
 // cutWord cuts the name at the begin of a text off, and white space around it.
 func cutWord(text []byte) (word string, rest []byte) {
-	text = bytes.TrimLeft(text, " \t*")
+	text = bytes.TrimLeft(text, blanks+"*")
 	n := 0
 	for n < len(text) && (lexis.IsWord(text[n]) || text[n] == '$' || text[n] == '#') {
 		n++
 	}
-	return string(text[:n]), bytes.TrimLeft(text[n:], " \t\r?!")
+	return string(text[:n]), bytes.TrimLeft(text[n:], blanks+"\r?!")
 }

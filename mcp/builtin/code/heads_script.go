@@ -66,17 +66,17 @@ func (l *layout) at(offset int) byte {
 // word is the name at an offset, behind white space and *; next is the offset behind it
 // and behind the white space, ? and ! that follow in the line. It may be in quotes.
 func (l *layout) word(at int) (word string, next int) {
-	at = l.pass(at, " \t*")
+	at = l.pass(at, blanks+"*")
 	if c := l.at(at); c == '"' || c == '\'' {
 		if n := bytes.IndexByte(l.mask[at+1:min(at+1+maxQuoted, len(l.mask))], c); n > 0 {
-			return string(l.text[at+1 : at+1+n]), l.pass(at+n+2, " \t\r?!")
+			return string(l.text[at+1 : at+1+n]), l.pass(at+n+2, blanks+"\r?!")
 		}
 	}
 	end := at
 	for end < len(l.mask) && (lexis.IsWord(l.mask[end]) || l.mask[end] == '$' || l.mask[end] == '#') {
 		end++
 	}
-	return string(l.mask[at:end]), l.pass(end, " \t\r?!")
+	return string(l.mask[at:end]), l.pass(end, blanks+"\r?!")
 }
 
 const maxQuoted = 200 // bytes of a name in quotes

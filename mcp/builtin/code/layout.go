@@ -99,9 +99,9 @@ func (l *layout) column(n int) int { return l.columns[n-1] }
 
 func (l *layout) kindOf(n int) lineKind {
 	switch text := l.line(l.text, n); {
-	case len(bytes.TrimSpace(text)) == 0:
+	case len(trim(text)) == 0:
 		return isEmpty
-	case len(bytes.TrimSpace(l.line(l.mask, n))) == 0 && !(n == 1 && bytes.HasPrefix(text, []byte("#!"))):
+	case len(trim(l.line(l.mask, n))) == 0 && !(n == 1 && bytes.HasPrefix(text, []byte("#!"))):
 		return hasNoCode
 	}
 	return hasCode
@@ -119,6 +119,8 @@ func indentation[T string | []byte](line T) (column int) {
 			column++
 		case '\t':
 			column += 8 - column%8
+		case '\f': // it begins a page
+			column = 0
 		default:
 			return column
 		}
@@ -130,10 +132,17 @@ func indentation[T string | []byte](line T) (column int) {
 func (l *layout) firstByte(n int) int {
 	i := l.starts[n-1]
 	line := l.mask[i:min(i+maxLooked, l.starts[n])]
-	return i + len(line) - len(bytes.TrimLeft(line, " \t"))
+	return i + len(line) - len(bytes.TrimLeft(line, blanks))
 }
 
-const whiteSpace = " \t\r\n"
+// White space is what the languages here take for it alike: ASCII. A no-break space is
+// part of a name in some of them, as every byte is that is not ASCII (lexis.IsWord).
+const (
+	blanks     = " \t\v\f" // in a line
+	whiteSpace = blanks + "\r\n"
+)
+
+func trim(text []byte) []byte { return bytes.Trim(text, whiteSpace) }
 
 // behind is the first byte of code at an offset or behind it that is none of these;
 // 0 for none.

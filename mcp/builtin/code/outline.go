@@ -247,7 +247,7 @@ func (o *outlineText) signatureLines(d *definition) {
 	h := o.head(d)
 	text := o.text[h.begin:h.end]
 	if h.open == "{" {
-		text = bytes.TrimRight(bytes.TrimSuffix(text, []byte("{")), " \t\r\n")
+		text = bytes.TrimRight(bytes.TrimSuffix(text, []byte("{")), whiteSpace)
 	}
 	o.appendText(text)
 	if h.open == "" && o.lineOf(h.end) < d.lastLine() {

@@ -72,7 +72,7 @@ func (l *layout) endAt(d *definition, at int, told bool) bool {
 		return false
 	}
 	d.End = last
-	rest := bytes.TrimSpace(l.mask[min(at+1, l.starts[last]):l.starts[last]])
+	rest := trim(l.mask[min(at+1, l.starts[last]):l.starts[last]])
 	isLast := isFunction(d.Kind) && l.ending == bySemicolon && bytes.HasPrefix(rest, []byte(";")) // of an enum in Java
 	names := isType(d.Kind) && l.language.Is("C", "C++")                                          // of variables may follow
 	d.Shared = isLast || len(bytes.Trim(rest, ";,")) > 0 && !names
@@ -112,7 +112,7 @@ func (l *layout) beginsAbove(n int) bool {
 
 // terminated reports whether a line of C ends what stands in it.
 func (l *layout) terminated(n int) bool {
-	line := bytes.TrimSpace(l.line(l.mask, n))
+	line := trim(l.line(l.mask, n))
 	return line[0] == '#' || strings.IndexByte(";{},:", line[len(line)-1]) >= 0
 }
 
@@ -161,7 +161,7 @@ func (l *layout) endsAbove(d *definition) bool {
 	}
 	last, own := l.mask[u.codeEnd-1], l.mask[l.unit(d.End+1).codeEnd-1]
 	line := l.unit(l.lineOf(u.codeEnd - 1)).first
-	isDirective := l.ending == bySemicolon && (l.firstOf(line) == '#' || bytes.HasPrefix(bytes.TrimSpace(l.line(l.text, l.lineOf(u.codeEnd-1))), []byte("<?")))
+	isDirective := l.ending == bySemicolon && (l.firstOf(line) == '#' || bytes.HasPrefix(trim(l.line(l.text, l.lineOf(u.codeEnd-1))), []byte("<?")))
 	switch {
 	case isDirective, l.firstOf(n) == '#' && l.ending == bySemicolon:
 		return true
@@ -217,7 +217,7 @@ func endsName(before, operator byte) bool {
 
 // firstOf is the first byte of code in a line; 0 for none.
 func (l *layout) firstOf(n int) byte {
-	if line := bytes.TrimSpace(l.line(l.mask, n)); len(line) > 0 {
+	if line := trim(l.line(l.mask, n)); len(line) > 0 {
 		return line[0]
 	}
 	return 0
