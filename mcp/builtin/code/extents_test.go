@@ -205,6 +205,10 @@ namespace N  36-41
 			"function F()  3-9\n  struct local  4\n    field a  4\n  type inner  6\n"},
 		{"texts above a definition", "a.c", "#ifdef A\n#define M(x) \\\n  x\n#else\n# define M(x)\n#endif\n\n/* A comment. */\nATTRIBUTE(\"bounds\")\nstatic int\nf(void)\n{\n}\n\nenum e {\n  ONE = 1 << 0,\n  TWO = 1 << 1,\n};\n",
 			"macro M(x)  2-3\nmacro M(x)  5\nfunction f(void) -> ATTRIBUTE (\"bounds\")int  8-13\nenum e  15-18\n  enumerator ONE  16\n  enumerator TWO  17\n"},
+		{"decorators that begin as words do", "a.py", "import interface\n\n@interface.implementer(int)\nclass A:\n    @interface\n    def f(self): pass\n\nclass B:\n    pass\ndefault = lambda: 1\n",
+			"class A  3-6\n  method f(self)  5-6\nclass B  8-9\nvariable default  10\n"},
+		{"decorators that begin as words do", "a.ts", "@interfaceOf(1)\nclass A {\n  @interface() m() {}\n}\nclass B {}\n", "class A  1-4\n  method m()  3\nclass B  5\n"},
+		{"annotations and their types", "A.java", "class A {\n  @interface_(1)\n  int f() { return 1; }\n}\n@ interface B { }\n", "class A  1-4\n  method f()  2-3\nannotation B  5\n"},
 	} {
 		_, s := newServer(t, map[string]string{c.file: c.text})
 		got := servertest.Works(t, s, "outline", "path", c.file)

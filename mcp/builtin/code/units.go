@@ -121,7 +121,7 @@ func (l *layout) decorated(from, until int) int {
 		case strings.IndexByte(whiteSpace, c) >= 0:
 			from++
 			continue
-		case c == '@' && l.language.Is("Python", "Java", "JavaScript", "TypeScript", "Kotlin", "Scala", "Swift", "Dart") && !bytes.HasPrefix(l.mask[from:], []byte("@interface")):
+		case c == '@' && l.language.Is("Python", "Java", "JavaScript", "TypeScript", "Kotlin", "Scala", "Swift", "Dart") && !l.beginsInterface(from+1):
 			next = l.passNames(from + 1)
 		case c == '#' && from+1 < until && l.mask[from+1] == '[' && l.language.Is("Rust", "PHP"):
 			next = l.passBracket(from + 1)
@@ -145,6 +145,12 @@ func (l *layout) decorated(from, until int) int {
 		from = next
 	}
 	return from
+}
+
+// beginsInterface reports whether the word behind an @ begins a type of Java.
+func (l *layout) beginsInterface(at int) bool {
+	word, _ := cutWord(l.mask[at:])
+	return word == "interface" && l.language.Is("Java")
 }
 
 // passNames is the offset behind names with dots between and brackets behind them, as
