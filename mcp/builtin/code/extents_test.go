@@ -205,6 +205,105 @@ namespace N  36-41
 			"function F()  3-9\n  struct local  4\n    field a  4\n  type inner  6\n"},
 		{"texts above a definition", "a.c", "#ifdef A\n#define M(x) \\\n  x\n#else\n# define M(x)\n#endif\n\n/* A comment. */\nATTRIBUTE(\"bounds\")\nstatic int\nf(void)\n{\n}\n\nenum e {\n  ONE = 1 << 0,\n  TWO = 1 << 1,\n};\n",
 			"macro M(x)  2-3\nmacro M(x)  5\nfunction f(void) -> ATTRIBUTE (\"bounds\")int  8-13\nenum e  15-18\n  enumerator ONE  16\n  enumerator TWO  17\n"},
+		{"conditionals above a definition", "a.cc", `/* A comment. */
+#if A
+__attribute__((cold))
+#elif B
+/* Why. */
+[[gnu::cold]]
+#else
+# if defined(C) && \
+     defined(D)
+__declspec(noinline)
+# endif
+#endif
+
+int
+attributes(void)
+{
+}
+#ifdef A
+static
+#endif
+int part(void) {
+}
+#ifdef A
+int whole(void);
+#define X 1
+#endif
+int after(void) {
+}
+static
+#ifdef A
+__attribute__((cold))
+#endif
+int half(void) {
+}
+#ifdef A
+/* A comment alone. */
+#endif
+int comment(void) {
+}
+#ifdef A
+/* A comment alone. */
+#endif
+
+int apart(void) {
+}
+enum e {
+  ONE,
+#ifdef A
+  TWO,
+#endif
+  THREE
+};
+int *a,
+#ifdef A
+  *b,
+#endif
+  *c;
+#ifdef __cplusplus
+extern "C" {
+#endif
+int d(void);
+#ifdef __cplusplus
+}
+#endif
+class K {
+  int x;
+#if A
+#if B
+  template <class T>
+#endif
+  [[nodiscard]]
+#endif
+  int m(T a) { return 1; }
+#if A
+  EXPORT
+#endif
+  int n(int a) { return 1; }
+};
+`, `function attributes(void) -> int  1-17
+function part(void) -> int  21-22~
+prototype whole(void) -> int  24
+macro X  25
+function after(void) -> int  27-28
+function half(void) -> int  30-34~
+function comment(void) -> int  35-39
+function apart(void) -> int  44-45
+enum e  46-52
+  enumerator ONE  47
+  enumerator TWO  49
+  enumerator THREE  51
+variable a: int *  53
+variable b: int *  55
+variable c: int *  57-57~
+prototype d(void) -> int  61
+class K  65-78
+  member x: int  66
+  function m(T a) -> int  67-73
+  function n(int a) -> EXPORT int  77-77~
+`},
 		{"decorators that begin as words do", "a.py", "import interface\n\n@interface.implementer(int)\nclass A:\n    @interface\n    def f(self): pass\n\nclass B:\n    pass\ndefault = lambda: 1\n",
 			"class A  3-6\n  method f(self)  5-6\nclass B  8-9\nvariable default  10\n"},
 		{"decorators that begin as words do", "a.ts", "@interfaceOf(1)\nclass A {\n  @interface() m() {}\n}\nclass B {}\n", "class A  1-4\n  method m()  3\nclass B  5\n"},

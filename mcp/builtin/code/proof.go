@@ -110,10 +110,10 @@ func (l *layout) beginsAbove(n int) bool {
 	return l.firstOf(n) == '{' || above == 0 || l.kinds[above-1] != hasCode
 }
 
-// terminated reports whether a line of C ends what stands in it.
+// terminated reports whether a line of C with code ends the statement in it.
 func (l *layout) terminated(n int) bool {
 	line := trim(l.line(l.mask, n))
-	return line[0] == '#' || strings.IndexByte(";{},:", line[len(line)-1]) >= 0
+	return l.firstOf(l.unit(n).first) == '#' || strings.IndexByte(";{},:", line[len(line)-1]) >= 0
 }
 
 // behindName is the offset behind the name of a definition, and behind the brackets that
@@ -162,8 +162,10 @@ func (l *layout) endsAbove(d *definition) bool {
 	last, own := l.mask[u.codeEnd-1], l.mask[l.unit(d.End+1).codeEnd-1]
 	line := l.unit(l.lineOf(u.codeEnd - 1)).first
 	isDirective := l.ending == bySemicolon && (l.firstOf(line) == '#' || bytes.HasPrefix(trim(l.line(l.text, l.lineOf(u.codeEnd-1))), []byte("<?")))
-	switch {
-	case isDirective, l.firstOf(n) == '#' && l.ending == bySemicolon:
+	switch above := l.unit(u.codeAbove).holds; {
+	case isDirective && (above == holdsPart || above == holdsList && own != ',' && d.Kind != "enumerator"):
+		return false
+	case isDirective, l.firstOf(l.unit(d.Line).first) == '#' && l.ending == bySemicolon:
 		return true
 	case l.listed(d) && l.firstOf(n) == ',':
 		d.Shared = true // it is behind another variable
