@@ -34,9 +34,14 @@ func (l *layout) place(all []definition) (defs []definition) {
 		}
 		defs = append(defs, d)
 	}
+	open := map[int]bool{} // the offsets of statements that go on after the body of a type
 	for i := range defs {
 		d := &defs[i]
 		l.extend(d)
+		if end, isOpen := l.declares(d); isOpen {
+			d.Guessed, open[end] = true, true
+		}
+		d.Guessed = d.Guessed || open[l.unit(d.Start).codeEnd]
 		for j := i - 1; j >= max(0, i-maxBeside) && defs[j].Line == d.Line; j-- {
 			if within(d.Scope, defs[j].fullName()) {
 				d.Start = d.Line // the lines above belong to the definition around it
@@ -58,6 +63,18 @@ func (l *layout) place(all []definition) (defs []definition) {
 		end, found := last[d.Scope]
 		return found && d.Kind == "enumerator" && d.Line > end
 	})
+}
+
+// declares reports whether the body of a type of C is the last code of its lines, so that
+// the statement goes on below: with variables, or as the result of a function. The end is
+// the offset behind the body.
+func (l *layout) declares(d *definition) (end int, isOpen bool) {
+	if !isType(d.Kind) || !l.language.Is("C", "C++") {
+		return 0, false
+	}
+	u := l.unit(d.End + 1)
+	isOpen = u.nextCode > 0 && l.mask[u.codeEnd-1] == '}' && strings.IndexByte(closers, l.firstOf(u.nextCode)) < 0
+	return u.codeEnd, isOpen
 }
 
 const maxBeside = 100 // definitions in one line that are looked at

@@ -205,6 +205,8 @@ namespace N  36-41
 			"function F()  3-9\n  struct local  4\n    field a  4\n  type inner  6\n"},
 		{"texts above a definition", "a.c", "#ifdef A\n#define M(x) \\\n  x\n#else\n# define M(x)\n#endif\n\n/* A comment. */\nATTRIBUTE(\"bounds\")\nstatic int\nf(void)\n{\n}\n\nenum e {\n  ONE = 1 << 0,\n  TWO = 1 << 1,\n};\n",
 			"macro M(x)  2-3\nmacro M(x)  5\nfunction f(void) -> ATTRIBUTE (\"bounds\")int  8-13\nenum e  15-18\n  enumerator ONE  16\n  enumerator TWO  17\n"},
+		{"declarators after a body", "a.c", "struct k {\n  int a;\n}\nconst ks[] = { { 1 } };\n\ntypedef enum { X }\n  e;\nstruct r { int a; }\nf(void) {\n}\nstruct s {\n  struct t { int b; } in;\n}\n;\nint z;\n",
+			"struct k  1-3~\n  member a: int  2\nvariable ks  4-4~\nenum (anonymous)  6-6~\n  enumerator X  6\ntypedef e  7-7~\nstruct r  8-8~\n  member a: int  8\nfunction f(void)  9-10~\nstruct s  11-13~\n  struct t  12\n    member b: int  12\n  member in  12\nvariable z: int  15\n"},
 		{"conditionals above a definition", "a.cc", `/* A comment. */
 #if A
 __attribute__((cold))
