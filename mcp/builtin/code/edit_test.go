@@ -236,6 +236,45 @@ func TestEditLosesNothing(t *testing.T) {
 	}
 }
 
+// A signature that is shown whole changes nothing when it is written back, and one that is
+// cut is not taken.
+func TestSignatureGoesBack(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("testdata/corpus/*")
+	if err != nil || len(paths) < 8 {
+		t.Fatal(paths, err)
+	}
+	c, written := editCall(t), 0
+	check := func(name, text string) {
+		f := newSourceFile(name, []byte(text))
+		f.lay()
+		if err := c.ctags.outline(f); err != nil {
+			t.Fatal(err)
+		}
+		for i := range f.defs {
+			d := &f.defs[i]
+			if f.certain(d) != nil {
+				continue
+			}
+			o := outlineText{sourceFile: f}
+			o.signatureLines(d)
+			edited, _, err := f.editor(d, editArguments(t, map[string]string{"operation": "signature", "content": string(o.b)})).signature()
+			if isCut := strings.HasSuffix(string(o.b), " ...\n"); isCut && err == nil || err == nil && string(edited) != text {
+				t.Errorf("%s: %s:\n%s%s", name, d.fullName(), o.b, unified.Diff(text, string(edited)))
+			}
+			if err == nil {
+				written++
+			}
+		}
+	}
+	for _, path := range paths {
+		check(strings.TrimSuffix(filepath.Base(path), ".txt"), servertest.Get(t, path))
+	}
+	if written < 100 {
+		t.Errorf("%d signatures were written back", written)
+	}
+}
+
 // wordsOf are the words of lines.
 func wordsOf(lines []string) []string { return strings.Fields(strings.Join(lines, "\n")) }
 
