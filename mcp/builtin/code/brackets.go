@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"toolpipe/mcp/builtin/code/lexis"
 )
 
 const openers, closers = "([{", ")]}"
@@ -90,10 +92,15 @@ const (
 	closesConditional
 )
 
+// hasDirectives reports whether a language has directives of a preprocessor.
+func hasDirectives(language *lexis.Language) bool {
+	return language.Is("C", "C++", "Objective-C", "C#")
+}
+
 // conditional is what a line does to the conditionals of the preprocessor.
 func (l *layout) conditional(n int) directive {
 	line := trim(l.line(l.mask, n))
-	if len(line) == 0 || line[0] != '#' || !l.language.Is("C", "C++", "Objective-C", "C#") {
+	if len(line) == 0 || line[0] != '#' || !hasDirectives(l.language) {
 		return noConditional
 	}
 	switch word, _ := cutWord(line[1:]); {

@@ -112,7 +112,7 @@ func (f *sourceFile) editor(def *definition, args toolserver.Arguments) *editor 
 	if strings.HasSuffix(first, "\n") {
 		e.doc.ending = first[len(strings.TrimRight(first, "\r\n")):]
 	}
-	e.content = e.doc.fit(args.Text("content"), indentOf(first))
+	e.content = e.doc.fit(args.Text("content"), placeOf(e.doc.lines[e.from:e.to], e.doc.roles[e.from:e.to]))
 	return e
 }
 
@@ -210,7 +210,7 @@ func (e *editor) move() ([]byte, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	moved := e.doc.moved(e.from, e.to, indentOf(e.doc.lines[start]))
+	moved := e.doc.moved(e.from, e.to, placeOf(e.doc.lines[start:end], e.doc.roles[start:end]))
 	gone := len(e.doc.lines) - len(lines)
 	if start >= e.to {
 		start -= gone
