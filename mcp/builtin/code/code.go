@@ -250,7 +250,26 @@ func readText(f io.Reader, size int64, room []byte) ([]byte, error) {
 }
 
 // normalName is a name with dots between its parts, as Class.method, for the forms
-// Class::method and, of PHP, Space\Class.
+// Class::method and, of PHP, Space\Class. An operator of C++ is as operator==, for which
+// ctags writes operator ==.
 func normalName(name string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(name, "::", "."), `\`, ".")
+	name = strings.ReplaceAll(strings.ReplaceAll(name, "::", "."), `\`, ".")
+	if i := strings.Index(name, operator+" "); i >= 0 {
+		if before, symbol := name[:i+len(operator)], strings.TrimLeft(name[i+len(operator):], blanks); symbol != "" && !lexis.IsWord(symbol[0]) {
+			return before + symbol
+		}
+	}
+	return name
+}
+
+// operator begins the names of operators and of conversions in C++.
+const operator = "operator"
+
+// operatorSymbol is the rest of the name of an operator or conversion; "" for another name.
+func operatorSymbol(name string) string {
+	rest, found := strings.CutPrefix(name, operator)
+	if !found || rest == "" || lexis.IsWord(rest[0]) {
+		return ""
+	}
+	return strings.TrimLeft(rest, blanks)
 }

@@ -344,3 +344,30 @@ func TestDollarIsLetter(t *testing.T) {
 		}
 	}
 }
+
+// TestOperators holds that operators of C++ have the names that people type, with and
+// without a space.
+func TestOperators(t *testing.T) {
+	t.Parallel()
+	_, s := newServer(t, map[string]string{"a.cc": "struct V {\n  bool operator<(const V &o) const { return true; }\n  V operator << (int i) { return *this; }\n  operator bool() const { return true; }\n};\nbool operator== (V a, V b) { return a.operator<(b); }\nbool operator/(V a, V b) { return true; }\n"})
+	for name, want := range map[string]string{"operator<": "2 ", "V::operator<<": "3 ", "operator <<": "3 ", "V.operator bool": "4 ", "operator==": "6 ", "operator ==": "6 ", "operator/": "7 "} {
+		if got := servertest.Works(t, s, "definition", "path", "a.cc", "name", name); !strings.HasPrefix(got, "a.cc:"+want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	for name, want := range map[string]string{"operator<": "2 6", "operator<<": "3", "operator bool": "4", "V::operator ==": "6", "operator/": "7"} {
+		got := servertest.Works(t, s, "usages", "path", ".", "name", name)
+		var lines []string
+		for line := range strings.Lines(got) {
+			if n, _, found := strings.Cut(strings.TrimSpace(line), ": "); found {
+				lines = append(lines, n)
+			}
+		}
+		if strings.Join(lines, " ") != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if got := servertest.Works(t, s, "call_path", "target", "operator=="); !strings.HasPrefix(got, "operator==  function a.cc:6\n") {
+		t.Error(got)
+	}
+}

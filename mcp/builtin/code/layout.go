@@ -3,6 +3,7 @@ package code
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"toolpipe/mcp/builtin/code/lexis"
 )
@@ -172,6 +173,9 @@ func (l *layout) nameAt(text, name []byte, from int) int {
 	if len(name) == 0 {
 		return -1
 	}
+	if symbol := operatorSymbol(string(name)); symbol != "" {
+		return operatorAt(text, []byte(symbol), from)
+	}
 	isPart := func(at int) bool {
 		return at >= 0 && at < len(text) && (text[at] == '$' || lexis.IsWord(text[at]))
 	}
@@ -182,6 +186,24 @@ func (l *layout) nameAt(text, name []byte, from int) int {
 		}
 		from = at + 1
 	}
+}
+
+// operatorAt is where in a text, from an offset on, the name of an operator first stands, of
+// which the symbol is no part of a longer one; -1 for nowhere.
+func operatorAt(text, symbol []byte, from int) int {
+	last := symbol[len(symbol)-1]
+	for at := wordAt(text, []byte(operator), from); at >= 0; at = wordAt(text, []byte(operator), at+1) {
+		rest, found := bytes.CutPrefix(bytes.TrimLeft(text[at+len(operator):], blanks), symbol)
+		switch {
+		case !found, len(rest) > 0 && lexis.IsWord(last) && lexis.IsWord(rest[0]):
+		case len(rest) == 0, lexis.IsWord(last), strings.IndexByte(closers+`"`, last) >= 0:
+			return at
+		case rest[0] == '=', rest[0] == last, rest[0] == '>' && (last == '-' || last == '='), rest[0] == '*' && last == '>': // << is longer than <
+		default:
+			return at
+		}
+	}
+	return -1
 }
 
 // wordAt is where in a text, from an offset on, a word first stands that is no part

@@ -274,13 +274,18 @@ const maxName = 250 // bytes of a name that a tool looks for
 // lastName is the last part of a name such as Class.method, or why it is none.
 func lastName(name string) (string, error) {
 	last := normalName(name)
-	last = last[strings.LastIndexByte(last, '.')+1:]
+	scope := last[:strings.LastIndexByte(last, '.')+1]
+	last = last[len(scope):]
+	named := scope + last
+	if operatorSymbol(last) != "" {
+		named = scope + operator // the symbol may be any
+	}
 	switch {
 	case name == "":
 		return "", errors.New("name is empty; outline shows the names in a file")
 	case len(name) > maxName:
 		return "", fmt.Errorf("the name has %d bytes, at most %d are allowed", len(name), maxName)
-	case last == "", strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) || r == ' ' || r == '/' }):
+	case last == "", strings.ContainsFunc(last, func(r rune) bool { return !unicode.IsGraphic(r) }), strings.ContainsFunc(named, func(r rune) bool { return !unicode.IsGraphic(r) || r == ' ' || r == '/' }):
 		return "", fmt.Errorf("%q is no name of a definition; a name is such as parse, Parser.parse or Parser::parse", name)
 	}
 	return last, nil
