@@ -18,7 +18,7 @@ func (l *layout) place(all []definition) (defs []definition) {
 		if d.Line > l.lines() || !l.code(d.Line) {
 			continue
 		}
-		if d.Kind == "function" && l.language.Is("Python") && wordAt(l.line(l.mask, d.Line), []byte("def"), 0) < 0 {
+		if d.Kind == "function" && l.language.Is("Python") && strings.IndexByte("=:", l.at(l.pass(l.nameEnd(&d), blanks))) >= 0 {
 			d.Kind, d.Signature = "variable", "" // whose value is a lambda
 		}
 		if up := d; l.ending == byLine && d.Line > 1 && hasBody(d.Kind) && l.nameEnd(&d) == l.firstByte(d.Line) {
