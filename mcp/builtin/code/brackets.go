@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"toolpipe/mcp/builtin/code/lexis"
 )
 
 const openers, closers = "([{", ")]}"
@@ -33,12 +35,9 @@ type branchOf struct {
 func (l *layout) pair(kinds string) {
 	l.partners = make([]int32, len(l.mask))
 	p := &pairer{layout: l}
-	hasBranches := l.language.Is("C", "C++", "Objective-C", "C#")
 	for n := 1; n <= l.lines(); n++ {
 		p.begins()
-		if line := bytes.TrimSpace(l.line(l.mask, n)); hasBranches && len(line) > 0 && line[0] == '#' {
-			p.directive(int32(n), line[1:])
-		}
+		p.directive(int32(n), l.conditional(n))
 		for i := l.starts[n-1]; i < l.starts[n]; i++ {
 			if strings.IndexByte(kinds, l.mask[i]) >= 0 {
 				p.bracket(i)
@@ -83,21 +82,52 @@ func (p *pairer) bracket(i int) {
 
 func (p *pairer) closer(at int) byte { return closers[strings.IndexByte(openers, p.mask[at])] }
 
+// A directive is what a line does to the conditionals of the preprocessor.
+type directive uint8
+
+const (
+	noConditional directive = iota
+	opensConditional
+	opensBranch // #else and the like
+	closesConditional
+)
+
+// hasDirectives reports whether a language has directives of a preprocessor.
+func hasDirectives(language *lexis.Language) bool {
+	return language.Is("C", "C++", "Objective-C", "C#")
+}
+
+// conditional is what a line does to the conditionals of the preprocessor.
+func (l *layout) conditional(n int) directive {
+	line := trim(l.line(l.mask, n))
+	if len(line) == 0 || line[0] != '#' || !hasDirectives(l.language) {
+		return noConditional
+	}
+	switch word, _ := cutWord(line[1:]); {
+	case strings.HasPrefix(word, "if"):
+		return opensConditional
+	case strings.HasPrefix(word, "el"):
+		return opensBranch
+	case word == "endif":
+		return closesConditional
+	}
+	return noConditional
+}
+
 // directive begins and ends the branches of #if. A bracket that a branch leaves open is
 // none when another branch follows, which opens it again.
-func (p *pairer) directive(id int32, line []byte) {
-	word, _ := cutWord(line)
+func (p *pairer) directive(id int32, does directive) {
 	last := len(p.branches) - 1
 	switch {
-	case strings.HasPrefix(word, "if"):
+	case does == opensConditional:
 		var open []int
 		if len(p.open) <= maxBranched && last < maxBranched {
 			open = append([]int{}, p.open...)
 		}
 		p.branches = append(p.branches, branchOf{id, open})
-	case last >= 0 && word == "endif":
+	case last >= 0 && does == closesConditional:
 		p.branches = p.branches[:last]
-	case last >= 0 && strings.HasPrefix(word, "el"):
+	case last >= 0 && does == opensBranch:
 		around := p.branches[last].open
 		p.branches[last].id = id
 		if around == nil {

@@ -105,7 +105,7 @@ func tools() []tool {
 			toolserver.Parameter{Name: "part", Kind: "string", About: "whole, when absent; signature; docstring; or summary: signature, comment and what is inside"},
 		), showDefinition},
 		{toolserver.Define("check_syntax", "Parse a source file with the parser of its language, without running it: Go, JSON, and with the programs that are installed Python, shell, JavaScript, Ruby. Answers \"no syntax error\", or a line LINE:COLUMN: MESSAGE for each error.", toolserver.ReadsOnly, reads, file), showSyntax},
-		{toolserver.Define("edit_definition", "Edit one definition of a source file. The comment and decorators directly above belong to it. Indentation is adapted to the place. An edit is refused when the file would no longer parse.", toolserver.Destroys, toolserver.Effects{Writes: true, Path: "path", Shows: true, Private: true}, file,
+		{toolserver.Define("edit_definition", "Edit one definition of a source file. The comment and decorators directly above belong to it. Content that is indented as the definition is goes in unchanged; of other content, the common indentation is adapted. An edit is refused when the file would no longer parse.", toolserver.Destroys, toolserver.Effects{Writes: true, Path: "path", Shows: true, Private: true}, file,
 			toolserver.Parameter{Name: "name", Kind: "string", About: "name of the definition, such as parse or Parser.parse; name:LINE where there are several", Required: true},
 			toolserver.Parameter{Name: "operation", Kind: "string", About: "replace (the whole definition by content), signature (all before the body by content), remove, insert_before or insert_after (content beside the definition), move (to another place in the file), wrap_region (put content around it)", Required: true},
 			toolserver.Parameter{Name: "content", Kind: "string", About: "new source, whole lines; for wrap_region the lines around, with a line " + placeholder + " where the definition goes, such as \"#ifdef DEBUG\\n" + placeholder + "\\n#endif\""},
@@ -250,7 +250,26 @@ func readText(f io.Reader, size int64, room []byte) ([]byte, error) {
 }
 
 // normalName is a name with dots between its parts, as Class.method, for the forms
-// Class::method and, of PHP, Space\Class.
+// Class::method and, of PHP, Space\Class. An operator of C++ is as operator==, for which
+// ctags writes operator ==.
 func normalName(name string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(name, "::", "."), `\`, ".")
+	name = strings.ReplaceAll(strings.ReplaceAll(name, "::", "."), `\`, ".")
+	if i := strings.Index(name, operator+" "); i >= 0 {
+		if before, symbol := name[:i+len(operator)], strings.TrimLeft(name[i+len(operator):], blanks); symbol != "" && !lexis.IsWord(symbol[0]) {
+			return before + symbol
+		}
+	}
+	return name
+}
+
+// operator begins the names of operators and of conversions in C++.
+const operator = "operator"
+
+// operatorSymbol is the rest of the name of an operator or conversion; "" for another name.
+func operatorSymbol(name string) string {
+	rest, found := strings.CutPrefix(name, operator)
+	if !found || rest == "" || lexis.IsWord(rest[0]) {
+		return ""
+	}
+	return strings.TrimLeft(rest, blanks)
 }

@@ -221,6 +221,9 @@ func (t tag) appendTo(defs []definition) []definition {
 	if line < 1 || name == "" || name[0] >= '0' && name[0] <= '9' || roles != "" && roles != "def" {
 		return defs
 	}
+	if operatorSymbol(name) != "" {
+		name = normalName(name)
+	}
 	d := definition{Name: name, Kind: kind, Scope: normalName(t.text("scope")), Line: line, Start: line, End: t.number("end"), Signature: asLine(t.text("signature"))}
 	if typeKind, result, found := strings.Cut(t.text("typeref"), ":"); found && typeKind == "typename" {
 		separator := ": "

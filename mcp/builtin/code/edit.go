@@ -112,7 +112,7 @@ func (f *sourceFile) editor(def *definition, args toolserver.Arguments) *editor 
 	if strings.HasSuffix(first, "\n") {
 		e.doc.ending = first[len(strings.TrimRight(first, "\r\n")):]
 	}
-	e.content = e.doc.fit(args.Text("content"), indentOf(first))
+	e.content = e.doc.fit(args.Text("content"), placeOf(e.doc.lines[e.from:e.to], e.doc.roles[e.from:e.to]))
 	return e
 }
 
@@ -210,7 +210,7 @@ func (e *editor) move() ([]byte, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	moved := e.doc.moved(e.from, e.to, indentOf(e.doc.lines[start]))
+	moved := e.doc.moved(e.from, e.to, placeOf(e.doc.lines[start:end], e.doc.roles[start:end]))
 	gone := len(e.doc.lines) - len(lines)
 	if start >= e.to {
 		start -= gone
@@ -250,16 +250,14 @@ func (e *editor) edited(lines []string, from, to int) ([]byte, error) {
 }
 
 func (e *editor) signature() ([]byte, string, error) {
-	start := max(e.signatureStart(e.content[0]), len(e.doc.mark))
 	content := strings.TrimRight(strings.Join(e.content, ""), "\r\n")
-	h := e.head(e.def)
-	last := e.unit(e.def.End+1).codeEnd - 1
-	if arrow := e.arrow(); h.open == "" && arrow > 0 {
-		h.end, content = arrow, strings.TrimSuffix(content, "{")
-	} else if h.open == "" && (bytes.IndexByte(e.mask[h.begin:max(last, h.begin)], '=') >= 0 || hasBody(e.def.Kind) && e.mask[last] == '}') {
+	start := max(e.signatureStart(content), len(e.doc.mark))
+	h, isWhole := e.wholeHead(e.def)
+	if !isWhole {
 		return nil, "", fmt.Errorf("it is not certain where the body of %s begins; replace replaces all of it", e.def.fullName())
-	} else if h.open == "" { // it has none
-		h.open, h.end = ";", max(last+1, h.begin) // a semicolon may stand there
+	}
+	if h.open == arrow {
+		content = strings.TrimRight(strings.TrimSuffix(content, "{"), whiteSpace)
 	}
 	code := bytes.TrimSuffix(bytes.TrimRight(e.mask[h.begin:h.end], whiteSpace), []byte(h.open))
 	end := h.begin + len(bytes.TrimRight(code, whiteSpace))
@@ -271,35 +269,16 @@ func (e *editor) signature() ([]byte, string, error) {
 	return edited, fmt.Sprintf("replaced the signature of %s, %s, by %s", e.def.fullName(), lineRange(first, last), now), err
 }
 
-// arrow is the offset behind the arrow of a function of JavaScript, 0 when the
-// definition is none.
-func (e *editor) arrow() int {
-	if !e.language.Is("JavaScript", "TypeScript") {
-		return 0
-	}
-	end := e.starts[e.def.End]
-	for i := e.starts[e.def.Line-1]; i < end; i++ {
-		if other, found := e.partner(i); found && other > i {
-			i = other
-		} else if bytes.HasPrefix(e.mask[i:end], []byte("=>")) {
-			return i + len("=>")
-		}
-	}
-	return 0
-}
-
-// signatureStart is where a new signature, of which first is the first line, takes
-// the place of the old one: from the comment above the definition on when the new one
+// signatureStart is where a new signature takes the place of the old one: from the comment above the definition on when the new one
 // begins with a comment, from the decorators on when it begins with a decorator, and
 // else from the line of code behind them.
-func (e *editor) signatureStart(first string) int {
+func (e *editor) signatureStart(content string) int {
 	from, line := e.starts[e.def.Start-1], e.starts[e.def.Line-1]
-	mask, _ := e.language.Scan([]byte(first))
-	if isBlank(string(mask)) {
+	l := newLayout(e.language.Fragment(), []byte(content))
+	if !l.code(1) {
 		return from
 	}
-	decorated := newLayout(e.language, []byte(first)).decorated(0, len(first)) > len(indentOf(first))
-	if !decorated {
+	if l.decorated(0, len(content)) == l.firstByte(1) {
 		from = e.decorated(from, line)
 	}
 	for from < line && !e.code(e.lineOf(from)) {

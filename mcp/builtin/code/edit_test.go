@@ -155,7 +155,7 @@ func checkVariant(t *testing.T, c *call, i int, name, source, want string, test 
 			return
 		}
 		variant = "tabs"
-		source, want = withTabs(source), withTabs(want)
+		source, want, values["content"] = withTabs(source), withTabs(want), withTabs(content)
 	}
 	if content == "" {
 		delete(values, "content")
@@ -233,6 +233,116 @@ func TestEditLosesNothing(t *testing.T) {
 				t.Errorf("%d edits of %d definitions", edits, len(f.defs))
 			}
 		})
+	}
+}
+
+// layouts are sources in the styles of GNU, BSD and Vim, and a class with lines in column 0.
+func layouts() map[string]string {
+	return map[string]string{
+		"gnu.c": "static int\nsum (int *a, size_t n)\n{\n  int s = 0;\n\n  for (size_t i = 0; i < n; i++)\n    {\n      if (a[i] < 0)\n\tgoto out;\n#ifdef DEBUG\n      printf (\"%d\",\n\t      a[i]);\n#endif\n      s += a[i];  \n    }\n\nout:\n  return s;\n}\n",
+		"knf.c": "int\nsum(int *a, size_t n)\n{\n\tint s = 0;\n\n\tif (a == NULL ||\n\t    n == 0)\n\t\treturn (0);\n    /* odd */\n// odd, too\n\ts = call(a,\n\t    n);\nout:\n\treturn (s);\n}\n",
+		"vim.c": "    static int\nsum(\n    int\t*a,\t    // first\n    size_t\tn)\n{\n    int\t    s = 0;\n\n    if (n > 0)\n    {\n\tif (a != NULL)\n\t    s = 1;\n# ifdef X\n\ts = 2;\n# endif\n    }\n    return s;\n}\n",
+		"a.cc":  "class A\n{\n#if X\n  [[nodiscard]]\n#endif\n  int\n  m (int a)\n  {\n    if (a)\n      goto out;\n#define ONE \\\n    1\n/* In\n   column 0. */\n    a = ONE;\nout:\n    return a;\n  }\n};\n",
+	}
+}
+
+// Content that is copied out of a file changes its changed line alone.
+func TestCopiedContent(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("testdata/corpus/*")
+	if err != nil || len(paths) < 8 {
+		t.Fatal(paths, err)
+	}
+	c, files, replaced := editCall(t), layouts(), 0
+	for _, path := range paths {
+		files[strings.TrimSuffix(filepath.Base(path), ".txt")] = strings.ReplaceAll(servertest.Get(t, path), "\r\n", "\n")
+	}
+	for name, text := range files {
+		f := newSourceFile(name, []byte(text))
+		f.lay()
+		if err := c.ctags.outline(f); err != nil {
+			t.Fatal(err)
+		}
+		for i := range f.defs {
+			d := &f.defs[i]
+			if f.certain(d) != nil {
+				continue
+			}
+			for n := d.Start; n <= d.End; n++ {
+				lines := slices.Collect(strings.Lines(text))
+				lines[n-1] = strings.TrimSuffix(lines[n-1], "\n") + "z\n"
+				edited, _, err := f.editor(d, editArguments(t, map[string]string{"operation": "replace", "content": strings.Join(lines[d.Start-1:d.End], "")})).replace()
+				if want := strings.Join(lines, ""); err == nil && strings.TrimSuffix(string(edited), "\n") != strings.TrimSuffix(want, "\n") {
+					t.Errorf("%s: %s:\n%s", name, d.fullName(), unified.Diff(want, string(edited)))
+				}
+				if err == nil {
+					replaced++
+				}
+			}
+		}
+	}
+	if replaced < 1000 {
+		t.Errorf("%d lines were replaced", replaced)
+	}
+}
+
+// Of content with another indentation, the one that its lines have in common is exchanged.
+func TestIndentedContent(t *testing.T) {
+	t.Parallel()
+	c, text := editCall(t), layouts()["a.cc"]
+	head, body, _ := strings.Cut(text, "#if X")
+	body = "#if X" + strings.TrimSuffix(body, "};\n")
+	for name, step := range map[string][2]string{"deeper": {"  ", "      "}, "tabs": {"  ", "\t"}, "none": {"  ", ""}} {
+		var content strings.Builder
+		for line := range strings.Lines(body) {
+			if rest, found := strings.CutPrefix(line, step[0]); found && !strings.HasPrefix(line, "    1") && !strings.HasPrefix(line, "   column") {
+				line = step[1] + rest
+			}
+			content.WriteString(line)
+		}
+		edited, refused := edit(t, c, "a.cc", text, map[string]string{"name": "A.m", "operation": "replace", "content": strings.Replace(content.String(), "a = ONE", "b = ONE", 1)})
+		if want := head + strings.Replace(body, "a = ONE", "b = ONE", 1) + "};\n"; edited != want {
+			t.Errorf("%s: %s\n%s", name, refused, unified.Diff(want, edited))
+		}
+	}
+}
+
+// A signature that is shown whole changes nothing when it is written back, and one that is
+// cut is not taken.
+func TestSignatureGoesBack(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("testdata/corpus/*")
+	if err != nil || len(paths) < 8 {
+		t.Fatal(paths, err)
+	}
+	c, written := editCall(t), 0
+	check := func(name, text string) {
+		f := newSourceFile(name, []byte(text))
+		f.lay()
+		if err := c.ctags.outline(f); err != nil {
+			t.Fatal(err)
+		}
+		for i := range f.defs {
+			d := &f.defs[i]
+			if f.certain(d) != nil {
+				continue
+			}
+			o := outlineText{sourceFile: f}
+			o.signatureLines(d)
+			edited, _, err := f.editor(d, editArguments(t, map[string]string{"operation": "signature", "content": string(o.b)})).signature()
+			if isCut := strings.HasSuffix(string(o.b), " ...\n"); isCut && err == nil || err == nil && string(edited) != text {
+				t.Errorf("%s: %s:\n%s%s", name, d.fullName(), o.b, unified.Diff(text, string(edited)))
+			}
+			if err == nil {
+				written++
+			}
+		}
+	}
+	for _, path := range paths {
+		check(strings.TrimSuffix(filepath.Base(path), ".txt"), servertest.Get(t, path))
+	}
+	if written < 100 {
+		t.Errorf("%d signatures were written back", written)
 	}
 }
 

@@ -18,7 +18,6 @@ type document struct {
 	roles    []lineRole
 	ending   string // of new lines
 	open     bool   // the last line has no newline
-	unit     string // one level of indentation; "" where no line is indented
 }
 
 // A lineRole says what may be done with the white space that a line begins with.
@@ -28,6 +27,7 @@ const (
 	ofCode          lineRole = iota
 	ofComment                // in a comment that began above: indented with its code
 	ofDocumentation          // in a string that documents: indented with its code, though it may begin anywhere
+	ofMargin                 // a directive, label or comment in column 0, however deep the code around it is
 	ofString                 // in another string, whose white space the program may need
 )
 
@@ -41,7 +41,6 @@ func newDocument(language *lexis.Language, text []byte) *document {
 		d.open = !strings.HasSuffix(d.lines[len(d.lines)-1], "\n")
 	}
 	d.roles = rolesOf(language, d.lines)
-	d.unit = unitOf(d.lines, d.roles)
 	return d
 }
 
@@ -66,9 +65,10 @@ func rolesOf(language *lexis.Language, lines []string) []lineRole {
 	roles := make([]lineRole, len(lines))
 	text := []byte(strings.Join(lines, ""))
 	mask, states := language.Scan(text)
+	codes := make([]string, len(lines)) // the lines without comments, strings and white space around
 	offset, head, role := 0, false, ofString
 	for i, line := range lines {
-		code := strings.TrimSpace(string(mask[offset : offset+len(line)]))
+		code := string(trim(mask[offset : offset+len(line)]))
 		switch states[i].Part {
 		case lexis.String:
 			roles[i] = role
@@ -82,16 +82,56 @@ func rolesOf(language *lexis.Language, lines []string) []lineRole {
 		if code != "" {
 			head = strings.HasSuffix(code, ":") && (strings.HasPrefix(code, "class ") || strings.Contains(code, ")"))
 		}
+		codes[i] = code
 		offset += len(line)
 	}
+	markMargin(language, lines, codes, roles)
 	return roles
 }
 
-func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
+// markMargin finds the lines in column 0 that stay there: directives, labels, and comments
+// unless the next line of code is in column 0, too.
+func markMargin(language *lexis.Language, lines, codes []string, roles []lineRole) {
+	inMargin := func(i int) bool { return !isBlank(lines[i]) && indentOf(lines[i]) == "" && roles[i] <= ofComment }
+	codeInMargin, isCode, directive := false, false, false
+	for i, code := range codes {
+		directive = directive || inMargin(i) && strings.HasPrefix(code, "#") && hasDirectives(language)
+		if directive || inMargin(i) && isLabel(language, code) {
+			roles[i] = ofMargin
+		} else if code != "" && roles[i] <= ofComment {
+			isCode, codeInMargin = true, codeInMargin || inMargin(i)
+		}
+		directive = directive && strings.HasSuffix(strings.TrimRight(lines[i], "\r\n"), `\`)
+	}
+	stays := isCode && !codeInMargin
+	for i, code := range slices.Backward(codes) {
+		if code != "" && roles[i] <= ofComment {
+			stays = !inMargin(i)
+		} else if stays && inMargin(i) {
+			roles[i] = ofMargin
+		}
+	}
+	for i := 1; i < len(roles); i++ {
+		if roles[i] == ofComment && roles[i-1] == ofMargin { // it goes on from there
+			roles[i] = ofMargin
+		}
+	}
+}
+
+// isLabel reports whether a line of code begins with a label, as goto has it.
+func isLabel(language *lexis.Language, code string) bool {
+	if !language.Is("C", "C++", "Objective-C", "C#", "Java", "Go") {
+		return false
+	}
+	word, rest := cutWord([]byte(code))
+	return word != "" && len(rest) > 0 && rest[0] == ':' && (len(rest) == 1 || rest[1] != ':' && rest[1] != '=')
+}
+
+func isBlank(line string) bool { return strings.Trim(line, whiteSpace) == "" }
 
 // isCloser reports whether a line ends a block that began in a line above.
 func isCloser(line string) bool {
-	code := strings.TrimSpace(line)
+	code := strings.Trim(line, whiteSpace)
 	return code != "" && strings.IndexByte(closers, code[0]) >= 0 || code == "end"
 }
 
@@ -100,100 +140,82 @@ func indentOf(line string) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// unitOf is one level of indentation of the lines of code: a tab, or the least number
-// of spaces.
-func unitOf(lines []string, roles []lineRole) string {
-	tabs, spaces, least := 0, 0, 8
-	for i, line := range lines {
-		indent := indentOf(line)
-		switch {
-		case roles[i] != ofCode || indent == "" || isBlank(line):
-		case indent[0] == '\t':
-			tabs++
-		case len(indent) > 1: // one space is that of the lines of a comment
-			spaces++
-			least = min(least, len(indent))
-		}
-	}
-	switch {
-	case tabs > spaces:
-		return "\t"
-	case spaces == 0:
-		return ""
-	}
-	return strings.Repeat(" ", least)
-}
-
-// fit gives the lines of a content, indented for a place. Its indentation counts from
-// line to line only, in tabs or spaces as the document has it. Lines in strings stay.
+// fit gives the lines of a content for a place with an indentation. If the content is
+// indented so, its lines keep their bytes. Else the indentation that they have in common
+// is exchanged. Text that was copied out of a file often begins after the indentation of
+// its first line, which alone gets the indentation then.
 func (d *document) fit(content, place string) []string {
-	content = strings.TrimRight(strings.ReplaceAll(content, "\r\n", "\n"), " \t\n")
-	lines := slices.Collect(strings.Lines(content))
+	lines := slices.Collect(strings.Lines(strings.ReplaceAll(content, "\r\n", "\n")))
 	for len(lines) > 0 && isBlank(lines[0]) {
 		lines = lines[1:]
 	}
-	roles := rolesOf(d.language, lines)
-	common := commonIndent(lines, roles, place)
-	steps := make([]string, len(lines)) // the lines without the common indentation
-	for i, line := range lines {
-		steps[i] = strings.TrimPrefix(line, common)
+	for len(lines) > 0 && isBlank(lines[len(lines)-1]) {
+		lines = lines[:len(lines)-1]
 	}
-	unit := unitOf(steps, roles)
-	fitted := make([]string, len(lines))
-	for i, line := range lines {
-		line = strings.TrimSuffix(line, "\n")
-		switch {
-		case roles[i] == ofString:
-		case isBlank(line):
-			line = ""
-		default:
-			own := indentOf(line)
-			step, deeper := strings.CutPrefix(own, common)
-			if !deeper {
-				step = ""
-			}
-			line = place + d.step(step, unit) + line[len(own):]
-		}
-		fitted[i] = line + d.ending
-	}
-	return fitted
-}
-
-// step is an indentation in the document's tabs or spaces, of a content with a unit.
-func (d *document) step(indent, unit string) string {
+	roles := rolesOf(d.language.Fragment(), lines)
 	switch {
-	case d.unit == "\t" && unit != "\t" && unit != "":
-		n := len(indent)
-		return strings.Repeat("\t", n/len(unit)) + indent[:n%len(unit)]
-	case d.unit != "\t" && d.unit != "":
-		return strings.ReplaceAll(indent, "\t", d.unit)
+	case placeOf(lines, roles) == place, place == "" && len(roles) > 0 && roles[0] == ofMargin:
+	case beginsLate(lines, roles, place):
+		lines[0] = place + lines[0]
+	default:
+		lines = reindented(lines, roles, commonIndent(lines, roles), place)
 	}
-	return indent
+	for i, line := range lines {
+		lines[i] = strings.TrimSuffix(line, "\n") + d.ending
+	}
+	return lines
 }
 
-// commonIndent is the indentation that all lines of code have. Text that was copied
-// out of a file often begins behind the indentation of its first line: then the common
-// indentation is that of the other lines, which is the place's.
-func commonIndent(lines []string, roles []lineRole, place string) string {
-	var others []string
-	for i := 1; i < len(lines); i++ {
-		if roles[i] <= ofComment && !isBlank(lines[i]) {
-			others = append(others, lines[i])
+// beginsLate reports whether the first of some lines, which is in column 0, lacks the
+// indentation of a place: all others are deeper than the place, except lines that close a
+// block.
+func beginsLate(lines []string, roles []lineRole, place string) bool {
+	if len(lines) < 2 || indentOf(lines[0]) != "" || roles[0] == ofMargin || !strings.HasPrefix(commonIndent(lines[1:], roles[1:]), place) {
+		return false
+	}
+	for i, line := range lines[1:] {
+		if roles[i+1] <= ofComment && indentOf(line) == place && !isBlank(line) && !isCloser(line) {
+			return false
 		}
 	}
-	if len(lines) == 0 || len(others) == 0 {
-		return indentOf(strings.Join(lines, ""))
+	return true
+}
+
+// placeOf is the indentation of lines: that of the first one outside the margin.
+func placeOf(lines []string, roles []lineRole) string {
+	for i, line := range lines {
+		if roles[i] != ofMargin && !isBlank(line) {
+			return indentOf(line)
+		}
 	}
-	common := indentOf(others[0])
-	for _, line := range others {
-		common = commonPrefix(common, line)
+	return ""
+}
+
+// commonIndent is the indentation that all lines of code have.
+func commonIndent(lines []string, roles []lineRole) string {
+	common, isFirst := "", true
+	for i, line := range lines {
+		switch {
+		case roles[i] > ofComment || isBlank(line):
+		case isFirst:
+			common, isFirst = indentOf(line), false
+		default:
+			common = commonPrefix(common, indentOf(line))
+		}
 	}
-	first := indentOf(lines[0])
-	if first == "" && place != "" && strings.HasPrefix(common, place) &&
-		!slices.ContainsFunc(others, func(line string) bool { return indentOf(line) == place && !isCloser(line) }) {
-		return place
+	return common
+}
+
+// reindented gives lines from one indentation to another. Lines without the first one,
+// lines in strings and those in the margin stay.
+func reindented(lines []string, roles []lineRole, from, to string) []string {
+	lines = slices.Clone(lines)
+	for i, line := range lines {
+		if rest, found := strings.CutPrefix(line, from); found && roles[i] < ofMargin && !isBlank(line) {
+			lines[i] = to + rest
+		}
 	}
-	return commonPrefix(common, first)
+	return lines
 }
 
 func commonPrefix(a, b string) string {
@@ -204,16 +226,10 @@ func commonPrefix(a, b string) string {
 	return a[:n]
 }
 
-// moved gives lines of the document from one indentation to another.
+// moved gives lines of the document for a place with another indentation.
 func (d *document) moved(from, to int, place string) []string {
-	own := indentOf(d.lines[from])
-	lines := slices.Clone(d.lines[from:to])
-	for i, line := range lines {
-		if rest, found := strings.CutPrefix(line, own); found && d.roles[from+i] != ofString && !isBlank(line) {
-			lines[i] = place + rest
-		}
-	}
-	return lines
+	lines, roles := d.lines[from:to], d.roles[from:to]
+	return reindented(lines, roles, placeOf(lines, roles), place)
 }
 
 // A neighbourhood describes the lines around some lines.
@@ -234,7 +250,7 @@ func neighbours(lines []string, from, to int) (n neighbourhood) {
 	n.first, n.top = n.above == from, own == 0
 	if !n.first {
 		line := lines[from-n.above-1]
-		n.before = indentation(line) >= own && !strings.HasSuffix(strings.TrimSpace(line), "{")
+		n.before = indentation(line) >= own && !strings.HasSuffix(strings.TrimRight(line, whiteSpace), "{")
 	}
 	if to+n.below < len(lines) {
 		line := lines[to+n.below]

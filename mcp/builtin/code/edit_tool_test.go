@@ -26,7 +26,7 @@ func TestEditDefinitionTool(t *testing.T) {
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	got := servertest.Works(t, s, "edit_definition", "path", "a.go", "name", "F", "operation", "replace", "content", "func F() int {\n    return 2\n}")
+	got := servertest.Works(t, s, "edit_definition", "path", "a.go", "name", "F", "operation", "replace", "content", "func F() int {\n\treturn 2\n}")
 	if got != "edited a.go: replaced F, lines 3-6, by lines 3-5; no syntax error\n" {
 		t.Error(got)
 	}

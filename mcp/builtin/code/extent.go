@@ -18,7 +18,7 @@ func (l *layout) place(all []definition) (defs []definition) {
 		if d.Line > l.lines() || !l.code(d.Line) {
 			continue
 		}
-		if d.Kind == "function" && l.language.Is("Python") && !bytes.Contains(l.line(l.mask, d.Line), []byte("def")) {
+		if d.Kind == "function" && l.language.Is("Python") && strings.IndexByte("=:", l.at(l.pass(l.nameEnd(&d), blanks))) >= 0 {
 			d.Kind, d.Signature = "variable", "" // whose value is a lambda
 		}
 		if up := d; l.ending == byLine && d.Line > 1 && hasBody(d.Kind) && l.nameEnd(&d) == l.firstByte(d.Line) {
@@ -34,9 +34,14 @@ func (l *layout) place(all []definition) (defs []definition) {
 		}
 		defs = append(defs, d)
 	}
+	open := map[int]bool{} // the offsets of statements that go on after the body of a type
 	for i := range defs {
 		d := &defs[i]
 		l.extend(d)
+		if end, isOpen := l.declares(d); isOpen {
+			d.Guessed, open[end] = true, true
+		}
+		d.Guessed = d.Guessed || open[l.unit(d.Start).codeEnd]
 		for j := i - 1; j >= max(0, i-maxBeside) && defs[j].Line == d.Line; j-- {
 			if within(d.Scope, defs[j].fullName()) {
 				d.Start = d.Line // the lines above belong to the definition around it
@@ -58,6 +63,18 @@ func (l *layout) place(all []definition) (defs []definition) {
 		end, found := last[d.Scope]
 		return found && d.Kind == "enumerator" && d.Line > end
 	})
+}
+
+// declares reports whether the body of a type of C is the last code of its lines, so that
+// the statement goes on below: with variables, or as the result of a function. The end is
+// the offset behind the body.
+func (l *layout) declares(d *definition) (end int, isOpen bool) {
+	if !isType(d.Kind) || !l.language.Is("C", "C++") {
+		return 0, false
+	}
+	u := l.unit(d.End + 1)
+	isOpen = u.nextCode > 0 && l.mask[u.codeEnd-1] == '}' && strings.IndexByte(closers, l.firstOf(u.nextCode)) < 0
+	return u.codeEnd, isOpen
 }
 
 const maxBeside = 100 // definitions in one line that are looked at
@@ -137,7 +154,7 @@ func (s *statement) end(i int) (int, bool) {
 		case isBracket:
 			if c == '{' && s.body && s.beginsBody(i, other) {
 				// What stands behind it in its line goes on, as f: function() { }.bind(this), does.
-				s.comma = strings.IndexByte("{>&|=.?[(", s.behind(other+1, " \t\r")) >= 0
+				s.comma = strings.IndexByte("{>&|=.?[(", s.behind(other+1, blanks+"\r")) >= 0
 				if !s.comma {
 					return other, true
 				}
@@ -150,7 +167,7 @@ func (s *statement) end(i int) (int, bool) {
 			if s.ending != bySemicolon && !s.header && !inside && s.lineEnds(last, i+1) {
 				return last, true
 			}
-		case c != ' ' && c != '\t' && c != '\r':
+		case strings.IndexByte(whiteSpace, c) < 0:
 			s.count(i, last)
 			last = i
 		}
@@ -163,7 +180,7 @@ func (s *statement) end(i int) (int, bool) {
 func (s *statement) beginsBody(at, other int) bool {
 	isType := s.angle > 0 && !s.language.Is("C", "C++") || s.opensType(at, s.kind) || s.initializes(other)
 	if s.language.Is("TypeScript") && !isType { // f(): () => { a: number } {
-		next := s.behind(other+1, " \t\r")
+		next := s.behind(other+1, blanks+"\r")
 		isType = next == '{' || next == ':'
 	}
 	return !isType
@@ -235,7 +252,7 @@ func (l *layout) indented(from int) (last, next int) {
 // indentation.
 func (l *layout) indentedEnd(from int) int {
 	last, next := l.indented(from)
-	if next > 0 && strings.IndexByte(closers, bytes.TrimSpace(l.line(l.mask, next))[0]) >= 0 {
+	if next > 0 && strings.IndexByte(closers, trim(l.line(l.mask, next))[0]) >= 0 {
 		return next
 	}
 	return last
@@ -244,7 +261,7 @@ func (l *layout) indentedEnd(from int) int {
 // wordEnd is the line with the "end" of a definition that begins in a line.
 func (l *layout) wordEnd(from int) (last int, guessed bool) {
 	end := []byte("end")
-	line := bytes.TrimSpace(l.mask[max(l.starts[from-1], l.starts[from]-maxLooked):l.starts[from]])
+	line := trim(l.mask[max(l.starts[from-1], l.starts[from]-maxLooked):l.starts[from]])
 	if wordAt(line, end, max(0, len(line)-len(end))) >= 0 {
 		return from, false
 	}
@@ -262,14 +279,14 @@ func (l *layout) isType(d *definition) bool {
 	if d.Line == 1 || l.ending != bySemicolon || d.Kind != "function" && d.Kind != "method" && d.Kind != "prototype" {
 		return false
 	}
-	before := bytes.TrimSpace(l.mask[l.starts[d.Line-1]:l.nameEnd(d)])
+	before := trim(l.mask[l.starts[d.Line-1]:l.nameEnd(d)])
 	before = bytes.TrimLeft(bytes.TrimSuffix(before, []byte(d.Name)), "*& ")
 	above := l.line(l.mask, d.Line-1)
-	if !l.code(d.Line-1) || len(above) > maxLooked {
+	if len(above) > maxLooked {
 		return false
 	}
-	above = bytes.TrimSpace(above)
-	if above[0] == '#' || len(before) > 0 && !bytes.HasSuffix(before, []byte("::")) || strings.HasSuffix("."+d.Scope, "."+d.Name) {
+	above = trim(above)
+	if len(above) == 0 || above[0] == '#' || len(before) > 0 && !bytes.HasSuffix(before, []byte("::")) || strings.HasSuffix("."+d.Scope, "."+d.Name) {
 		return false
 	}
 	end := above[len(above)-1]

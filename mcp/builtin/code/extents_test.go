@@ -205,6 +205,111 @@ namespace N  36-41
 			"function F()  3-9\n  struct local  4\n    field a  4\n  type inner  6\n"},
 		{"texts above a definition", "a.c", "#ifdef A\n#define M(x) \\\n  x\n#else\n# define M(x)\n#endif\n\n/* A comment. */\nATTRIBUTE(\"bounds\")\nstatic int\nf(void)\n{\n}\n\nenum e {\n  ONE = 1 << 0,\n  TWO = 1 << 1,\n};\n",
 			"macro M(x)  2-3\nmacro M(x)  5\nfunction f(void) -> ATTRIBUTE (\"bounds\")int  8-13\nenum e  15-18\n  enumerator ONE  16\n  enumerator TWO  17\n"},
+		{"declarators after a body", "a.c", "struct k {\n  int a;\n}\nconst ks[] = { { 1 } };\n\ntypedef enum { X }\n  e;\nstruct r { int a; }\nf(void) {\n}\nstruct s {\n  struct t { int b; } in;\n}\n;\nint z;\n",
+			"struct k  1-3~\n  member a: int  2\nvariable ks  4-4~\nenum (anonymous)  6-6~\n  enumerator X  6\ntypedef e  7-7~\nstruct r  8-8~\n  member a: int  8\nfunction f(void)  9-10~\nstruct s  11-13~\n  struct t  12\n    member b: int  12\n  member in  12\nvariable z: int  15\n"},
+		{"conditionals above a definition", "a.cc", `/* A comment. */
+#if A
+__attribute__((cold))
+#elif B
+/* Why. */
+[[gnu::cold]]
+#else
+# if defined(C) && \
+     defined(D)
+__declspec(noinline)
+# endif
+#endif
+
+int
+attributes(void)
+{
+}
+#ifdef A
+static
+#endif
+int part(void) {
+}
+#ifdef A
+int whole(void);
+#define X 1
+#endif
+int after(void) {
+}
+static
+#ifdef A
+__attribute__((cold))
+#endif
+int half(void) {
+}
+#ifdef A
+/* A comment alone. */
+#endif
+int comment(void) {
+}
+#ifdef A
+/* A comment alone. */
+#endif
+
+int apart(void) {
+}
+enum e {
+  ONE,
+#ifdef A
+  TWO,
+#endif
+  THREE
+};
+int *a,
+#ifdef A
+  *b,
+#endif
+  *c;
+#ifdef __cplusplus
+extern "C" {
+#endif
+int d(void);
+#ifdef __cplusplus
+}
+#endif
+class K {
+  int x;
+#if A
+#if B
+  template <class T>
+#endif
+  [[nodiscard]]
+#endif
+  int m(T a) { return 1; }
+#if A
+  EXPORT
+#endif
+  int n(int a) { return 1; }
+};
+`, `function attributes(void) -> int  1-17
+function part(void) -> int  21-22~
+prototype whole(void) -> int  24
+macro X  25
+function after(void) -> int  27-28
+function half(void) -> int  30-34~
+function comment(void) -> int  35-39
+function apart(void) -> int  44-45
+enum e  46-52
+  enumerator ONE  47
+  enumerator TWO  49
+  enumerator THREE  51
+variable a: int *  53
+variable b: int *  55
+variable c: int *  57-57~
+prototype d(void) -> int  61
+class K  65-78
+  member x: int  66
+  function m(T a) -> int  67-73
+  function n(int a) -> EXPORT int  77-77~
+`},
+		{"decorators that begin as words do", "a.py", "import interface\n\n@interface.implementer(int)\nclass A:\n    @interface\n    def f(self): pass\n\nclass B:\n    pass\ndefault = lambda: 1\n",
+			"class A  3-6\n  method f(self)  5-6\nclass B  8-9\nvariable default  10\n"},
+		{"decorators that begin as words do", "a.ts", "@interfaceOf(1)\nclass A {\n  @interface() m() {}\n}\nclass B {}\n", "class A  1-4\n  method m()  3\nclass B  5\n"},
+		{"annotations and their types", "A.java", "class A {\n  @interface_(1)\n  int f() { return 1; }\n}\n@ interface B { }\n", "class A  1-4\n  method f()  2-3\nannotation B  5\n"},
 	} {
 		_, s := newServer(t, map[string]string{c.file: c.text})
 		got := servertest.Works(t, s, "outline", "path", c.file)
@@ -237,5 +342,32 @@ func TestDollarIsLetter(t *testing.T) {
 		if got := servertest.Works(t, s, "usages", "path", "a.js", "name", name); !strings.Contains(got, want) || name == "a" && strings.Contains(got, "2: ") {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+// TestOperators holds that operators of C++ have the names that people type, with and
+// without a space.
+func TestOperators(t *testing.T) {
+	t.Parallel()
+	_, s := newServer(t, map[string]string{"a.cc": "struct V {\n  bool operator<(const V &o) const { return true; }\n  V operator << (int i) { return *this; }\n  operator bool() const { return true; }\n};\nbool operator== (V a, V b) { return a.operator<(b); }\nbool operator/(V a, V b) { return true; }\n"})
+	for name, want := range map[string]string{"operator<": "2 ", "V::operator<<": "3 ", "operator <<": "3 ", "V.operator bool": "4 ", "operator==": "6 ", "operator ==": "6 ", "operator/": "7 "} {
+		if got := servertest.Works(t, s, "definition", "path", "a.cc", "name", name); !strings.HasPrefix(got, "a.cc:"+want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	for name, want := range map[string]string{"operator<": "2 6", "operator<<": "3", "operator bool": "4", "V::operator ==": "6", "operator/": "7"} {
+		got := servertest.Works(t, s, "usages", "path", ".", "name", name)
+		var lines []string
+		for line := range strings.Lines(got) {
+			if n, _, found := strings.Cut(strings.TrimSpace(line), ": "); found {
+				lines = append(lines, n)
+			}
+		}
+		if strings.Join(lines, " ") != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if got := servertest.Works(t, s, "call_path", "target", "operator=="); !strings.HasPrefix(got, "operator==  function a.cc:6\n") {
+		t.Error(got)
 	}
 }

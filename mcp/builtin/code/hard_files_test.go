@@ -60,13 +60,3 @@ func TestHardFiles(t *testing.T) {
 		}
 	}
 }
-
-// Lines in strings and in comments do not tell how code is indented.
-func TestUnitOfCode(t *testing.T) {
-	t.Parallel()
-	text := "package a\n\n/*\n" + strings.Repeat("    text\n", 9) + "*/\nconst s = `\n" + strings.Repeat("    text\n", 9) + "`\n\nfunc F() {\n\tg()\n}\n"
-	got, refused := edit(t, editCall(t), "a.go", text, map[string]string{"name": "F", "operation": "replace", "content": "func F() {\n\tif a {\n\t\tb()\n\t}\n}"})
-	if want := strings.Replace(text, "\tg()\n", "\tif a {\n\t\tb()\n\t}\n", 1); got != want {
-		t.Errorf("%q, %s", got, refused)
-	}
-}

@@ -21,7 +21,7 @@ func (l *layout) head(d *definition) head {
 	if at := l.nameEnd(d); l.language.Is("Ruby") && l.at(at) == '(' {
 		if other, _ := l.partner(at); other > at {
 			open := ""
-			if l.at(l.pass(other+1, " \t\r")) == '\n' {
+			if l.at(l.pass(other+1, blanks+"\r")) == '\n' {
 				open = "\n"
 			}
 			return head{h.begin, other + 1, open}
@@ -49,6 +49,55 @@ func (l *layout) head(d *definition) head {
 		}
 	}
 	return h
+}
+
+// arrow opens the body of a function that is a value of JavaScript.
+const arrow = "=>"
+
+// wholeHead is the head of a definition as edit_definition exchanges it: up to its body, or
+// up to its end if it has none. It is not whole if it is uncertain where the body begins.
+func (l *layout) wholeHead(d *definition) (h head, isWhole bool) {
+	h = l.head(d)
+	last := max(l.unit(d.lastLine()+1).codeEnd-1, 0)
+	switch end := l.arrowEnd(d); {
+	case l.unit(d.Line).first != d.Line: // the line begins in a comment, or in the parameters of a template
+		return h, false
+	case h.open != "":
+	case end > 0:
+		h.open, h.end = arrow, end
+	case l.ending == byIndent, bytes.IndexByte(l.mask[h.begin:max(last, h.begin)], '=') >= 0, hasBody(d.Kind) && l.mask[last] == '}':
+		return h, false
+	default:
+		h.open, h.end = ";", max(last+1, h.begin) // a semicolon may stand there
+	}
+	return h, true
+}
+
+// arrowEnd is the offset behind the arrow of a function that is the value of a variable or
+// member of JavaScript; 0 when it is none. A function type has an arrow too: where the
+// result is one, it is uncertain which arrow is meant.
+func (l *layout) arrowEnd(d *definition) int {
+	if !l.language.Is("JavaScript", "TypeScript") || d.Kind == "alias" {
+		return 0
+	}
+	at := l.pass(l.nameEnd(d), whiteSpace+"\"'?!")
+	if value := l.behindType(at + 1); l.at(at) == ':' && l.at(value) == '=' {
+		at = value
+	} else if l.at(at) != '=' && !isFunction(d.Kind) || !l.isFunction(at+1) {
+		return 0
+	}
+	for at, end := at+1, l.starts[d.lastLine()]; at < end; at++ {
+		other, _ := l.partner(at)
+		switch {
+		case other > at:
+			at = other
+		case l.mask[at] == ':' && strings.IndexByte("(<", l.behind(at+1, whiteSpace)) >= 0:
+			return 0
+		case bytes.HasPrefix(l.mask[at:end], []byte(arrow)):
+			return at + len(arrow)
+		}
+	}
+	return 0
 }
 
 // initializes reports whether a bracket } closes the value of a member, as in the

@@ -209,20 +209,13 @@ func (h *heads) found(kind, name string) []definition {
 
 // macro finds a definition by #define.
 func (h *heads) macro(text []byte) []definition {
-	goesOn := func(n int) bool {
-		return bytes.HasSuffix(bytes.TrimRight(h.layout.line(h.text, n), "\r\n"), []byte(`\`))
-	}
-	text, isDirective := bytes.CutPrefix(bytes.TrimSpace(text), []byte("#"))
-	if !isDirective || h.states[h.line-1].Part != lexis.Code || h.line > 1 && goesOn(h.line-1) {
+	text, isDirective := bytes.CutPrefix(trim(text), []byte("#"))
+	if !isDirective || h.states[h.line-1].Part != lexis.Code || h.line > 1 && h.joinsNext(h.line-1) {
 		return nil
 	}
 	word, rest := cutWord(text)
 	if name, _ := cutWord(rest); word == "define" && name != "" {
-		end := h.line
-		for end < h.lines() && goesOn(end) {
-			end++
-		}
-		return []definition{{Name: name, Kind: "macro", Line: h.line, End: end}}
+		return []definition{{Name: name, Kind: "macro", Line: h.line, End: h.directiveEnd(h.line)}}
 	}
 	return nil
 }
@@ -289,10 +282,10 @@ func (h *heads) python(text []byte) []definition {
 
 // cutWord cuts the name at the begin of a text off, and white space around it.
 func cutWord(text []byte) (word string, rest []byte) {
-	text = bytes.TrimLeft(text, " \t*")
+	text = bytes.TrimLeft(text, blanks+"*")
 	n := 0
 	for n < len(text) && (lexis.IsWord(text[n]) || text[n] == '$' || text[n] == '#') {
 		n++
 	}
-	return string(text[:n]), bytes.TrimLeft(text[n:], " \t\r?!")
+	return string(text[:n]), bytes.TrimLeft(text[n:], blanks+"\r?!")
 }

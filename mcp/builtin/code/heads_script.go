@@ -66,17 +66,17 @@ func (l *layout) at(offset int) byte {
 // word is the name at an offset, behind white space and *; next is the offset behind it
 // and behind the white space, ? and ! that follow in the line. It may be in quotes.
 func (l *layout) word(at int) (word string, next int) {
-	at = l.pass(at, " \t*")
+	at = l.pass(at, blanks+"*")
 	if c := l.at(at); c == '"' || c == '\'' {
 		if n := bytes.IndexByte(l.mask[at+1:min(at+1+maxQuoted, len(l.mask))], c); n > 0 {
-			return string(l.text[at+1 : at+1+n]), l.pass(at+n+2, " \t\r?!")
+			return string(l.text[at+1 : at+1+n]), l.pass(at+n+2, blanks+"\r?!")
 		}
 	}
 	end := at
 	for end < len(l.mask) && (lexis.IsWord(l.mask[end]) || l.mask[end] == '$' || l.mask[end] == '#') {
 		end++
 	}
-	return string(l.mask[at:end]), l.pass(end, " \t\r?!")
+	return string(l.mask[at:end]), l.pass(end, blanks+"\r?!")
 }
 
 const maxQuoted = 200 // bytes of a name in quotes
@@ -174,15 +174,15 @@ func (h *heads) isFunctionVariable(end int) bool {
 }
 
 // behindType is the offset of what ends a type: of = behind it, where there is one.
-func (h *heads) behindType(at int) int {
-	for end := min(at+maxLooked, len(h.mask)); at < end; at++ {
-		switch c := h.mask[at]; {
-		case c == '=' && h.at(at+1) == '>':
+func (l *layout) behindType(at int) int {
+	for end := min(at+maxLooked, len(l.mask)); at < end; at++ {
+		switch c := l.mask[at]; {
+		case c == '=' && l.at(at+1) == '>':
 			at++
 		case c == '=', c == ';', c == ',', strings.IndexByte(closers, c) >= 0:
 			return at
 		default:
-			if other, _ := h.partner(at); other > at {
+			if other, _ := l.partner(at); other > at {
 				at = other
 			}
 		}
@@ -191,41 +191,41 @@ func (h *heads) behindType(at int) int {
 }
 
 // isFunction reports whether the value at an offset is a function or a class.
-func (h *heads) isFunction(at int) bool {
-	at = h.pass(at, whiteSpace)
-	word, next := h.word(at)
+func (l *layout) isFunction(at int) bool {
+	at = l.pass(at, whiteSpace)
+	word, next := l.word(at)
 	if word == "async" {
 		at = next
-		word, next = h.word(at)
+		word, next = l.word(at)
 	}
 	switch {
 	case word == "function", word == "class":
 		return true
 	case word != "":
-		return h.at(next) == '=' && h.at(next+1) == '>'
+		return l.at(next) == '=' && l.at(next+1) == '>'
 	}
-	return h.isArrow(at)
+	return l.isArrow(at)
 }
 
 // isArrow reports whether an arrow function begins at an offset: its type parameters, its
 // parameters, the type of its result, and =>.
-func (h *heads) isArrow(at int) bool {
-	if h.at(at) == '<' {
-		at = h.passAngles(at)
+func (l *layout) isArrow(at int) bool {
+	if l.at(at) == '<' {
+		at = l.passAngles(at)
 	}
-	if at < 0 || h.at(at) != '(' {
+	if at < 0 || l.at(at) != '(' {
 		return false
 	}
-	other, _ := h.partner(at)
+	other, _ := l.partner(at)
 	if other < at {
 		return false
 	}
-	next := h.pass(other+1, whiteSpace)
-	if h.at(next) == ':' {
-		line, _, _ := bytes.Cut(h.mask[next:min(next+maxLooked, len(h.mask))], []byte("\n"))
+	next := l.pass(other+1, whiteSpace)
+	if l.at(next) == ':' {
+		line, _, _ := bytes.Cut(l.mask[next:min(next+maxLooked, len(l.mask))], []byte("\n"))
 		return bytes.Contains(line, []byte("=>"))
 	}
-	return h.at(next) == '=' && h.at(next+1) == '>'
+	return l.at(next) == '=' && l.at(next+1) == '>'
 }
 
 // pattern finds the names that { a, b: c, ...d } takes out of an object, and [a, b] out of

@@ -3,6 +3,7 @@ package code
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"toolpipe/mcp/builtin/code/lexis"
 )
@@ -99,9 +100,9 @@ func (l *layout) column(n int) int { return l.columns[n-1] }
 
 func (l *layout) kindOf(n int) lineKind {
 	switch text := l.line(l.text, n); {
-	case len(bytes.TrimSpace(text)) == 0:
+	case len(trim(text)) == 0:
 		return isEmpty
-	case len(bytes.TrimSpace(l.line(l.mask, n))) == 0 && !(n == 1 && bytes.HasPrefix(text, []byte("#!"))):
+	case len(trim(l.line(l.mask, n))) == 0 && !(n == 1 && bytes.HasPrefix(text, []byte("#!"))):
 		return hasNoCode
 	}
 	return hasCode
@@ -119,6 +120,8 @@ func indentation[T string | []byte](line T) (column int) {
 			column++
 		case '\t':
 			column += 8 - column%8
+		case '\f': // it begins a page
+			column = 0
 		default:
 			return column
 		}
@@ -130,10 +133,17 @@ func indentation[T string | []byte](line T) (column int) {
 func (l *layout) firstByte(n int) int {
 	i := l.starts[n-1]
 	line := l.mask[i:min(i+maxLooked, l.starts[n])]
-	return i + len(line) - len(bytes.TrimLeft(line, " \t"))
+	return i + len(line) - len(bytes.TrimLeft(line, blanks))
 }
 
-const whiteSpace = " \t\r\n"
+// White space is what the languages here take for it alike: ASCII. A no-break space is
+// part of a name in some of them, as every byte is that is not ASCII (lexis.IsWord).
+const (
+	blanks     = " \t\v\f" // in a line
+	whiteSpace = blanks + "\r\n"
+)
+
+func trim(text []byte) []byte { return bytes.Trim(text, whiteSpace) }
 
 // behind is the first byte of code at an offset or behind it that is none of these;
 // 0 for none.
@@ -163,6 +173,9 @@ func (l *layout) nameAt(text, name []byte, from int) int {
 	if len(name) == 0 {
 		return -1
 	}
+	if symbol := operatorSymbol(string(name)); symbol != "" {
+		return operatorAt(text, []byte(symbol), from)
+	}
 	isPart := func(at int) bool {
 		return at >= 0 && at < len(text) && (text[at] == '$' || lexis.IsWord(text[at]))
 	}
@@ -173,6 +186,24 @@ func (l *layout) nameAt(text, name []byte, from int) int {
 		}
 		from = at + 1
 	}
+}
+
+// operatorAt is where in a text, from an offset on, the name of an operator first stands, of
+// which the symbol is no part of a longer one; -1 for nowhere.
+func operatorAt(text, symbol []byte, from int) int {
+	last := symbol[len(symbol)-1]
+	for at := wordAt(text, []byte(operator), from); at >= 0; at = wordAt(text, []byte(operator), at+1) {
+		rest, found := bytes.CutPrefix(bytes.TrimLeft(text[at+len(operator):], blanks), symbol)
+		switch {
+		case !found, len(rest) > 0 && lexis.IsWord(last) && lexis.IsWord(rest[0]):
+		case len(rest) == 0, lexis.IsWord(last), strings.IndexByte(closers+`"`, last) >= 0:
+			return at
+		case rest[0] == '=', rest[0] == last, rest[0] == '>' && (last == '-' || last == '='), rest[0] == '*' && last == '>': // << is longer than <
+		default:
+			return at
+		}
+	}
+	return -1
 }
 
 // wordAt is where in a text, from an offset on, a word first stands that is no part

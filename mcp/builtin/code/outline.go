@@ -239,18 +239,18 @@ func (o *outlineText) whole(d *definition) {
 
 // signatureLines appends a definition's decorators and head.
 func (o *outlineText) signatureLines(d *definition) {
-	for n := d.Start; n < d.Line; n++ {
-		if o.code(n) {
-			o.appendLines(n, n)
-		}
+	first := d.Start
+	for first < d.Line && !o.code(first) {
+		first++
 	}
-	h := o.head(d)
+	o.appendLines(first, d.Line-1)
+	h, isWhole := o.wholeHead(d)
 	text := o.text[h.begin:h.end]
 	if h.open == "{" {
-		text = bytes.TrimRight(bytes.TrimSuffix(text, []byte("{")), " \t\r\n")
+		text = bytes.TrimRight(bytes.TrimSuffix(text, []byte("{")), whiteSpace)
 	}
 	o.appendText(text)
-	if h.open == "" && o.lineOf(h.end) < d.lastLine() {
+	if !isWhole && o.lineOf(h.end) < d.lastLine() {
 		o.b = append(o.b, " ..."...)
 	}
 	o.b = append(o.b, '\n')

@@ -184,6 +184,27 @@ func manyClasses(n int) string {
 	return b.String()
 }
 
+// A defect that one file meets leaves out this file alone, by its name. ctags starts anew.
+func TestFaultyFile(t *testing.T) {
+	c := newCall(t, map[string]string{"a.py": "def f(): pass\n", "b.py": "def g(): pass\n", "c.py": "def h(): pass\n"})
+	c.ctags = editCall(t).ctags
+	s := survey{call: c, maxFiles: 10, maxBytes: 1000}
+	var names []string
+	err := s.each(t.Context(), ".", func(f *sourceFile) error {
+		if err := s.outline(t.Context(), f); err != nil || f.path == "b.py" {
+			panic("a secret")
+		}
+		names = append(names, f.defs[0].Name)
+		return nil
+	})
+	if got := fmt.Sprint(names, err); got != "[f h] <nil>" {
+		t.Error(got)
+	}
+	if got := string(s.appendTo(nil)); !strings.HasPrefix(got, "[toolpipe] 1 files were left out because of a defect in toolpipe: b.py (panic with a value of type string, at ") || strings.Contains(got, "secret") {
+		t.Error(got)
+	}
+}
+
 func TestProjectIsCancelled(t *testing.T) {
 	c := newCall(t, map[string]string{"a.go": "package a\n", "b.go": "package b\n"})
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -72,7 +72,7 @@ func (l *layout) endAt(d *definition, at int, told bool) bool {
 		return false
 	}
 	d.End = last
-	rest := bytes.TrimSpace(l.mask[min(at+1, l.starts[last]):l.starts[last]])
+	rest := trim(l.mask[min(at+1, l.starts[last]):l.starts[last]])
 	isLast := isFunction(d.Kind) && l.ending == bySemicolon && bytes.HasPrefix(rest, []byte(";")) // of an enum in Java
 	names := isType(d.Kind) && l.language.Is("C", "C++")                                          // of variables may follow
 	d.Shared = isLast || len(bytes.Trim(rest, ";,")) > 0 && !names
@@ -110,10 +110,10 @@ func (l *layout) beginsAbove(n int) bool {
 	return l.firstOf(n) == '{' || above == 0 || l.kinds[above-1] != hasCode
 }
 
-// terminated reports whether a line of C ends what stands in it.
+// terminated reports whether a line of C with code ends the statement in it.
 func (l *layout) terminated(n int) bool {
-	line := bytes.TrimSpace(l.line(l.mask, n))
-	return line[0] == '#' || strings.IndexByte(";{},:", line[len(line)-1]) >= 0
+	line := trim(l.line(l.mask, n))
+	return l.firstOf(l.unit(n).first) == '#' || strings.IndexByte(";{},:", line[len(line)-1]) >= 0
 }
 
 // behindName is the offset behind the name of a definition, and behind the brackets that
@@ -161,9 +161,11 @@ func (l *layout) endsAbove(d *definition) bool {
 	}
 	last, own := l.mask[u.codeEnd-1], l.mask[l.unit(d.End+1).codeEnd-1]
 	line := l.unit(l.lineOf(u.codeEnd - 1)).first
-	isDirective := l.ending == bySemicolon && (l.firstOf(line) == '#' || bytes.HasPrefix(bytes.TrimSpace(l.line(l.text, l.lineOf(u.codeEnd-1))), []byte("<?")))
-	switch {
-	case isDirective, l.firstOf(n) == '#' && l.ending == bySemicolon:
+	isDirective := l.ending == bySemicolon && (l.firstOf(line) == '#' || bytes.HasPrefix(trim(l.line(l.text, l.lineOf(u.codeEnd-1))), []byte("<?")))
+	switch above := l.unit(u.codeAbove).holds; {
+	case isDirective && (above == holdsPart || above == holdsList && own != ',' && d.Kind != "enumerator"):
+		return false
+	case isDirective, l.firstOf(l.unit(d.Line).first) == '#' && l.ending == bySemicolon:
 		return true
 	case l.listed(d) && l.firstOf(n) == ',':
 		d.Shared = true // it is behind another variable
@@ -217,7 +219,7 @@ func endsName(before, operator byte) bool {
 
 // firstOf is the first byte of code in a line; 0 for none.
 func (l *layout) firstOf(n int) byte {
-	if line := bytes.TrimSpace(l.line(l.mask, n)); len(line) > 0 {
+	if line := trim(l.line(l.mask, n)); len(line) > 0 {
 		return line[0]
 	}
 	return 0

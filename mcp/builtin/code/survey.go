@@ -32,9 +32,10 @@ type survey struct {
 type surveyed struct {
 	files, bytes int
 	skipped      confine.Skipped
-	long         int  // files longer than maxSource
-	full         bool // maxFiles or maxBytes was reached
-	unread       int  // files without definitions, as ctags failed
+	long         int      // files longer than maxSource
+	full         bool     // maxFiles or maxBytes was reached
+	unread       []string // files without definitions, as ctags failed
+	faulty       []string // files that are left out because of a defect in this program
 }
 
 var errFull = errors.New("the limit of a survey is reached")
@@ -176,7 +177,7 @@ func (s *survey) visitAll(ctx context.Context, order <-chan chan []reading, visi
 			if r.text == nil {
 				continue
 			}
-			if err := visit(newSourceFile(r.path, r.text)); err != nil {
+			if err := s.visitOne(newSourceFile(r.path, r.text), visit); err != nil {
 				return err
 			}
 		}
@@ -184,14 +185,25 @@ func (s *survey) visitAll(ctx context.Context, order <-chan chan []reading, visi
 	return nil
 }
 
-// outline finds the definitions of a file. A file for which ctags fails is counted.
+// visitOne visits a file. A panic leaves out this file alone.
+func (s *survey) visitOne(f *sourceFile, visit func(*sourceFile) error) error {
+	defer func() {
+		if p := recover(); p != nil {
+			s.faulty = append(s.faulty, fmt.Sprintf("%s (%v)", confine.ShownName(f.path), goroutine.NewPanic(p)))
+			s.call.ctags.close() // it may be in the middle of an answer
+		}
+	}()
+	return visit(f)
+}
+
+// outline finds the definitions of a file. A file for which ctags fails is noted.
 func (s *survey) outline(ctx context.Context, f *sourceFile) error {
 	err := s.call.ctags.outline(f)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		s.unread++
+		s.unread = append(s.unread, confine.ShownName(f.path))
 	}
 	return nil
 }
@@ -204,8 +216,11 @@ func (s *survey) appendTo(b []byte) []byte {
 	if s.long > 0 {
 		b = fmt.Appendf(b, "[toolpipe] %d files of more than %d bytes were not read\n", s.long, maxSource)
 	}
-	if s.unread > 0 {
-		b = fmt.Appendf(b, "[toolpipe] of %d files no definitions are known: ctags failed\n", s.unread)
+	if len(s.unread) > 0 {
+		b = fmt.Appendf(b, "[toolpipe] of %d files no definitions are known, as ctags failed: %s\n", len(s.unread), firstPlaces(s.unread))
+	}
+	if len(s.faulty) > 0 {
+		b = fmt.Appendf(b, "[toolpipe] %d files were left out because of a defect in toolpipe: %s\n", len(s.faulty), firstPlaces(s.faulty))
 	}
 	return s.skipped.AppendTo(b)
 }
@@ -259,13 +274,18 @@ const maxName = 250 // bytes of a name that a tool looks for
 // lastName is the last part of a name such as Class.method, or why it is none.
 func lastName(name string) (string, error) {
 	last := normalName(name)
-	last = last[strings.LastIndexByte(last, '.')+1:]
+	scope := last[:strings.LastIndexByte(last, '.')+1]
+	last = last[len(scope):]
+	named := scope + last
+	if operatorSymbol(last) != "" {
+		named = scope + operator // the symbol may be any
+	}
 	switch {
 	case name == "":
 		return "", errors.New("name is empty; outline shows the names in a file")
 	case len(name) > maxName:
 		return "", fmt.Errorf("the name has %d bytes, at most %d are allowed", len(name), maxName)
-	case last == "", strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) || r == ' ' || r == '/' }):
+	case last == "", strings.ContainsFunc(last, func(r rune) bool { return !unicode.IsGraphic(r) }), strings.ContainsFunc(named, func(r rune) bool { return !unicode.IsGraphic(r) || r == ' ' || r == '/' }):
 		return "", fmt.Errorf("%q is no name of a definition; a name is such as parse, Parser.parse or Parser::parse", name)
 	}
 	return last, nil

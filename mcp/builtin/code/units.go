@@ -37,7 +37,21 @@ type unit struct {
 	codeEnd   int // the offset behind the last code before the line
 	nextCode  int // the first line from this one on that has code
 	nextStart int // the first line from this one on that does not begin in a comment or string
+	holds     holding
 }
+
+// A holding is the largest of what the conditional of the preprocessor holds that begins
+// in a line.
+type holding uint8
+
+const (
+	holdsNone       holding = iota // no conditional begins in the line
+	holdsComments                  // or nothing
+	holdsDecorators                // attributes of what follows it
+	holdsStatements                // or other directives
+	holdsList                      // an element of a list before a comma
+	holdsPart                      // a part of what follows it
+)
 
 // unit is what is around a line.
 func (l *layout) unit(n int) *unit {
@@ -51,6 +65,7 @@ func (l *layout) findUnits() {
 	l.units = make([]unit, l.lines()+2)
 	last := map[level]int{} // the last line of a level
 	joined := 0             // the last line of a head without brackets around it, such as template <...>
+	conditionals := conditionals{layout: l}
 	for n := 1; n <= l.lines()+1; n++ {
 		u, continues := &l.units[n], false
 		u.first, u.codeEnd = l.units[n-1].first, l.units[n-1].codeEnd
@@ -70,6 +85,7 @@ func (l *layout) findUnits() {
 		u.first, u.above, u.head = n, last[key], n
 		last[key] = n
 		l.lookAbove(n, u)
+		conditionals.pass(n)
 	}
 	l.units[l.lines()+1].nextStart = l.lines() + 1
 	for n := l.lines(); n > 0; n-- {
@@ -83,9 +99,69 @@ func (l *layout) findUnits() {
 	}
 }
 
+// conditionals finds what the conditionals of a text hold, in one pass.
+type conditionals struct {
+	*layout
+	open []int // the first lines of those that are open
+	from int   // the offset up to which the text has been passed
+}
+
+// pass passes a line, and the text before it if the line is a directive.
+func (c *conditionals) pass(n int) {
+	does := c.conditional(n)
+	if does == noConditional {
+		return
+	}
+	if last := len(c.open) - 1; last >= 0 {
+		inner := &c.units[c.open[last]]
+		inner.holds = max(inner.holds, c.holding(c.from, c.starts[n-1]))
+		if does == closesConditional {
+			c.open = c.open[:last]
+		}
+		if does == closesConditional && last > 0 {
+			outer := &c.units[c.open[last-1]]
+			outer.holds = max(outer.holds, inner.holds)
+		}
+	}
+	if does == opensConditional {
+		c.open = append(c.open, n)
+	}
+	c.from = c.starts[c.directiveEnd(n)]
+}
+
+// holding is what a text between two directives holds.
+func (c *conditionals) holding(from, to int) holding {
+	end := from + len(bytes.TrimRight(c.mask[from:to], whiteSpace))
+	switch {
+	case end == from:
+		return holdsComments
+	case c.decorated(from, end) >= end:
+		return holdsDecorators
+	case c.mask[end-1] == ',':
+		return holdsList
+	case c.terminated(c.lineOf(end - 1)):
+		return holdsStatements
+	}
+	return holdsPart
+}
+
+// joinsNext reports whether a backslash joins a line with the next one.
+func (l *layout) joinsNext(n int) bool {
+	return n < l.lines() && bytes.HasSuffix(bytes.TrimRight(l.line(l.text, n), "\r\n"), []byte(`\`))
+}
+
+// directiveEnd is the last line of a directive of the preprocessor.
+func (l *layout) directiveEnd(n int) int {
+	for l.joinsNext(n) {
+		n++
+	}
+	return n
+}
+
 // lookAbove says of a unit what belongs to it of the unit directly above. A decorator
 // belongs to it whatever comments and empty lines are between, a comment only when it
-// is directly above, or between it and its decorator.
+// is directly above, or between it and its decorator. A conditional that holds nothing
+// else is as what it holds.
 func (l *layout) lookAbove(n int, u *unit) {
 	if u.above == 0 {
 		return
@@ -103,16 +179,18 @@ func (l *layout) lookAbove(n int, u *unit) {
 				u.head = u.decorated
 			}
 		}
-	case l.decorated(from, to) >= u.codeEnd:
+	case above.holds == holdsComments:
+		u.head, u.decorated, u.codeAbove = above.head, above.decorated, above.codeAbove
+	case above.holds == holdsDecorators, above.holds == holdsNone && l.decorated(from, to) >= u.codeEnd:
 		u.head, u.decorated, u.codeAbove = above.head, above.head, above.codeAbove
 	default:
 		u.codeAbove = u.above
 	}
 }
 
-// decorated is the offset of the first code at an offset or behind it that is no
-// decorator, annotation or attribute, and no head of a template. It looks only at what
-// begins before until.
+// decorated is the offset of the first code from an offset on that is no decorator,
+// annotation or attribute, no head of a template, and no directive around these. It looks
+// only at what begins before until.
 func (l *layout) decorated(from, until int) int {
 	for from < until {
 		c := l.mask[from]
@@ -121,10 +199,12 @@ func (l *layout) decorated(from, until int) int {
 		case strings.IndexByte(whiteSpace, c) >= 0:
 			from++
 			continue
-		case c == '@' && l.language.Is("Python", "Java", "JavaScript", "TypeScript", "Kotlin", "Scala", "Swift", "Dart") && !bytes.HasPrefix(l.mask[from:], []byte("@interface")):
+		case c == '@' && l.language.Is("Python", "Java", "JavaScript", "TypeScript", "Kotlin", "Scala", "Swift", "Dart") && !l.beginsInterface(from+1):
 			next = l.passNames(from + 1)
 		case c == '#' && from+1 < until && l.mask[from+1] == '[' && l.language.Is("Rust", "PHP"):
 			next = l.passBracket(from + 1)
+		case c == '#' && l.conditional(l.lineOf(from)) != noConditional:
+			next = l.starts[l.directiveEnd(l.lineOf(from))]
 		case c == '[' && l.language.Is("C", "C++", "C#"):
 			next = l.passBracket(from)
 		case l.language.Is("C", "C++"):
@@ -145,6 +225,12 @@ func (l *layout) decorated(from, until int) int {
 		from = next
 	}
 	return from
+}
+
+// beginsInterface reports whether the word behind an @ begins a type of Java.
+func (l *layout) beginsInterface(at int) bool {
+	word, _ := cutWord(l.mask[at:])
+	return word == "interface" && l.language.Is("Java")
 }
 
 // passNames is the offset behind names with dots between and brackets behind them, as

@@ -20,7 +20,11 @@ func showUsages(ctx context.Context, c *call, args toolserver.Arguments) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	u := usages{word: []byte(word), survey: survey{call: c, maxFiles: 50_000, maxBytes: 1 << 30, holds: []byte(word)}}
+	holds := word
+	if operatorSymbol(word) != "" {
+		holds = operator // a space may follow it
+	}
+	u := usages{word: []byte(word), survey: survey{call: c, maxFiles: 50_000, maxBytes: 1 << 30, holds: []byte(holds)}}
 	if err := u.survey.each(ctx, args.TextOr("path", "."), func(f *sourceFile) error { return u.file(ctx, f) }); err != nil {
 		return nil, err
 	}
@@ -46,7 +50,7 @@ type usages struct {
 
 // file adds the lines of a file in which the word is.
 func (u *usages) file(ctx context.Context, f *sourceFile) error {
-	if !bytes.Contains(f.text, u.word) {
+	if !bytes.Contains(f.text, u.survey.holds) {
 		return nil
 	}
 	f.lay()

@@ -109,6 +109,17 @@ func Interpreter(text []byte) string {
 	return ""
 }
 
+// Fragment is the language of a part of a text. A text of PHP begins outside the code, and
+// a part of its code does not.
+func (l *Language) Fragment() *Language {
+	if l == nil || !l.outside {
+		return l
+	}
+	inside := *l
+	inside.outside = false
+	return &inside
+}
+
 // Is reports whether a language is one of these. A language that is not known is none.
 func (l *Language) Is(names ...string) bool { return l != nil && slices.Contains(names, l.Name) }
 
