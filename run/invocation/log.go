@@ -24,6 +24,9 @@ func (o *Outputs) OpenLog(ctx context.Context, path string) error {
 	o.log = f
 	info, err := f.Stat()
 	w := stdio.Bounded(ctx, stdio.Blocking(f), &o.Readers)
+	if err == nil {
+		err = config.WrittenFile.Check(nil, f, "--log", path, o.Warn)
+	}
 	if err == nil && info.Mode().IsRegular() {
 		w, err = newSharedLog(ctx, f, path, w)
 	}
