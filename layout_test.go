@@ -25,7 +25,7 @@ var imports = map[string]string{
 	"run/calls":      "run/event run/failure run/turn stream/goroutine stream/text/jsontext",
 	"run/config":     "run/document run/failure run/stdio run/trace approve mcp/process mcp/socket stream stream/ownership stream/text/jsontext stream/text/nearest",
 	"run/document":   "run/failure stream/text/jsontext stream/text/nearest",
-	"run/elicit":     "run/config run/event run/schema approve mcp/wire stream/text/jsontext",
+	"run/elicit":     "run/config run/event run/schema approve mcp/wire stream/text/escape stream/text/jsontext",
 	"run/endtoend":   "",
 	"run/event":      "run/failure stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/face":       "run/event run/failure run/stdio stream/goroutine stream/text/escape stream/text/jsontext stream/text/secrets",
@@ -52,7 +52,7 @@ var imports = map[string]string{
 	"run/toolbox":    "run/config run/elicit run/event run/failure run/far run/input run/invocation run/lock run/revisions run/sandbox run/schema run/servers run/settings run/stdio approve mcp mcp/builtin/code mcp/builtin/command mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/oauth mcp/process mcp/process/cage mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
 	"run/trace":      "",
 	"run/trim":       "run/event run/failure run/session stream stream/text/jsontext",
-	"run/turn":       "run/config run/event run/face run/failure run/finder run/invocation run/lru run/revisions run/schema run/servers run/session run/settings run/stage run/stdio run/toolbox run/trace run/trim approve mcp mcp/builtin/confine mcp/builtin/staged mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
+	"run/turn":       "run/config run/elicit run/event run/face run/failure run/finder run/invocation run/lru run/revisions run/schema run/servers run/session run/settings run/stage run/stdio run/toolbox run/trace run/trim approve mcp mcp/builtin/confine mcp/builtin/staged mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
 
 	"run/report/history":  "run/failure stream/text/jsontext",
 	"run/report/markdown": "run/event run/report/history stream/text/escape",
