@@ -154,13 +154,15 @@ func matchesName(ctx context.Context, c *Call, tests []test, names []string) boo
 
 // Closed is what rules about paths come to for a program that the system holds to them.
 type Closed struct {
-	Reads, Writes []string // what it may not read, or write: absolute and without links
-	Partial       []string // the rules of which that cannot be said, with the reason in words
+	Reads, Writes []string          // what it may not read, or write: absolute and without links
+	Rules         map[string]string // the origin of a rule for each of them
+	Partial       []string          // the rules of which that cannot be said, with the reason in words
 }
 
 // Closes returns what the rules that deny reading or writing below a directory keep from
 // programs that start in root.
 func (g *Gate) Closes(root string) (c Closed) {
+	c.Rules = map[string]string{}
 	e := &g.evaluation
 	e.begin(context.Background(), &Call{Root: root})
 	for r := range g.all() {
@@ -182,6 +184,9 @@ func (g *Gate) Closes(root string) (c Closed) {
 		case err != nil:
 			c.Partial = append(c.Partial, r.Origin+" is about a pattern of names")
 		default:
+			for _, dir := range directories {
+				c.Rules[dir] = r.Origin
+			}
 			if p.effects.Has(Reads) {
 				c.Reads = append(c.Reads, directories...)
 			}

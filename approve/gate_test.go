@@ -1,8 +1,10 @@
 package approve
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -216,7 +218,7 @@ func TestCheckAllRules(t *testing.T) {
 		tools[0].ReadOnly = true
 		w, err := g.Check([]Server{{Name: "fs", Tools: tools[i:], Started: true}})
 		if err == nil || !strings.HasPrefix(err.Error(), want) || len(w) != 1+i {
-			t.Errorf("%q, %v", w, err)
+			t.Errorf("%v, %v", w, err)
 		}
 	}
 }
@@ -304,10 +306,19 @@ func TestCheck(t *testing.T) {
 		g := &Gate{Rules: patterns(t, list, Allow, "--allow ")}
 		w, err := g.Check(known)
 		if err != nil || (len(w) == 1) != warned {
-			t.Errorf("%s: %q, %v", list, w, err)
+			t.Errorf("%s: %v, %v", list, w, err)
 		}
 		if warned && w[0].Message != `--allow: no tool has a name like "`+list+`"` {
 			t.Error(w)
+		}
+	}
+	for list, want := range map[string]string{
+		"fs__raed_file": `--deny: no tool is named "fs__raed_file", did you mean "fs__read_file"?`, "zz__yyyyyyyyy": `--deny: no tool is named "zz__yyyyyyyyy"`,
+		"fs__raed_*": "", "gh__anything": "", "FS__read_file": "",
+	} {
+		w, err := (&Gate{Rules: patterns(t, list, Deny, "--deny ")}).Check(known)
+		if fmt.Sprint(err) != cmp.Or(want, "<nil>") || (len(w) == 1 && w[0].Grave) != (list == "fs__raed_*") {
+			t.Errorf("--deny %s: %v, %v", list, w, err)
 		}
 	}
 	config, err := Patterns("gl__*", Allow, "config", "c.json:1")
@@ -315,13 +326,13 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	if w, err := (&Gate{Rules: config}).Check(known); len(w) > 0 || err != nil {
-		t.Errorf("a pattern of the config that matches nothing: %q, %v", w, err)
+		t.Errorf("a pattern of the config that matches nothing: %v, %v", w, err)
 	}
 	spelled := []Server{{Name: "x_y", Spelling: "x.y"}}
 	for list, warned := range map[string]bool{"x_y__*": false, "x.y__*": false, "x.z__*": true} {
 		g := &Gate{Rules: patterns(t, list, Deny, "--deny ")}
 		if w, _ := g.Check(spelled); (len(w) == 1) != warned {
-			t.Errorf("%s: %q", list, w)
+			t.Errorf("%s: %v", list, w)
 		}
 	}
 	for name, found := range map[string]bool{"x_y": true, "x.y": true, "x.z": false} {
@@ -335,12 +346,12 @@ func TestCheck(t *testing.T) {
 	}
 	g := &Gate{Rules: patterns(t, "fs__write/*", Allow, "--allow ")}
 	if w, _ := g.Check(known); len(w) != 1 || w[0].Message != `--allow: no tool has a name like "fs__write/*"` {
-		t.Errorf("an unmapped name: %q", w)
+		t.Errorf("an unmapped name: %v", w)
 	}
 	for decision, warnings := range map[Decision]int{Allow: 3, Deny: 0} {
 		g := &Gate{Rules: patterns(t, "fs__Read*,GH__x,FS__read_file", decision, "--x ")}
 		if w, _ := g.Check(known); len(w) != warnings {
-			t.Errorf("names in other case, %s: %q", decision, w)
+			t.Errorf("names in other case, %s: %v", decision, w)
 		}
 	}
 	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"allow","server":"fs","tool":"Read_File"}]}`))

@@ -11,13 +11,17 @@ import (
 )
 
 // A Warning is about a rule that may not do what its author means.
-type Warning struct{ Code, Message string }
+type Warning struct {
+	Code, Message string
+
+	Grave bool // something is not denied that the user meant to deny
+}
 
 // misread warns of rules that other tools go round, that count tools of which nobody says
 // anything, and that do not hold for commands.
 func (g *Gate) misread(servers []Server) (warnings []Warning) {
 	warn := func(code, format string, args ...any) {
-		warnings = append(warnings, Warning{code, fmt.Sprintf(format, args...)})
+		warnings = append(warnings, Warning{Code: code, Message: fmt.Sprintf(format, args...)})
 	}
 	if rule, names := g.assumes(servers); names != nil {
 		warn("rule_assumes", "%s: tools of %s count as able to do everything, since nobody says what they do; --list-tools -v prints what to write into a policy", rule.Origin, joined(names))
@@ -190,7 +194,7 @@ func (r *Rule) checkArguments(servers []Server) (*Warning, error) {
 			problem += " (they have: " + strings.Join(names, ", ") + ")"
 		}
 		if open {
-			return &Warning{"rule_argument", problem}, nil
+			return &Warning{Code: "rule_argument", Message: problem}, nil
 		}
 		return nil, fmt.Errorf("%s; \"optional\":true in the rule accepts that", problem)
 	}

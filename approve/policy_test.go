@@ -203,9 +203,9 @@ func TestRunnerWarnings(t *testing.T) {
 		case err != nil:
 			t.Fatal(err)
 		case runner == "" && len(p.Warnings) > 0:
-			t.Errorf("%s: %q", arguments, p.Warnings)
+			t.Errorf("%s: %v", arguments, p.Warnings)
 		case runner != "" && (len(p.Warnings) != 1 || !strings.HasPrefix(p.Warnings[0].Message, `p.json:2: this rule allows "`+runner+`"`)):
-			t.Errorf("%s: %q, not of %q", arguments, p.Warnings, runner)
+			t.Errorf("%s: %v, not of %v", arguments, p.Warnings, runner)
 		}
 	}
 }

@@ -83,7 +83,7 @@ func newQuestion(c *Call, change change, rule *Rule, tool bool, width, height in
 	switch {
 	case cut:
 		sum := sha256.Sum256(c.Arguments)
-		lines = append(lines, "The arguments are "+strconv.Itoa(len(c.Arguments))+" bytes, not all are shown. SHA-256:", hex.EncodeToString(sum[:]))
+		lines = append(lines, "Not all lines are shown; v shows them. The arguments are "+strconv.Itoa(len(c.Arguments))+" bytes, SHA-256:", hex.EncodeToString(sum[:]))
 		q.prompt = "Allow " + shown + "? type approve to allow: "
 	case q.once:
 		q.prompt = "Allow " + shown + "? [y/N/q/v/?] "

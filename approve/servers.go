@@ -7,16 +7,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"toolpipe/stream/text/nearest"
 )
 
 // Check compares the rules with all configured servers. A flag's pattern that
 // matches no tool gets a warning, and so does @read-only. A policy rule that names a
 // server or a tool without a wildcard is an error if no server has that name: a
-// misspelt deny denies nothing. The same holds for label rules. A server that did not start may
+// misspelt deny denies nothing. The same holds for label rules and for the denies of a flag. A server that did not start may
 // have any tool, and rules with "optional":true may name anything. Check also looks
 // up the directories of rules, before any call can move them.
 func (g *Gate) Check(servers []Server) (warnings []Warning, err error) {
-	unused := func(message string) { warnings = append(warnings, Warning{"pattern_unused", message}) }
+	unused := func(message string) { warnings = append(warnings, Warning{Code: "pattern_unused", Message: message}) }
 	g.standBehind(servers)
 	for i := range g.Rules {
 		r := &g.Rules[i]
@@ -33,8 +35,11 @@ func (g *Gate) Check(servers []Server) (warnings []Warning, err error) {
 			}
 		case r.names != nil:
 			if r.By == "flag" && !r.mayMatch(servers) {
-				flag, _, _ := strings.Cut(r.Origin, " ")
-				unused(fmt.Sprintf("%s: no tool has a name like %q", flag, r.names[0]))
+				w, err := r.misspelt(servers)
+				if err != nil {
+					return warnings, err
+				}
+				warnings = append(warnings, w)
 			}
 		default:
 			if err := r.checkNames(servers); err != nil {
@@ -57,6 +62,27 @@ func (g *Gate) Check(servers []Server) (warnings []Warning, err error) {
 		}
 	}
 	return append(warnings, g.misread(servers)...), nil
+}
+
+// misspelt is the warning about a flag's pattern that matches no tool, or the error about a
+// deny of a name.
+func (r *Rule) misspelt(servers []Server) (Warning, error) {
+	flag, _, _ := strings.Cut(r.Origin, " ")
+	name := string(r.names[0])
+	if r.Decision != Deny || !r.names[0].isLiteral() {
+		return Warning{"pattern_unused", fmt.Sprintf("%s: no tool has a name like %q", flag, name), r.Decision == Deny}, nil
+	}
+	var known []string
+	for _, s := range servers {
+		for _, t := range s.Tools {
+			known = append(known, t.Name)
+		}
+	}
+	hint := ""
+	if near := nearest.Nearest(name, known); near != "" {
+		hint = fmt.Sprintf(", did you mean %q?", near)
+	}
+	return Warning{}, fmt.Errorf("%s: no tool is named %q%s", flag, name, hint)
 }
 
 // checkNames refuses a policy rule with a name without a wildcard that no configured

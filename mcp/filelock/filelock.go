@@ -38,6 +38,9 @@ func Wait(ctx context.Context, f *os.File, limit time.Duration) error {
 	}
 }
 
+// Unlock ends the lock that this process has on f.
+func Unlock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+
 // Sync waits until the disk has the content of a file, or the names in a directory.
 func Sync(f *os.File) error {
 	if err := f.Sync(); !errors.Is(err, syscall.EINVAL) { // some file systems cannot

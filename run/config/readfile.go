@@ -23,8 +23,9 @@ type fileKind uint8
 
 const (
 	PlainFile      fileKind = iota // any file: its content grants nothing
+	WrittenFile                    // any file, in which a run keeps what it does
 	KeyFile                        // a pipe, or a file that not everybody can write to
-	programFile                    // a program or what it reads: nobody else can replace it either
+	ProgramFile                    // a program or what it reads: nobody else can replace it either
 	RuleFile                       // a regular file like that: it says what may run
 	PipeOrRuleFile                 // a pipe such as <(jq …), or a RuleFile
 )
@@ -48,14 +49,14 @@ func ReadAttachment(ctx context.Context, head, what, path string, limit int64) (
 
 // ReadFile reads a file that may block: a FIFO without a writer, or a pipe that
 // does not end. When ctx ends it returns, and the read is left behind.
-func ReadFile(ctx context.Context, what, path string, limit int64, kind fileKind) ([]byte, error) {
-	return stdio.Await(ctx, func() ([]byte, error) { return kind.Read(nil, what, path, limit, nil) })
+func ReadFile(ctx context.Context, what, path string, limit int64, kind fileKind, warn Warner) ([]byte, error) {
+	return stdio.Await(ctx, func() ([]byte, error) { return kind.Read(nil, what, path, limit, warn) })
 }
 
 // Read reads the file at path once, through the same descriptor whose mode was
 // checked. what is the flag or the key that names the file; errors begin with
-// it. A rule file that belongs to another user is a warning. c is nil for a PlainFile or a
-// KeyFile.
+// it. A file that belongs to another user is a warning, unless it is a PlainFile. c is nil
+// for a PlainFile or a KeyFile.
 func (k fileKind) Read(c *Config, what, path string, limit int64, warn Warner) ([]byte, error) {
 	mode := os.O_RDONLY
 	if k != PlainFile {
@@ -86,13 +87,13 @@ func (k fileKind) Check(c *Config, f *os.File, what, path string, warn Warner) e
 	return k.check(c, what, path, info, warn)
 }
 
-// CheckProgram refuses a program, or a file that it reads, which others can change.
-func (c *Config) CheckProgram(what, path string, warn Warner) error {
+// CheckPath makes the demands on the file at path, if there is one.
+func (k fileKind) CheckPath(c *Config, what, path string, warn Warner) error {
 	info, err := os.Stat(path)
 	if err != nil { // it is not there to be changed
 		return nil
 	}
-	return programFile.check(c, what, path, info, warn)
+	return k.check(c, what, path, info, warn)
 }
 
 // check refuses a file that does not meet the demands.
@@ -105,13 +106,16 @@ func (k fileKind) check(c *Config, what, path string, info os.FileInfo, warn War
 		return nil
 	case k >= RuleFile && !mode.IsRegular():
 		return failure.Usage("%s: %q is not a regular file", what, path)
-	case k != PlainFile && mode.IsRegular() && mode&0o002 != 0:
+	case k > WrittenFile && mode.IsRegular() && mode&0o002 != 0:
 		return failure.UsageError([]string{"chmod o-w " + ShellQuote(path)}, "%s: %q: everybody can write to this file", what, path)
-	case k < programFile || !mode.IsRegular():
+	case k == PlainFile || !mode.IsRegular():
 		return nil
 	}
 	if ownership.Foreign(info) {
 		warn("file_owner", "", fmt.Sprintf("%s: %q belongs to user %d, who can change it", what, path, ownership.Uid(info)))
+	}
+	if k < ProgramFile {
+		return nil
 	}
 	return c.checkDirectories(what, path, info, warn)
 }

@@ -24,7 +24,7 @@ call files__read_file {"path":"notes"}
 some notes
 `
 
-const sweepRun = `toolpipe -o ndjson -y --config config --policy policy -f notes --max-rounds 1 --files . --shell --timeout 20 --log log -t fs="$MCP -tools echo -grandchild" hi`
+const sweepRun = `toolpipe -o ndjson -y --config config --policy policy -f notes --max-rounds 1 --files . --shell --timeout 20 --log log --session session --record record --notes a-notes -t fs="$MCP -tools echo -grandchild" hi`
 
 // sweepHolds checks a run under a shell or strace, whose output is in the files
 // out and err, for what checkRun checks in other runs.
@@ -90,7 +90,7 @@ func TestFaultSweep(t *testing.T) {
 		{"socket", "error=EMFILE", 3},
 		{"connect", "error=ECONNREFUSED", 3},
 		{"setsockopt,getsockname,getsockopt", "error=EINVAL", 4},
-		{"fstat,newfstatat", "error=EIO", 6},
+		{"fstat,newfstatat", "error=EIO", 12},
 		{"close_range", "error=EPERM", 1}, // prctl is left out: without it, a daemon of a server may survive
 		{"wait4,waitid", "error=EINTR", 3},
 	} {

@@ -299,6 +299,7 @@ type Warning struct {
 	Scopes  []string `event:"scopes,opt,ours"` // with login_needed and login_scope: the scopes that the server wants
 
 	Repeated bool // the error that ends the run says it too, so a person is not told here
+	Grave    bool // a person is told with -q too
 }
 
 // Attention is what the model calls the user for.

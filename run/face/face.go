@@ -265,8 +265,8 @@ func (f *Face) Event(e event.Event) error {
 	case *event.Trim:
 		f.verbosely(fmt.Sprintf("requests leave out more: results: %d, attachments: %d, bytes: %d", e.Results, e.Attachments, e.Bytes))
 	case *event.Warning:
-		if !e.Repeated {
-			f.say(f.paint(yellow, "warning:") + " " + escapeLines(e.Message))
+		if !e.Repeated && (e.Grave || !f.options.Quiet) {
+			f.print("toolpipe: " + f.paint(yellow, "warning:") + " " + escapeLines(e.Message) + "\n")
 		}
 	case *event.Attention:
 		f.attended(e)

@@ -153,7 +153,7 @@ func SystemText(c *config.Config, ctx context.Context) (text string, given bool,
 		return "", false, nil
 	default:
 		what = "--system-file: " + strconv.Quote(c.SystemFile)
-		data, err = config.ReadFile(ctx, "--system-file", c.SystemFile, 16<<20, config.PlainFile)
+		data, err = config.ReadFile(ctx, "--system-file", c.SystemFile, 16<<20, config.PlainFile, nil)
 	}
 	if i := invalidUTF8(data); err == nil && i >= 0 {
 		err = failure.Usage("%s: byte %d is not UTF-8", what, i)

@@ -29,7 +29,7 @@ func newApprover(c *config.Config, warn config.Warner) (*approve.Approver, error
 		return nil, failure.Usage("--approver: %v", err)
 	}
 	for _, file := range approverFiles(c) {
-		if err := c.CheckProgram("--approver", file, warn); err != nil {
+		if err := config.ProgramFile.CheckPath(c, "--approver", file, warn); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/run/settings"
 	"toolpipe/run/stdio"
@@ -24,6 +25,11 @@ func (v *Invocation) NewClient(ctx context.Context, e *settings.Endpoint) (clien
 	}
 	if err != nil {
 		return nil, e.Refused(err)
+	}
+	if e.Record != "" {
+		if err := config.WrittenFile.CheckPath(v.Config, "--record", e.Record, v.Warn); err != nil {
+			return nil, err
+		}
 	}
 	if host := client.Insecure(); host != "" {
 		v.Warn("insecure_http", "", "the key goes over plain http to "+strconv.Quote(host))

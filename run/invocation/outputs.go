@@ -3,8 +3,6 @@ package invocation
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"os"
 	"sync/atomic"
 	"time"
@@ -13,10 +11,8 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/face"
-	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/ownership"
 	"toolpipe/stream/text/jsontext"
 	"toolpipe/stream/text/secrets"
 )
@@ -84,43 +80,6 @@ func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 }
 
 func (o *Outputs) add(output event.Output) { o.Outs = append(o.Outs, output) }
-
-// OpenLog adds the log at a path to what events are written to.
-func (o *Outputs) OpenLog(ctx context.Context, path string) error {
-	f, err := ownership.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
-	if err != nil {
-		return config.OpenError("--log", path, err)
-	}
-	o.log = f
-	var run [6]byte
-	rand.Read(run[:])
-	w := stdio.Bounded(ctx, stdio.Blocking(f), &o.Readers)
-	if endsInLine(f, path) {
-		if _, err := w.Write([]byte{'\n'}); err != nil {
-			return failure.Output("--log "+config.ShellQuote(path), err)
-		}
-	}
-	o.Run = hex.EncodeToString(run[:])
-	o.add(&event.NDJSONOutput{Writer: event.NewWriter(w, "--log "+config.ShellQuote(path)), Began: o.Began, Run: o.Run})
-	return nil
-}
-
-// endsInLine reports whether the last line of a log has no end, because the run that wrote
-// it was killed.
-func endsInLine(log *os.File, path string) bool {
-	info, err := log.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return false
-	}
-	f, err := os.Open(path) // log is open for writing alone
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	var last [1]byte
-	_, err = f.ReadAt(last[:], info.Size()-1)
-	return err == nil && last[0] != '\n'
-}
 
 // Warn emits a warning. server is the one that it is about; "" for none.
 func (o *Outputs) Warn(code, server, message string) {

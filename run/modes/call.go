@@ -90,17 +90,19 @@ func (m *mode) explain(ctx context.Context, t *toolbox.Tool, args []byte) error 
 }
 
 // callOnce makes one call as a model would, with its approval. The result is the
-// text of the end event.
+// text of the end event, also when the run ends for what the call has changed.
 func (m *mode) callOnce(ctx context.Context, t *toolbox.Tool, args []byte) error {
 	o, counts, err := m.plan.CallOnce(ctx, t, args)
 	m.tally.Add(counts)
-	if err != nil {
-		return err
-	}
 	text := o.Text()
-	if o.Status == event.ResultOK || o.Status == event.ResultError || o.Status == event.ResultStaged {
+	answered := o.Status == event.ResultOK || o.Status == event.ResultError || o.Status == event.ResultStaged
+	if answered {
 		m.tally.Text = event.Pieces{text}
-	} else if ctx.Err() != nil {
+	}
+	switch {
+	case err != nil:
+		return err
+	case !answered && ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
 	f := &failure.Error{Status: failure.StatusTool, Message: strings.TrimPrefix(text, turn.Prefix)}

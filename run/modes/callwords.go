@@ -35,7 +35,7 @@ func wordsObject(ctx context.Context, t *toolbox.Tool, flag string, words []stri
 				return nil, failure.Usage("%s: %s:= is not JSON: %v", flag, key, err)
 			}
 		case isFile:
-			text, err := config.ReadFile(ctx, flag+" "+key, path, input.MaxInput, config.PlainFile)
+			text, err := config.ReadFile(ctx, flag+" "+key, path, input.MaxInput, config.PlainFile, nil)
 			if err == nil && !utf8.Valid(text) {
 				err = failure.Usage("%s: %s: %q is not UTF-8 text", flag, key, path)
 			}

@@ -160,7 +160,7 @@ func (s *Sandbox) Make(v *invocation.Invocation, root, of string) error {
 			} else if err == nil && spec.Holder.Below {
 				spec.Protect = append(spec.Protect, real)
 			} else {
-				s.partial = append(s.partial, strconv.Quote(dir)+" stays writable below "+strconv.Quote(root))
+				s.partial = append(s.partial, named(dir, rules)+" stays writable below "+strconv.Quote(root))
 			}
 		}
 	}
@@ -180,7 +180,7 @@ func (s *Sandbox) Make(v *invocation.Invocation, root, of string) error {
 		return failure.Usage("%v", err)
 	}
 	s.cage = made
-	s.leavesOpen(open, slices.Concat(s.said.Hide, rules.Reads))
+	s.leavesOpen(open, rules)
 	for _, what := range s.partial {
 		v.Warn("sandbox_partial", "", of+"the sandbox does not hold everything: "+what)
 	}
@@ -198,13 +198,22 @@ func (s *Sandbox) opened() (dirs []string) {
 	return dirs
 }
 
-// leavesOpen adds to partial what a cage that was made leaves open. asked are the paths that
-// somebody asked to hide, which are named also where they do not exist.
-func (s *Sandbox) leavesOpen(open cage.Open, asked []string) {
+// named is a path with the rule that is about it, if there is one.
+func named(path string, rules approve.Closed) string {
+	if rule := rules.Rules[path]; rule != "" {
+		return strconv.Quote(path) + " of " + rule
+	}
+	return strconv.Quote(path)
+}
+
+// leavesOpen adds to partial what a cage that was made leaves open. The paths that the
+// user or a rule asked to hide are named also where they do not exist.
+func (s *Sandbox) leavesOpen(open cage.Open, rules approve.Closed) {
 	var shown []string
+	asked := slices.Concat(s.said.Hide, rules.Reads)
 	for _, path := range open.Paths {
 		if _, err := os.Lstat(path); err == nil || slices.Contains(asked, path) {
-			shown = append(shown, strconv.Quote(path))
+			shown = append(shown, named(path, rules))
 		}
 	}
 	if shown != nil { // what may be written below a root can be read, too

@@ -18,6 +18,7 @@ package session
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -100,7 +101,7 @@ func Open(c *config.Config, warn config.Warner) (*File, error) {
 	}
 	if err != nil {
 		s.Close()
-		return nil, err
+		return nil, config.OpenError(flag, path, err)
 	}
 	return s, nil
 }
@@ -148,7 +149,15 @@ func (s *File) lock() error {
 	if err != nil {
 		return failure.Usage("%s: %q cannot be locked: %s", flag, s.path, failure.Cause(err))
 	}
-	if real, err := filepath.EvalSymlinks(s.path); err != nil || !isAt(s.f, real) {
+	real, err := filepath.EvalSymlinks(s.path)
+	there := false
+	if err == nil {
+		there, err = isAt(s.f, real)
+	}
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	case !there:
 		return failure.Usage("%s: %q was removed or replaced while it was opened; try again", flag, s.path)
 	}
 	return nil
@@ -385,7 +394,7 @@ func (s *File) Close() {
 	if s == nil {
 		return
 	}
-	if s.Made && s.isEmpty() && isAt(s.f, s.path) {
+	if there, _ := isAt(s.f, s.path); there && s.Made && s.isEmpty() {
 		os.Remove(s.path)
 	}
 	s.f.Close()
@@ -397,10 +406,13 @@ func (s *File) isEmpty() bool {
 }
 
 // isAt reports whether path names the open file f, and not by a link.
-func isAt(f *os.File, path string) bool {
+func isAt(f *os.File, path string) (bool, error) {
 	opened, err := f.Stat()
-	named, lerr := os.Lstat(path)
-	return err == nil && lerr == nil && os.SameFile(opened, named)
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Lstat(path)
+	return err == nil && os.SameFile(opened, named), err
 }
 
 // Sort puts the results of each turn into the order of its calls: results are

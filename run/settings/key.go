@@ -212,7 +212,7 @@ func readKey(ctx context.Context, c *config.Config, warn config.Warner) (key, fr
 	if (path == "/dev/stdin" || path == "/dev/fd/0") && c.ReadsInput(false) {
 		return "", "", failure.UsageError([]string{"--no-stdin leaves standard input to the key"}, "--key-file: %q is standard input, which holds the prompt", c.KeyFile)
 	}
-	data, err := config.ReadFile(ctx, "--key-file", c.KeyFile, 1<<20, config.KeyFile)
+	data, err := config.ReadFile(ctx, "--key-file", c.KeyFile, 1<<20, config.KeyFile, warn)
 	if err != nil {
 		return "", "", err
 	}

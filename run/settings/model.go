@@ -215,7 +215,7 @@ func Schema(ctx context.Context, c *config.Config) (json.RawMessage, error) {
 	if !strings.HasPrefix(strings.TrimLeft(value, " \t\r\n"), "{") {
 		name = value
 		var err error
-		if data, err = config.ReadFile(ctx, "--schema", value, 1<<20, config.PlainFile); err != nil {
+		if data, err = config.ReadFile(ctx, "--schema", value, 1<<20, config.PlainFile, nil); err != nil {
 			return nil, err
 		}
 	}

@@ -29,6 +29,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"toolpipe/mcp/filelock"
@@ -207,7 +208,11 @@ func (s *File) read(c *config.Config, makes, goesOn bool, warn config.Warner) er
 	if err := config.RuleFile.Check(c, s.f, s.flag, s.path, warn); err != nil {
 		return err
 	}
-	if err := filelock.Wait(context.Background(), s.f, 0); err != nil {
+	err := filelock.Wait(context.Background(), s.f, 0)
+	if _, failed := errors.AsType[syscall.Errno](err); failed {
+		return config.OpenError(s.flag, s.path, err)
+	}
+	if err != nil {
 		return failure.UsageError([]string{"it is free again when that run has ended"}, "%s: %q is in use by another run", s.flag, s.path)
 	}
 	l := &loader{File: s, calls: map[string]*Call{}, sum: sha256.New()}

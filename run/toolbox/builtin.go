@@ -87,6 +87,9 @@ func (b *Toolbox) builtinServers(c *config.Config, s *settings.Settings, protect
 		if err != nil {
 			return nil, config.OpenError("--notes", c.Notes, err)
 		}
+		if err := config.WrittenFile.CheckPath(c, "--notes", c.Notes, o.Warn); err != nil {
+			return nil, err
+		}
 		all = append(all, Builtin("notes", local, ""))
 	}
 	return all, nil

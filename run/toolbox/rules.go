@@ -3,6 +3,7 @@ package toolbox
 import (
 	"strconv"
 
+	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/lock"
 )
@@ -51,7 +52,7 @@ func (b *Toolbox) UseServers() error {
 		return failure.Usage("%v", err)
 	}
 	for _, w := range warnings {
-		b.inv.Warn(w.Code, "", w.Message)
+		b.inv.Emit(&event.Warning{Code: w.Code, Message: w.Message, Grave: w.Grave})
 	}
 	if b.sandbox != nil {
 		if err := b.sandbox.Make(b.inv, b.sandbox.Root(), ""); err != nil {

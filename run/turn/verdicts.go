@@ -16,6 +16,7 @@ import (
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
+	"toolpipe/run/elicit"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/stream/text/jsontext"
@@ -398,6 +399,7 @@ func AskHost(ask toolserver.Asker, server string, hidden *secrets.Set) wire.AskF
 	return func(ctx context.Context, form wire.Form) (string, []byte) {
 		limited, cancel := context.WithTimeout(ctx, hostPatience)
 		defer cancel()
+		form = elicit.Safe(form)
 		form.Message = hidden.Message().HideString("Server " + server + " asks: " + form.Message)
 		answer, err := ask(limited, form)
 		if err != nil {

@@ -81,7 +81,11 @@ func stillAt(path string, opened fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	if info, err := os.Lstat(real); err != nil || !os.SameFile(info, opened) {
+	info, err := os.Lstat(real)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	case err != nil || !os.SameFile(info, opened):
 		return errors.New("somebody replaced it while it was opened")
 	}
 	return nil

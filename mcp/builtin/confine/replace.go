@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -49,6 +50,22 @@ func ReplaceFile(ctx context.Context, path string, old fs.FileInfo, content []by
 // errOvertaken says that another writer replaced the file after this one did.
 var errOvertaken = errors.New("somebody else replaced it at the same time; read it again")
 
+// An unsureError says that nothing shows whether the file was written: the system has failed
+// at the rename or at the look after it. Some network file systems carry out a rename
+// that they report as failed (rename(2), BUGS). It hides the cause from errors.Is, so
+// that nobody words that alone.
+type unsureError struct{ cause error }
+
+func (e *unsureError) Error() string {
+	return "it may have been written: " + Reason(e.cause).Error() + "; read it again"
+}
+
+// mayBeWritten reports whether the file may be another one after an error of a replacement.
+func mayBeWritten(err error) bool {
+	_, unsure := errors.AsType[*unsureError](err)
+	return unsure || errors.Is(err, errOvertaken)
+}
+
 // write writes the file, unless the call has ended or the name is of another file than
 // old when the new one is ready.
 func (r *replacement) write(ctx context.Context, content []byte) error {
@@ -69,18 +86,28 @@ func (r *replacement) write(ctx context.Context, content []byte) error {
 	if err = r.fill(f, content); err == nil {
 		err = r.check(ctx)
 	}
-	if err == nil {
-		err = r.dir.Rename(temporary, r.name)
-	}
 	if err != nil {
 		r.dir.Remove(temporary)
 		return err
 	}
-	d.Sync()
-	if !isFile(r.dir, r.name, f) {
-		return errOvertaken
+	return r.renamed(f, temporary, r.dir.Rename(temporary, r.name), d)
+}
+
+// renamed is the outcome of the write after the rename of the new file f from its temporary
+// name, which returned err. d is the directory.
+func (r *replacement) renamed(f *os.File, temporary string, err error, d *os.File) error {
+	if err != nil {
+		r.dir.Remove(temporary)
 	}
-	return nil
+	there, lookErr := isFile(r.dir, r.name, f)
+	switch {
+	case lookErr != nil:
+		return &unsureError{cmp.Or(err, lookErr)}
+	case there:
+		d.Sync()
+		return nil
+	}
+	return cmp.Or(err, errOvertaken)
 }
 
 func (r *replacement) check(ctx context.Context) error {
@@ -112,7 +139,7 @@ func (r *replacement) create() (f *os.File, name string, err error) {
 			return nil, "", err
 		}
 		syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if isFile(r.dir, name, f) {
+		if there, _ := isFile(r.dir, name, f); there {
 			return f, name, nil
 		}
 		f.Close() // another writer removed it before it had a lock
@@ -153,17 +180,21 @@ func removeLeftover(dir *os.Root, name string) {
 	}
 	defer f.Close()
 	locked := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
-	if !locked && !ownership.Foreign(info) && isFile(dir, name, f) {
+	if there, _ := isFile(dir, name, f); there && !locked && !ownership.Foreign(info) {
 		dir.Remove(name)
 	}
 }
 
-// isFile reports whether a name in dir is that of the open file f.
-func isFile(dir *os.Root, name string, f *os.File) bool {
+// isFile reports whether a name in dir is that of the open file f. The error says that
+// nobody knows.
+func isFile(dir *os.Root, name string, f *os.File) (bool, error) {
 	info, err := f.Stat()
 	if err != nil {
-		return false
+		return false, err
 	}
 	now, err := dir.Lstat(name)
-	return err == nil && os.SameFile(now, info)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(now, info), err
 }

@@ -4,6 +4,7 @@ package confine
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -105,8 +107,48 @@ func namesIn(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// What a writer left that was killed is removed by the next write in that
-// directory, but not before it is dead.
+// What a write has come to is what the directory says, not what the rename says; where the
+// directory says nothing, nobody knows.
+func TestReplacementIsThere(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		renames, closes bool
+		err             error
+		unsure          bool
+		want            string
+	}{
+		{true, false, nil, false, ""},
+		{true, false, syscall.EIO, false, ""}, // as NFS does
+		{false, false, syscall.EIO, false, "input/output error"},
+		{false, false, nil, true, errOvertaken.Error()},
+		{true, true, nil, true, "it may have been written: file already closed; read it again"},
+		{false, true, syscall.ESTALE, true, "it may have been written: stale "},
+	} {
+		dir, err := os.OpenRoot(t.TempDir())
+		check(t, err)
+		d, err := dir.Open(".")
+		check(t, err)
+		r := replacement{dir: dir, name: "f", mode: 0o644}
+		f, name, err := r.create()
+		check(t, err)
+		if c.renames {
+			check(t, dir.Rename(name, "f"))
+		}
+		if c.closes {
+			dir.Close()
+		}
+		err = r.renamed(f, name, c.err, d)
+		if got := fmt.Sprint(err); !strings.HasPrefix(got, cmp.Or(c.want, "<nil>")) || mayBeWritten(err) != c.unsure {
+			t.Errorf("%+v: %v", c, err)
+		}
+		f.Close()
+		d.Close()
+		dir.Close()
+	}
+}
+
+// A file that a killed writer left is removed by the next write in that directory, but not
+// before the writer is dead.
 func TestLeftoverOfDeadWriter(t *testing.T) {
 	dir := t.TempDir()
 	sub := filepath.Join(dir, "sub")

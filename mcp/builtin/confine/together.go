@@ -50,6 +50,9 @@ func ChangeAll(ctx context.Context, changes []FileChange) error {
 	}
 	for i, m := range t.members {
 		if err := m.at.Replace(ctx, m.change.After); err != nil {
+			if mayBeWritten(err) {
+				i++
+			}
 			return t.restore(ctx, i, err)
 		}
 	}
@@ -155,8 +158,8 @@ func (t *together) stage() (err error) {
 	return err
 }
 
-// restore writes the first n files back after the next one has failed. The context may have
-// ended. A file that somebody else has changed since stays.
+// restore writes the first n files back, which are those that may be written, after one has
+// failed. The context may have ended. A file that somebody else has changed since stays.
 func (t *together) restore(ctx context.Context, n int, failed error) error {
 	ctx = context.WithoutCancel(ctx)
 	var left []string
@@ -172,9 +175,9 @@ func (t *together) restore(ctx context.Context, n int, failed error) error {
 	case n == 0:
 		return fmt.Errorf("nothing was written: %w", failed)
 	case left == nil:
-		return fmt.Errorf("%w; the %d files that were written before it are as they were again", failed, n)
+		return fmt.Errorf("%w; all files are as they were again", failed)
 	}
-	return fmt.Errorf("%w; %d of the %d files that were written before it are as they were again, and these are not: %s", failed, n-len(left), n, strings.Join(left, ", "))
+	return fmt.Errorf("%w; %d of the %d files that may have been written are as they were again, and these are not: %s", failed, n-len(left), n, strings.Join(left, ", "))
 }
 
 func (m *member) restore(ctx context.Context) error {
@@ -184,8 +187,14 @@ func (m *member) restore(ctx context.Context) error {
 		return err
 	}
 	defer l.Close()
+	if c.Before == nil && l.Info == nil { // it was not written after all
+		m.at.written = false
+		return nil
+	}
 	now, err := l.readEdited()
 	switch {
+	case err == nil && c.Before != nil && bytes.Equal(now, c.Before):
+		return nil
 	case err != nil:
 		return err
 	case !bytes.Equal(now, c.After):

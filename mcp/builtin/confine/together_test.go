@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"toolpipe/mcp/builtin/staged"
@@ -138,11 +139,32 @@ func TestChangeAllRestoresItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := together.restore(t.Context(), 2, errors.New("failed"))
-	if err == nil || !strings.HasPrefix(err.Error(), `failed; 1 of the 2 files that were written before it are as they were again, and these are not: "a" (`) {
+	if err == nil || !strings.HasPrefix(err.Error(), `failed; 1 of the 2 files that may have been written are as they were again, and these are not: "a" (`) {
 		t.Error(err)
 	}
 	if text, _ := os.ReadFile(filepath.Join(dir, "b")); string(text) != "b old\n" {
 		t.Errorf("%q", text)
+	}
+}
+
+// Files of which nothing shows whether they were written are as they were, whether they were
+// or not.
+func TestChangeAllUnsure(t *testing.T) {
+	dir, a := togetherIn(t, Bounds{})
+	together := together{}
+	changes := changesOf(a)
+	for i := range changes {
+		if err := together.add(t.Context(), &changes[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := together.restore(t.Context(), len(changes), &unsureError{syscall.EIO})
+	if err == nil || err.Error() != "it may have been written: input/output error; read it again; all files are as they were again" {
+		t.Error(err)
+	}
+	together.close()
+	if got := stateOf(t, dir); got != "ooo-" {
+		t.Error(got)
 	}
 }
 

@@ -62,7 +62,7 @@ func openListed(dir *os.Root) (*os.File, error) {
 	if err != nil {
 		return f, nil
 	}
-	if !isFile(dir, ".", again) { // this is no path of a descriptor
+	if there, _ := isFile(dir, ".", again); !there { // this is no path of a descriptor
 		again.Close()
 		return f, nil
 	}

@@ -3,7 +3,6 @@ package confine
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -55,7 +54,8 @@ func (l *Location) Replace(ctx context.Context, content []byte) error {
 	tell := l.tells(content)
 	r := replacement{dir: l.here().dir, name: l.Name, old: l.Info, mode: 0o666}
 	switch err := r.write(ctx, content); {
-	case errors.Is(err, errOvertaken):
+	case mayBeWritten(err):
+		l.written = true
 		return fmt.Errorf("%q: %w", l.Asked, err)
 	case err != nil:
 		return fmt.Errorf("%q is as it was: %w", l.Asked, Reason(err))
