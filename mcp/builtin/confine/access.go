@@ -142,21 +142,28 @@ func (a *Access) denies(path string) bool {
 // maxLeftOut is how many of the paths that were left out are named.
 const maxLeftOut = 20
 
-// LeftOutText tells which denied paths were left out, a line each, and which staged contents
-// were not seen.
+// LeftOutText reports which denied paths were left out, a line each, and which staged contents
+// were not seen. Files that a rule denies by a pattern are counted: the rule does not name
+// them, so their names may be what it hides.
 func (a *Access) LeftOutText() (text string) {
 	if a.walked {
 		text = a.Bounds.Staged.UnseenText()
 	}
 	slices.Sort(a.leftOut)
-	for i, path := range a.leftOut {
-		if i == maxLeftOut {
-			return text + fmt.Sprintf("[toolpipe] %d more are left out: rules deny them\n", len(a.leftOut)-i)
+	named, more := 0, 0
+	for _, path := range a.leftOut {
+		if named == maxLeftOut || !slices.Contains(a.Bounds.Denied, path) {
+			more++
+			continue
 		}
 		if rel, err := filepath.Rel(a.Real, path); err == nil {
 			path = rel
 		}
+		named++
 		text += fmt.Sprintf("[toolpipe] %q is left out: a rule denies it\n", path)
+	}
+	if more > 0 {
+		text += fmt.Sprintf("[toolpipe] left out because rules deny them: %d\n", more)
 	}
 	return text
 }
