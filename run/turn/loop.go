@@ -188,14 +188,14 @@ func (l *Loop) answer(ctx context.Context, calls []stream.Call, lines []string) 
 		l.model.Request.Tools = append(l.model.Request.Tools, l.finder.Next(calls)...)
 	}
 	if errors.Is(err, errUsedUp) {
-		return l.usedUp() // with the tokens of the nested runs that were under way
+		return l.budget.usedUp() // with the tokens of the nested runs that were under way
 	}
 	return err
 }
 
 // turn is one exchange with the model, or the rest of one that it paused.
 func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
-	if err := cmp.Or(l.save(), l.usedUp()); err != nil {
+	if err := cmp.Or(l.save(), l.budget.usedUp()); err != nil {
 		return nil, err // with the text of the turn before
 	}
 	before := l.paused
@@ -278,7 +278,7 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 		return l.emit(&event.Commentary{Turn: l.Turns, Text: whole})
 	}
 	return &stream.Sink{
-		Begin: l.usedUp, // a nested run beside this one may have used up what was left
+		Begin: l.budget.usedUp, // a nested run beside this one may have used up what was left
 		Spent: func(u stream.Usage) { l.count(u) },
 		Text: func(delta []byte) error {
 			if err := said(); err != nil {
@@ -372,7 +372,7 @@ func (l *Loop) mustEnd(reply *stream.Reply, calls int) (round int, err error) {
 		}
 		return 0, failure.Limit("--max-rounds allows more", "%s the limit of rounds allows: %d", what, l.rounds.limit)
 	}
-	return round, l.usedUp()
+	return round, l.budget.usedUp()
 }
 
 // dropCalls takes the calls of the last reply out of the conversation: their

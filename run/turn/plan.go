@@ -211,8 +211,8 @@ func (c Cost) Shown() event.Cost {
 func (l *Loop) count(used stream.Usage) Cost {
 	u, cost := event.Usage(used), costOf(l.model.Endpoint.Price, used)
 	l.Usage, l.Cost = l.Usage.Plus(u), l.Cost.plus(cost)
-	l.use(u.Total(), cost.amount)
-	if (l.tokens > 0 || l.costs) && u.Total() == 0 && !l.uncounted {
+	l.budget.use(u.Total(), cost.amount)
+	if (l.budget.tokens > 0 || l.budget.costs) && u.Total() == 0 && !l.uncounted {
 		l.uncounted = true
 		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens and --max-cost have no effect"})
 	}
@@ -255,12 +255,17 @@ type caller struct {
 	output
 	options
 	memory
-	lines   lineCalls
-	nest    *nestedRun // that asks for the calls; nil for the run itself
-	flow    *flow      // of the conversation that the calls belong to
-	rounds  *rounds    // nil: no loop asks for the calls
-	*budget            // of the run; nil: each call of a host has one of its own
+	lines lineCalls
+	nest  *nestedRun // that asks for the calls; nil for the run itself
+	flow  *flow      // of the conversation that the calls belong to
+	limits
 	*client
+}
+
+// limits are what is left of what a run may use.
+type limits struct {
+	rounds *rounds // nil: no loop asks for the calls
+	budget *budget // of the run; nil: each call of a host has one of its own
 }
 
 // client is what is known of the client that the calls come from, and of the nested runs that
