@@ -121,11 +121,11 @@ func (p *replayer) answer(sent *body, hidden *secrets.Finder) (*http.Response, e
 			Message: fmt.Sprintf("%q holds %d exchanges, and the run asks for one more", p.path, len(p.exchanges))}
 	}
 	r := &p.exchanges[p.next]
-	p.next++
 	now := hidden.Hide(sent.bytes()) // as the recording has it
 	if then := withModelOf(now, r.request); !bytes.Equal(now, then) {
 		return nil, p.mismatch(r, then, now)
 	}
+	p.next++
 	res := &http.Response{StatusCode: r.status, Header: http.Header{"Content-Type": {r.contentType}}, Request: &http.Request{URL: recordingEndpoint.url}}
 	var body io.Reader = bytes.NewReader(r.body)
 	if r.cut {
@@ -183,6 +183,6 @@ func (p *replayer) mismatch(r *recorded, then, now []byte) *Error {
 	before := max(from-100, 0) // the place shows what differs
 	shown := func(body []byte) string { return clean(string(body[before:min(from+maxShown, len(body))]), maxShown) }
 	return &Error{Kind: Mismatch,
-		Message: fmt.Sprintf("request %d no longer fits the recording %q (line %d); from byte %d on it differs:\n- %s\n+ %s", p.next, p.path, r.line, from, shown(then), shown(now)),
+		Message: fmt.Sprintf("request %d no longer fits the recording %q (line %d); from byte %d on it differs:\n- %s\n+ %s", p.next+1, p.path, r.line, from, shown(then), shown(now)),
 		Hint:    strings.TrimSuffix("- is recorded, + is sent now; "+p.hint, "; ")}
 }

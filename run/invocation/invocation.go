@@ -90,6 +90,9 @@ func (v *Invocation) ResolveModel(ctx context.Context) error {
 	for _, name := range names {
 		c := *v.Config
 		c.Model = name
+		if c.Replay != "" { // the recording tells only the API of its next request
+			c.API = v.Settings.ProfileAPI(name)
+		}
 		var first *stream.Client // which has the recording of all
 		if v.Model != nil {
 			first = v.Model.Client

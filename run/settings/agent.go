@@ -38,10 +38,10 @@ func (s *Settings) profileHints(near string) []string {
 // before it have failed; nil if there is only one model.
 func (s *Settings) ModelList(c *config.Config) (names []string, err error) {
 	asked, from := c.Model, "-m"
-	if asked == "" {
+	if asked == "" && c.Replay == "" { // a recording holds its model; only the flag asks for another
 		asked, from = c.Getenv("TOOLPIPE_MODEL"), "TOOLPIPE_MODEL"
 	}
-	if _, whole := s.profiles[asked]; whole || !strings.Contains(asked, ",") || c.Replay != "" {
+	if _, whole := s.profiles[asked]; whole || !strings.Contains(asked, ",") {
 		return nil, nil
 	}
 	for flag, given := range map[string]bool{"--base-url": c.BaseURL != "", "--api": c.API != "", "--key-env": c.KeyEnv != nil, "--key-file": c.KeyFile != ""} {
@@ -59,6 +59,11 @@ func (s *Settings) ModelList(c *config.Config) (names []string, err error) {
 		names = append(names, name)
 	}
 	return names, nil
+}
+
+// ProfileAPI is the API of a profile.
+func (s *Settings) ProfileAPI(profile string) string {
+	return cmp.Or(s.profiles[profile].API, "chat")
 }
 
 // ProfileModel is the model that a profile asks for.

@@ -250,11 +250,12 @@ func (l *Loop) fallsBack(ctx context.Context, err error) bool {
 }
 
 // mayBeElsewhere reports whether another model may not have the failure: its endpoint cannot be
-// reached, is busy, has no quota left, or does not have the model.
+// reached, is busy, has no quota left, or does not have the model. A recording has no exchange
+// with a model that could not be reached.
 func mayBeElsewhere(e *stream.Error) bool {
 	text := strings.ToLower(e.Message)
 	spent := e.Status == 429 || e.Status >= 500 || strings.Contains(text, "insufficient_quota")
-	return e.Kind == stream.Unreachable || e.Kind == stream.Refused && (spent || e.Status == 404 && strings.Contains(text, "model"))
+	return e.Kind == stream.Unreachable || e.Kind == stream.Mismatch || e.Kind == stream.Refused && (spent || e.Status == 404 && strings.Contains(text, "model"))
 }
 
 // modelName is the model that is asked, where several are listed.
