@@ -313,7 +313,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	for list, want := range map[string]string{
-		"fs__raed_file": `--deny: no tool is named "fs__raed_file", did you mean "fs__read_file"?`, "zz__yyyyyyyyy": `--deny: no tool is named "zz__yyyyyyyyy"`,
+		"fs__raed_file": `--deny: no tool is named "fs__raed_file" (a pattern with * or ? accepts that), did you mean "fs__read_file"?`, "zz__yyyyyyyyy": `--deny: no tool is named "zz__yyyyyyyyy" (a pattern with * or ? accepts that)`,
 		"fs__raed_*": "", "gh__anything": "", "FS__read_file": "",
 	} {
 		w, err := (&Gate{Rules: patterns(t, list, Deny, "--deny ")}).Check(known)

@@ -82,7 +82,7 @@ func (r *Rule) misspelt(servers []Server) (Warning, error) {
 	if near := nearest.Nearest(name, known); near != "" {
 		hint = fmt.Sprintf(", did you mean %q?", near)
 	}
-	return Warning{}, fmt.Errorf("%s: no tool is named %q%s", flag, name, hint)
+	return Warning{}, fmt.Errorf("%s: no tool is named %q (a pattern with * or ? accepts that)%s", flag, name, hint)
 }
 
 // checkNames refuses a policy rule with a name without a wildcard that no configured

@@ -76,7 +76,7 @@ func TestFaultSecretsEncoded(t *testing.T) {
 				s.begin("env FS_TOKEN=canary\nsecret sent\nsh 'sed \"s|MCP|$MCP|; s|WORK|$WORK|\" servers.in > servers.json'")
 				word := spell(s.canaries[name])
 				s.env["URL"] = sayEverywhere(t, word).url() + "/v1"
-				s.begin(`toolpipe -vv -o ndjson -y --base-url $URL --log log --record tape --mcp-config servers.json hi
+				s.begin(`toolpipe -vv -o ndjson -y --egress off --base-url $URL --log log --record tape --mcp-config servers.json hi
 event reasoning.text '~I think .*\[secret\].*\.$'
 event text[1].text '~I say .*\[secret\].*\.$'
 event tool_call[1].arguments.text '~\[secret\]'
@@ -88,13 +88,13 @@ event end.text '~^The answer is .*\[secret\].*\.$'
 grep 'The answer is .*\[secret\]' tape
 grep 'model < data: .*I think .*\[secret\]' stderr
 grep 'fs > .*tools/call.*\[secret\]' stderr
-toolpipe -o ndjson -y --replay tape --mcp-config servers.json hi
+toolpipe -o ndjson -y --egress off --replay tape --mcp-config servers.json hi
 event end.text '~^The answer is .*\[secret\].*\.$'
-toolpipe -o text -y --base-url $URL --mcp-config servers.json hi
+toolpipe -o text -y --egress off --base-url $URL --mcp-config servers.json hi
 stdout '^The answer is .*\[secret\].*\.$'
-toolpipe -o json -y --base-url $URL --mcp-config servers.json hi
+toolpipe -o json -y --egress off --base-url $URL --mcp-config servers.json hi
 json stdout text '~^The answer is .*\[secret\].*\.$'
-tty -on=12 toolpipe -v -y --base-url $URL --mcp-config servers.json hi
+tty -on=12 toolpipe -v -y --egress off --base-url $URL --mcp-config servers.json hi
 screen "The answer is .*.secret.*"`)
 				sent, _ := os.ReadFile(filepath.Join(s.work, "sent"))
 				if want := `tools/call args {"text":` + quote(word) + `}`; !strings.Contains(string(sent), want+"\n") {
