@@ -44,7 +44,7 @@ var imports = map[string]string{
 	"run/revisions":  "mcp/builtin/confine stream/ownership",
 	"run/sandbox":    "run/config run/event run/failure run/invocation run/servers run/settings approve mcp/builtin/command mcp/builtin/confine mcp/builtin/watch mcp/process mcp/process/cage",
 	"run/schema":     "stream/text/jsontext",
-	"run/servers":    "run/config run/document run/failure run/servers/convert run/servers/descriptor run/stdio approve mcp mcp/oauth mcp/process mcp/socket mcp/wire stream/text/secrets",
+	"run/servers":    "run/config run/document run/failure run/servers/convert run/stdio approve mcp mcp/oauth mcp/process mcp/socket mcp/wire stream/text/secrets",
 	"run/session":    "run/config run/document run/failure run/input run/stdio approve mcp/filelock stream stream/ownership stream/text/jsontext",
 	"run/settings":   "run/config run/document run/event run/failure run/servers run/stdio approve mcp/oauth mcp/process stream stream/loopback stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/stage":      "run/config run/document run/failure run/stdio approve mcp/filelock stream/ownership stream/text/jsontext",
@@ -58,8 +58,7 @@ var imports = map[string]string{
 	"run/report/markdown": "run/event run/report/history stream/text/escape",
 	"run/report/page":     "run/report/history stream/text/escape",
 
-	"run/servers/convert":    "run/config",
-	"run/servers/descriptor": "run/document run/failure",
+	"run/servers/convert": "run/config",
 
 	"approve":     "approve/tty stream/text/escape stream/text/jsontext stream/text/nearest",
 	"approve/tty": "",
