@@ -223,8 +223,8 @@ func (k *checkup) servers(ctx context.Context) {
 			if held := c.Held(); held != "" {
 				in = ", in a sandbox: " + held
 			}
-			if from := k.plan.Box.Knew(c); from != "" {
-				in += ", its revision known from " + from
+			if k.plan.Box.Knew(c) {
+				in += ", its revision known from " + k.inv.Config.ToolsLock
 			}
 			k.ok(subject, c.Session.Transport()+", "+c.Session.Protocol()+", "+strconv.Itoa(len(c.Listed))+" tools, started in "+strconv.FormatInt(c.Took.Milliseconds(), 10)+" ms"+in)
 		case c.Optional:
