@@ -77,7 +77,7 @@ var hostFiles = map[string]struct {
 	"65-dup-in-one.json":         {2, "stderr '^toolpipe: error: 65-dup-in-one\\.json:1:51: duplicate key \"a\" \\(byte 50\\), and before at 1:16$'\n"},
 	"66-null-and-num.json":       {0, ok("a", "npx") + ok("b", "npx -p 3000") + args("-p 3000")},
 	"67-claude-ws.json":          {4, failed("w", "http", "ws://127.0.0.1:9/mcp", `.*the transport "ws" is unknown.*`) + failed("ide", "http", "http://127.0.0.1:9/sse", `.*the transport "sse-ide" is unknown.*`)},
-	"68-dxt-manifest.json":       {0, "stdout '^x\\tok\\tstdio\\t.*\\tnode /.*/server/index\\.js\\t$'\n" + "! stderr .\n"},
+	"68-dxt-manifest.json":       {2, noServers},
 	"69-oauth-block.json":        {4, ok("ok", "npx 1") + "stdout '^slack\\tfailed\\thttp\\t'\n"},
 }
 

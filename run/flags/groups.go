@@ -62,7 +62,7 @@ func serverFlags(c *config.Config) []Flag {
 		{Name: "mcp", Everyday: true, Short: "t", Value: "[NAME=]TARGET", Setting: &c.Servers,
 			Help: "tool server: URL, unix:PATH or command (repeatable); NAME?=TARGET may fail"},
 		{Name: "mcp-config", Everyday: true, Value: "FILE|-", Setting: &c.ServerConfigs,
-			Help: "servers from the JSON that other hosts use; such as Claude, Cursor, VS Code, opencode, Zed, a server.json, a bundle; - is stdin"},
+			Help: "servers from the JSON that other hosts use; such as Claude, Cursor, VS Code, opencode, Zed; - is stdin"},
 		{Name: "servers", Value: "NAMES", EmptyOK: true, Setting: &c.ChosenServers,
 			Help: "of the servers of the config and of --mcp-config only these: a comma list; '' is none"},
 		{Name: "start", Value: "WHEN", Setting: &c.Start,

@@ -217,17 +217,14 @@ func (k *checkup) servers(ctx context.Context) {
 	whole := true
 	for _, c := range k.plan.Box.Conns {
 		subject := "server " + c.Name
-		for _, detail := range c.Details() {
-			k.ok(subject, detail)
-		}
 		switch {
 		case c.Err == nil:
 			in := ""
 			if held := c.Held(); held != "" {
 				in = ", in a sandbox: " + held
 			}
-			if from := k.plan.Box.Knew(c); from != "" {
-				in += ", its revision known from " + from
+			if k.plan.Box.Knew(c) {
+				in += ", its revision known from " + k.inv.Config.ToolsLock
 			}
 			k.ok(subject, c.Session.Transport()+", "+c.Session.Protocol()+", "+strconv.Itoa(len(c.Listed))+" tools, started in "+strconv.FormatInt(c.Took.Milliseconds(), 10)+" ms"+in)
 		case c.Optional:

@@ -12,7 +12,6 @@ import (
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
 	"toolpipe/run/servers/convert"
-	"toolpipe/run/servers/descriptor"
 	"toolpipe/run/stdio"
 )
 
@@ -56,16 +55,12 @@ func loadServers(ctx context.Context, c *config.Config, file string, keys []stri
 	if servers, found, err := h.placed(doc); found || err != nil {
 		return servers, err
 	}
-	d, ok, err := descriptor.Find(doc)
-	if err != nil {
-		return nil, err
+	hints := convert.Described(file, func(key string) bool { _, ok := doc.Get(key); return ok })
+	if hints == nil {
+		hints = []string{formHint}
 	}
-	if ok {
-		server, err := describedServer(c, d, h.dir, keys)
-		return []Server{server}, err
-	}
-	return nil, failure.UsageError([]string{formHint}, "%s: holds no servers in a form that is read: "+
-		"an object mcpServers, servers, mcp, context_servers or amp.mcpServers, or a bare one; a server.json, or the manifest.json of a bundle", doc.Doc.Name())
+	return nil, failure.UsageError(hints, "%s: holds no servers in a form that is read: "+
+		"an object mcpServers, servers, mcp, context_servers or amp.mcpServers, or a bare one", doc.Doc.Name())
 }
 
 // placed reads the servers of all places at which a document has some.

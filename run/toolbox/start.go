@@ -3,7 +3,6 @@ package toolbox
 import (
 	"cmp"
 	"context"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/elicit"
 	"toolpipe/run/input"
-	"toolpipe/run/revisions"
 	"toolpipe/run/servers"
 	"toolpipe/run/stdio"
 	"toolpipe/stream/goroutine"
@@ -124,57 +122,37 @@ func (b *Toolbox) elicit(how string) {
 	}
 }
 
-// start starts a server. Behind --serve it is asked to announce changes of its lists.
+// start starts a server, first with the revision that the lock names, if it names one. With
+// --serve it is asked to announce changes of its lists.
 func (b *Toolbox) start(ctx context.Context, c *Connection) {
-	if only := c.Spec.Protocol.Only; c.Local != nil || c.AtSocket() || only != "" && only != "auto" {
-		c.Start(ctx, b.inv.Config.Processes, b.Hooks(&c.Server))
-	} else {
-		b.startAsKnown(ctx, c)
+	only := c.Spec.Protocol.Only
+	if only == "" || only == "auto" {
+		c.Spec.Protocol.Known = b.locked.revisions[c.Name]
 	}
-	if c.Session != nil && c.Local == nil && b.inv.Config.Mode == config.Serve {
+	c.Start(ctx, b.inv.Config.Processes, b.Hooks(&c.Server))
+	if c.Session == nil {
+		return
+	}
+	b.compareRevision(c)
+	if c.Local == nil && b.inv.Config.Mode == config.Serve {
 		c.Session.Watch()
 	}
 }
 
-// startAsKnown starts a server with what is known of the revision that it speaks: from the
-// lock, or else from the memory, which learns of the servers that had to be started twice.
-func (b *Toolbox) startAsKnown(ctx context.Context, c *Connection) {
-	key, inLock := revisions.Key(c.URL, c.Command, c.Dir), b.locked.revisions[c.Name]
-	remembered := b.memory().Known(key)
-	c.Spec.Protocol.Known = cmp.Or(inLock, remembered)
-	c.Start(ctx, b.inv.Config.Processes, b.Hooks(&c.Server))
-	spoken := ""
-	if c.Session != nil {
-		spoken = c.Session.Protocol()
-	}
+// compareRevision says what is to be written so that the next run starts the server once.
+func (b *Toolbox) compareRevision(c *Connection) {
+	spoken, known := c.Session.Protocol(), c.Spec.Protocol.Known
 	switch {
-	case ctx.Err() != nil, spoken == c.Spec.Protocol.Known:
-	case inLock == "" && remembered == "" && (c.Session == nil || !c.Session.Restarted()): // it costs such a server nothing
-	case inLock == "":
-		if err := b.memory().Learn(ctx, key, spoken); err != nil {
-			b.inv.Face.VerboseLine("server " + strconv.Quote(c.Name) + ": the revision that it speaks cannot be remembered: " + err.Error())
-		}
-	case spoken != "":
-		b.inv.Warn("protocol_mismatch", c.Name, "server "+strconv.Quote(c.Name)+" speaks "+spoken+", not "+inLock+" as "+strconv.Quote(b.inv.Config.ToolsLock)+" has it, which can cost it one more start; --tools-lock-update writes the file anew")
+	case known != "" && known != spoken:
+		b.inv.Warn("protocol_mismatch", c.Name, "server "+strconv.Quote(c.Name)+" speaks "+spoken+", not "+known+" as "+strconv.Quote(b.inv.Config.ToolsLock)+" has it, which can cost it one more start; --tools-lock-update writes the file anew")
+	case known == "" && c.Session.Restarted():
+		b.inv.Face.Notef(`server %q was started twice, since it speaks %s alone; "protocol": "legacy" in its entry, or --tools-lock, saves the first start`, c.Name, spoken)
 	}
 }
 
-// Knew says where the revision that a server speaks was known from before it started; ""
-// where it was not, or was wrong.
-func (b *Toolbox) Knew(c *Connection) string {
-	switch {
-	case c.Session == nil || c.Spec.Protocol.Known != c.Session.Protocol():
-		return ""
-	case b.locked.revisions[c.Name] != "":
-		return b.inv.Config.ToolsLock
-	}
-	return b.memory().Path
-}
-
-// memoryPath is the file that remembers the revisions of servers, in the user's cache
-// directory of the XDG Base Directory specification; "" if there is none.
-func memoryPath(c *config.Config) string {
-	return c.UserPath("XDG_CACHE_HOME", func(home string) string { return filepath.Join(home, ".cache") }, "revisions")
+// Knew reports whether the lock names the revision that a server speaks.
+func (b *Toolbox) Knew(c *Connection) bool {
+	return c.Session != nil && c.Spec.Protocol.Known == c.Session.Protocol()
 }
 
 // Hooks handle what a server sends beside its answers.

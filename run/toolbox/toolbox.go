@@ -25,7 +25,6 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
 	"toolpipe/run/lock"
-	"toolpipe/run/revisions"
 	"toolpipe/run/sandbox"
 	"toolpipe/run/servers"
 	"toolpipe/stream"
@@ -41,7 +40,6 @@ type Toolbox struct {
 	inv     *invocation.Invocation
 	table   table
 	locked  locked
-	memory  func() *revisions.Memory // of the servers
 	starts  laterStarts
 	warned  *sync.Once         // of servers that nobody can judge
 	sandbox *sandbox.Sandbox   // of commands; nil: there is none
@@ -50,8 +48,7 @@ type Toolbox struct {
 
 // New makes an empty toolbox.
 func New(inv *invocation.Invocation) *Toolbox {
-	memory := sync.OnceValue(func() *revisions.Memory { return &revisions.Memory{Path: memoryPath(inv.Config)} })
-	return &Toolbox{inv: inv, memory: memory, warned: new(sync.Once), holder: sync.OnceValue(func() cage.Holder {
+	return &Toolbox{inv: inv, warned: new(sync.Once), holder: sync.OnceValue(func() cage.Holder {
 		return cage.FindHolder(func(name string) (string, error) { return process.LookPath(name, inv.Config.Environ) })
 	})}
 }

@@ -12,9 +12,9 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/face"
-	"toolpipe/run/revisions"
 	"toolpipe/run/session"
 	"toolpipe/run/trim"
 	"toolpipe/stream"
@@ -67,11 +67,14 @@ func (r *round) beginTask(c *call, id, protocol string) error {
 }
 
 func (r *round) taskOf(c *call, id, protocol string) *session.Task {
-	server, sum := &c.tool.Conn.Server, sha256.Sum256(c.args)
-	return &session.Task{
-		ID: id, Server: server.Name, At: revisions.Key(server.URL, server.Command, server.Dir), Protocol: protocol,
-		Tool: c.tool.Name, Arguments: hex.EncodeToString(sum[:]),
-	}
+	server := &c.tool.Conn.Server
+	at := config.QuoteWords(append([]string{server.URL, server.Dir}, server.Command...))
+	return &session.Task{ID: id, Server: server.Name, At: digest([]byte(at)), Protocol: protocol, Tool: c.tool.Name, Arguments: digest(c.args)}
+}
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // takeUp allows a call that a run before this one has sent, since nothing is sent but

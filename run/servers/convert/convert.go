@@ -1,5 +1,5 @@
-// Package convert shows the commands that make JSON of the config files of hosts that write TOML, YAML or the head of
-// a Markdown file.
+// Package convert shows the commands that make a file with mcpServers of a file in another form: the TOML, the YAML or
+// the head of a Markdown file of some hosts, and JSON that describes one server.
 package convert
 
 import (
@@ -13,12 +13,9 @@ import (
 // the file has by its name; "" for none that is known. A plain Debian has python3, which reads TOML and none of the others;
 // its package yq is kislyuk's, which reads YAML, writes JSON, and takes other flags than mikefarah's.
 func Hints(file, text string) (format string, hints []string) {
-	ext := filepath.Ext(file)
-	out := strings.TrimSuffix(filepath.Base(file), ext) + ".servers.json"
-	from, to := " <"+config.ShellQuote(file), " >"+config.ShellQuote(out)
-	reads := "--mcp-config " + config.ShellQuote(out) + " reads what this writes"
+	from, to, reads := paths(file)
 	program := ""
-	switch strings.ToLower(ext) {
+	switch strings.ToLower(filepath.Ext(file)) {
 	case ".toml":
 		return "TOML", []string{reads + ":", "python3 -c " + config.ShellQuote(tomlProgram(text)) + from + to}
 	case ".yaml", ".yml":
@@ -38,6 +35,32 @@ func Hints(file, text string) (format string, hints []string) {
 		hints = []string{reads + "; it needs yq (apt install yq):", program}
 	}
 	return format, hints
+}
+
+// paths are the redirections of a command that converts file, and the words that say what its output is for.
+func paths(file string) (from, to, reads string) {
+	out := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) + ".servers.json"
+	return " <" + config.ShellQuote(file), " >" + config.ShellQuote(out), "--mcp-config " + config.ShellQuote(out) + " reads what this writes"
+}
+
+// Described are the hints for a JSON file, by its keys, that describes one server: the server.json of the MCP registry
+// or the manifest.json of a bundle; nil for any other file, and for standard input.
+func Described(file string, has func(key string) bool) []string {
+	program := ""
+	switch {
+	case file == "-":
+	case has("manifest_version") || has("dxt_version"):
+		dir := config.ShellQuote(filepath.Dir(file))
+		program = `jq --arg dir "$(cd ` + dir + ` && pwd)" '{mcpServers: {(.name): .server.mcp_config}} | walk(strings |= gsub("\\$\\{__dirname\\}"; $dir))'`
+	case has("packages") || has("remotes") || has("server"):
+		program = `jq '(.server // .) | {mcpServers: {(.name | sub(".*/"; "")): (if .remotes then {url: .remotes[0].url} else .packages[0] | ` +
+			`{npm: ["npx", "-y"], pypi: ["uvx"], oci: ["docker", "run", "-i", "--rm"]}[.registryType] + [.identifier] | {command: .[0], args: .[1:]} end)}}'`
+	}
+	if program == "" {
+		return nil
+	}
+	from, to, reads := paths(file)
+	return []string{"it describes one server; " + reads + ", to which you add what the server needs:", program + from + to}
 }
 
 // tomlProgram is the Python program that takes the servers out of a TOML text. codex has them in mcp_servers.

@@ -38,22 +38,53 @@ func TestHints(t *testing.T) {
 			t.Logf("%s: skipped, for want of %s", x.file, x.needs)
 			continue
 		}
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, x.file), []byte(x.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		shell := exec.Command("sh", "-e")
-		shell.Dir, shell.Stdin = dir, strings.NewReader(hints[len(hints)-1])
-		if out, err := shell.CombinedOutput(); err != nil {
-			t.Errorf("%s: %s: %v: %s", x.file, hints[len(hints)-1], err, out)
-			continue
-		}
-		name := strings.TrimSuffix(x.file, filepath.Ext(x.file)) + ".servers.json"
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if got := strings.Join(strings.Fields(string(text)), ""); err != nil || got != strings.ReplaceAll(x.want, " ", "") {
-			t.Errorf("%s: %s, %v, want %s", x.file, got, err, x.want)
+		if got := converted(t, x.file, x.text, hints[len(hints)-1]); got != strings.ReplaceAll(x.want, " ", "") {
+			t.Errorf("%s: %s, want %s", x.file, got, x.want)
 		}
 	}
+}
+
+// TestDescribed runs the commands for files that describe one server.
+func TestDescribed(t *testing.T) {
+	for _, x := range []struct{ text, want string }{
+		{`{"manifest_version":"0.3","name":"a b","server":{"mcp_config":{"command":"node","args":["${__dirname}/i.js"]}}}`, `{"mcpServers":{"ab":{"command":"node","args":["DIR/i.js"]}}}`},
+		{`{"name":"io.x/fs","packages":[{"registryType":"npm","identifier":"@me/fs"}]}`, `{"mcpServers":{"fs":{"command":"npx","args":["-y","@me/fs"]}}}`},
+		{`{"server":{"name":"io.x/web","remotes":[{"type":"streamable-http","url":"https://x.test/mcp"}]},"_meta":{}}`, `{"mcpServers":{"web":{"url":"https://x.test/mcp"}}}`},
+		{`{"name":"x"}`, ""},
+	} {
+		hints := Described("it's.json", func(key string) bool { return strings.Contains(x.text, `"`+key+`":`) })
+		if (hints == nil) != (x.want == "") {
+			t.Errorf("%s: %q", x.text, hints)
+		}
+		if hints == nil || !isThere("jq") {
+			continue
+		}
+		if got := converted(t, "it's.json", x.text, hints[1]); got != x.want {
+			t.Errorf("%s: %s, want %s", x.text, got, x.want)
+		}
+	}
+	if Described("-", func(string) bool { return true }) != nil {
+		t.Error("standard input has no file to convert")
+	}
+}
+
+// converted is what the command makes of a file, without white space. The directory of the file is DIR in it.
+func converted(t *testing.T, file, text, command string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shell := exec.Command("sh", "-e")
+	shell.Dir, shell.Stdin = dir, strings.NewReader(command)
+	if out, err := shell.CombinedOutput(); err != nil {
+		t.Errorf("%s: %s: %v: %s", file, command, err, out)
+	}
+	made, err := os.ReadFile(filepath.Join(dir, strings.TrimSuffix(file, filepath.Ext(file))+".servers.json"))
+	if err != nil {
+		t.Error(err)
+	}
+	return strings.ReplaceAll(strings.Join(strings.Fields(string(made)), ""), dir, "DIR")
 }
 
 // isThere reports whether a program is; of the two yq, kislyuk's.
