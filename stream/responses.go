@@ -81,20 +81,27 @@ func (e *responsesEncoder) message(w *segments, m *Message) {
 func (e *responsesEncoder) finish(*segments) {}
 
 func (e *responsesEncoder) assistant(w *segments, m *Message) {
-	items := ownItems(m)
 	if m.Opaque.api == "responses" && len(m.Opaque.json) > 0 {
-		items = [][]byte{m.Opaque.json}
 		for _, item := range customItems(m.Opaque.json) {
 			if item.Get("type").Str == "custom_tool_call" {
 				e.custom = append(e.custom, stringOrNumber(item.Get("call_id")))
 			}
 		}
-	}
-	for _, item := range items {
 		w.item()
-		w.raw(item)
+		w.raw(m.Opaque.json)
+		return
+	}
+	if hasContent(m) {
+		w.item()
+		w.put(assistantItem, m.Parts)
+	}
+	for i := range m.Calls {
+		w.item()
+		w.raw(functionCall(&m.Calls[i]))
 	}
 }
+
+const assistantItem = `{"role":"assistant","content":?}`
 
 // customItems are the items among which are calls of custom tools; nil for none.
 func customItems(items []byte) []gjson.Result {
@@ -107,7 +114,7 @@ func customItems(items []byte) []gjson.Result {
 // ownItems are the text and the calls of a message of the assistant.
 func ownItems(m *Message) (items [][]byte) {
 	if hasContent(m) {
-		items = append(items, formed(`{"role":"assistant","content":?}`, m.Parts))
+		items = append(items, formed(assistantItem, m.Parts))
 	}
 	for i := range m.Calls {
 		items = append(items, functionCall(&m.Calls[i]))
