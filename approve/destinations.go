@@ -35,7 +35,7 @@ func (g *Gate) names(c *Call) bool {
 				switch {
 				case j > at && isDestination(string(d.key(j))):
 					return false
-				case isOne && (kind != '"' && kind != '0' || !isNamed(g.Words, strings.TrimSpace(string(d.scalar(j))))):
+				case isOne && (kind != '"' && kind != '0' || !isNamed(g.Words, strings.Trim(string(d.scalar(j)), " \t\r\n"))):
 					return false
 				}
 			}
@@ -127,35 +127,66 @@ func isWholePhone(before, after string) bool {
 }
 
 // isDestination reports whether a text as a whole has the form of a destination, or of a list
-// of them: an address, a host, a URL, a path, @name, #channel or a phone number. Full-width
-// characters count as the ASCII ones, as in the names of hosts (UTS #46). A text that only
-// mentions an address has not that form.
+// of them: an address, a host, a URL, a path, @name, #channel or a phone number. A text that only
+// mentions an address has not that form. In a text of one line, one element that is an address or
+// a URL is enough: servers accept a list with something else in it.
 func isDestination(text string) bool {
-	if len(text) > maxPath {
-		return false
-	}
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r >= '！' && r <= '～':
-			return r - '！' + '!'
-		case r == '。' || r == '｡':
-			return '.'
-		}
-		return r
-	}, text)
-	found := false
+	text = strings.Map(folded, text)
+	oneLine := !strings.ContainsAny(strings.TrimSpace(text), "\r\n")
+	all, found := true, false
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(",;\r\n", r) }) {
-		part = strings.TrimSpace(part)
-		if name, address, ok := strings.Cut(part, "<"); ok && strings.HasSuffix(address, ">") && !strings.Contains(name, ">") {
-			part = strings.TrimSuffix(address, ">") // "Bob" <bob@example.com>
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		found = true
+		element := bareElement(part)
+		if oneLine && isAddress(element) {
+			return true
 		}
 		isNone := func(word string) bool { return !hasForm(word) }
-		if words := strings.Fields(part); part != "" && !isPhone(part) && slices.ContainsFunc(words, isNone) {
-			return false
-		}
-		found = found || part != ""
+		all = all && len(element) <= maxPath && (isPhone(element) || !slices.ContainsFunc(strings.Fields(element), isNone))
 	}
-	return found
+	return found && all
+}
+
+// folded is how the names of hosts are read (UTS #46): full-width characters as the ASCII ones,
+// and without characters that show as nothing.
+func folded(r rune) rune {
+	switch {
+	case r >= '！' && r <= '～':
+		return r - '！' + '!'
+	case r == '。' || r == '｡':
+		return '.'
+	case unicode.Is(unicode.Cf, r):
+		return -1
+	}
+	return r
+}
+
+// bareElement is an element of a list of addresses without what RFC 5322 allows around the
+// address: a name and angle brackets, a comment, the name of a group.
+func bareElement(part string) string {
+	if _, rest, ok := strings.Cut(part, "<"); ok {
+		if address, _, ok := strings.Cut(rest, ">"); ok {
+			return strings.TrimSpace(address)
+		}
+	}
+	if _, rest, ok := strings.Cut(part, ": "); ok {
+		part = rest
+	}
+	if address, _, ok := strings.Cut(part, " ("); ok && strings.HasSuffix(part, ")") {
+		part = address
+	}
+	return strings.TrimSpace(part)
+}
+
+// isAddress reports whether a word is a mail address or a URL.
+func isAddress(word string) bool {
+	if len(word) > maxPath || strings.ContainsFunc(word, unicode.IsSpace) {
+		return false
+	}
+	at := strings.LastIndexByte(word, '@')
+	return at > 0 && isHost(strings.Trim(word[at+1:], "[]")) || strings.Contains(word, "://")
 }
 
 // hasForm reports whether a word is an address, a host, perhaps with a port or a path, a URL,
