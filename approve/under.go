@@ -1,6 +1,7 @@
 package approve
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -92,10 +93,27 @@ func (e *evaluation) resolve(path string) (string, error) {
 	return place, err
 }
 
-// Place is where path leads from root: absolute and free of links. "" if that cannot be said.
-func Place(root, path string) string {
-	place, _ := resolvePath(root, path, false)
-	return place
+// PlacesOf is where the paths lead that a call reads and writes by its declared arguments, and
+// others, by their texts: absolute and free of links, "" if that cannot be said.
+func (c *Call) PlacesOf(others ...string) map[string]string {
+	e := &evaluation{budget: newBudget(context.Background())}
+	e.call = c
+	d, paths := e.arguments(), others
+	for _, path := range slices.Concat(c.Reads.Paths, c.Writes.Paths) {
+		e.all(path.segments, 0, true, func(at int) bool {
+			for j := at; j < d.nodes[at].next; j++ {
+				if d.nodes[j].kind == '"' {
+					paths = append(paths, string(d.str(j)))
+				}
+			}
+			return true
+		})
+	}
+	places := map[string]string{}
+	for _, path := range paths {
+		places[path], _ = resolvePath(c.Root, path, false)
+	}
+	return places
 }
 
 // resolvePath makes path absolute and free of links. It refuses a path that

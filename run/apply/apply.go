@@ -121,6 +121,11 @@ func (r *run) problem(c *stage.Call, made *turn.Simulated) string {
 	case made.Before != c.Against:
 		return fmt.Sprintf("%q has another content than the change was made against", c.File)
 	}
+	for path, place := range made.Led {
+		if was, known := c.Places[path]; known && was != place { // a reviewer may have changed the arguments
+			return fmt.Sprintf("%q leads to %q, and led to %q when the call was staged", path, place, was)
+		}
+	}
 	return ""
 }
 
@@ -133,9 +138,9 @@ func otherServer(c *stage.Call, now stage.Server) string {
 func (r *run) misfit(ctx context.Context, i int) string {
 	c := r.file.Calls[i]
 	now := r.Simulate(ctx, []*stage.Call{c})[0]
-	for path, place := range r.made[i].Places {
-		if now.Places[path] != place {
-			return fmt.Sprintf("%q leads to %q, and led to %q before the first call", path, now.Places[path], place)
+	for path, place := range r.made[i].Led {
+		if now.Led[path] != place {
+			return fmt.Sprintf("%q leads to %q, and led to %q before the first call", path, now.Led[path], place)
 		}
 	}
 	return r.problem(c, &now)
@@ -234,15 +239,14 @@ func (r *run) outcome(ctx context.Context, c *stage.Call, o *turn.Outcome) error
 	case event.ResultDenied:
 		f.Message += "denied: " + o.Denial
 	case event.ResultUnknown:
-		f.Status = failure.StatusUnknown
-		fallthrough
+		return r.lost(c)
 	default:
 		f.Message += strings.TrimPrefix(text, turn.Prefix)
 	}
 	switch {
 	case c.Result == nil && !c.Sent:
 		f.Hints = []string{"it was not made: the next --apply compares the plan again"}
-	case !r.Inv.Config.KeepGoing:
+	case !r.Inv.Config.KeepGoing && r.file.Count().Open > 0:
 		f.Hints = []string{"the calls after it are not made; the same command goes on with them, and --keep-going does so at once"}
 	}
 	return f

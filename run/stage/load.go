@@ -60,7 +60,7 @@ func (l *loader) readHead(line document.Line) error {
 }
 
 func (l *loader) readCall(line document.Line) error {
-	c := &Call{State: State{Line: line.Number}}
+	c := &Call{State: State{Line: line.Number}, Edit: Edit{Places: map[string]string{}}}
 	var server, arguments document.Value
 	value := func(to *document.Value) func(document.Member) error {
 		return func(m document.Member) error {
@@ -70,7 +70,7 @@ func (l *loader) readCall(line document.Line) error {
 	}
 	err := line.ReadKeys(document.Keys("id", &c.ID, "server", value(&server), "tool", &c.Tool, "name", &c.Name, "arguments", value(&arguments),
 		"definition", &c.Definition, "by", &c.By, "rule", &c.Rule, "reason", &c.Reason, "labels", &c.Labels, "private", &c.Private, "untrusted", &c.Untrusted,
-		"text", &c.Text, "file", &c.File, "against", &c.Against, "diff", &c.Diff))
+		"text", &c.Text, "file", &c.File, "against", &c.Against, "diff", &c.Diff, "places", c.readPlaces))
 	if err == nil {
 		err = server.ReadKeys(document.Keys("name", &c.Server.Name, "target", &c.Server.Target, "dir", &c.Server.Dir))
 	}
@@ -96,6 +96,13 @@ func (l *loader) readCall(line document.Line) error {
 	}
 	l.calls[c.ID], l.ids[c.ID] = c, true
 	l.Calls = append(l.Calls, c)
+	return nil
+}
+
+func (c *Call) readPlaces(m document.Member) error {
+	for place := range m.EachMember() {
+		c.Places[place.Key] = place.Text()
+	}
 	return nil
 }
 

@@ -23,9 +23,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -132,11 +134,12 @@ type Why struct {
 	Untrusted string   // likewise
 }
 
-// Edit is the change that a call of a built-in tool makes in a file.
+// Edit is the change that a call of a built-in tool makes in a file, and the paths of any call.
 type Edit struct {
-	File    string // as PathFrom gives it; "" for other calls
-	Against string // SHA-256 of the content of File that the change was made against; "" for a new file
-	Diff    string // of File
+	File    string            // as PathFrom gives it; "" for other calls
+	Against string            // SHA-256 of the content of File that the change was made against; "" for a new file
+	Diff    string            // of File
+	Places  map[string]string // where paths and the directory of a command led, by their texts, as PlacesFrom gives them
 }
 
 // PathFrom is how a plan that was made in a directory names the file at an absolute path:
@@ -151,6 +154,15 @@ func PathFrom(dir, path string) string {
 		return rel
 	}
 	return path
+}
+
+// PlacesFrom is PathFrom for all places.
+func PlacesFrom(dir string, places map[string]string) map[string]string {
+	all := make(map[string]string, len(places))
+	for path, place := range places {
+		all[path] = PathFrom(dir, place)
+	}
+	return all
 }
 
 // State says how far a call is.
@@ -305,6 +317,13 @@ func (c *Call) line() []byte {
 		line = jsontext.AppendMember(line, "file", jsontext.Quoted(c.File))
 		line = jsontext.AppendMember(line, "against", jsontext.Quoted(c.Against))
 		line = appendText(line, "diff", c.Diff)
+	}
+	if len(c.Places) > 0 {
+		places := []byte{'{'}
+		for _, path := range slices.Sorted(maps.Keys(c.Places)) {
+			places = jsontext.AppendMember(places, path, jsontext.Quoted(c.Places[path]))
+		}
+		line = jsontext.AppendMember(line, "places", append(places, '}'))
 	}
 	return append(line, '}')
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 
@@ -170,7 +169,7 @@ func (s *staging) add(r *round, c *call, change *staged.Change) error {
 			By: c.verdict.By, Rule: c.verdict.Rule, Reason: c.verdict.Reason,
 			Labels: asked.Seen.Labels.Words(), Private: asked.Seen.Private, Untrusted: asked.Seen.Untrusted,
 		},
-		Edit: stage.Edit{File: stage.PathFrom(head.Dir, change.Path), Against: change.Before, Diff: change.Diff},
+		Edit: stage.Edit{File: stage.PathFrom(head.Dir, change.Path), Against: change.Before, Diff: change.Diff, Places: stage.PlacesFrom(head.Dir, placesOf(c.tool, c.args))},
 		Text: hide(strings.ToValidUTF8(said, "")),
 	})
 }
@@ -196,6 +195,7 @@ type Simulated struct {
 	File   string            // that it changes, as a plan names it
 	Err    error             // why it would not; nil if it would, or the call changes no file
 	Places map[string]string // where its paths and the directory of its command lead, by their texts
+	Led    map[string]string // the same, as a plan names them
 }
 
 // Simulate makes the changes of files of a plan beside the disk, one after the other: those of
@@ -211,7 +211,8 @@ func (p *Plan) Simulate(ctx context.Context, calls []*stage.Call) []Simulated {
 		if c.Result != nil || c.Sent || t == nil {
 			continue
 		}
-		all[i].Places = places(t, c.Arguments)
+		all[i].Places = placesOf(t, c.Arguments)
+		all[i].Led = stage.PlacesFrom(dir, all[i].Places)
 		if !t.Edits() {
 			continue
 		}
@@ -221,19 +222,13 @@ func (p *Plan) Simulate(ctx context.Context, calls []*stage.Call) []Simulated {
 	return all
 }
 
-// places are where the arguments of a call that are paths lead. cwd is the directory of a
-// command of a built-in tool.
-func places(t *toolbox.Tool, args []byte) map[string]string {
-	paths := append(t.Reads.Paths[:len(t.Reads.Paths):len(t.Reads.Paths)], t.Writes.Paths...)
-	all := map[string]string{}
-	for key, value := range jsontext.Members(args) {
-		name := jsontext.Unquote(key)
-		isPath := func(p approve.Path) bool { return p.String() == name }
-		if slices.ContainsFunc(paths, isPath) || name == "cwd" && t.Conn.Local != nil {
-			all[jsontext.Text(value)] = approve.Place(t.Conn.Root, jsontext.Text(value))
-		}
+// placesOf is where the paths of a call lead, and the directory of a built-in tool's command.
+func placesOf(t *toolbox.Tool, args []byte) map[string]string {
+	call := t.Call(args)
+	if t.Conn.Local == nil || !t.Labels.Has(approve.Runs) {
+		return call.PlacesOf()
 	}
-	return all
+	return call.PlacesOf(cmp.Or(jsontext.Text(jsontext.Member(args, "cwd")), "."))
 }
 
 func (p *Plan) simulate(ctx context.Context, t *toolbox.Tool, args []byte, files *staged.Files) (change staged.Change, err error) {
