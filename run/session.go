@@ -98,7 +98,18 @@ func (v *conversation) printsSession(ctx context.Context) (bool, error) {
 		}
 	}
 	v.messages = v.session.Messages()
-	return true, nil
+	return true, v.endedBefore()
+}
+
+// endedBefore is the error of the run before, if it says that the last message of the session is
+// no answer.
+func (v *conversation) endedBefore() error {
+	ended := v.session.Ended
+	if ended == nil {
+		return nil
+	}
+	ended.Hints = []string{"a prompt goes on with the conversation"}
+	return ended
 }
 
 // begin puts what the conversation begins with together: the session, and what the
@@ -148,9 +159,8 @@ func (v *conversation) printAnswer(ctx context.Context, answer *stream.Message) 
 	if v.inv.Text != nil {
 		v.inv.Text.Stream = false // the text comes with the end event
 	}
-	if ended := v.session.Ended; ended != nil {
-		ended.Hints = []string{"a prompt goes on with the conversation"}
-		return ended
+	if err := v.endedBefore(); err != nil {
+		return err
 	}
 	if schema != nil {
 		if faults, _ := schema.Check([]byte(strings.TrimSpace(v.tally.Text.String()))); len(faults) > 0 {

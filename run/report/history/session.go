@@ -15,7 +15,7 @@ type session struct {
 
 // isSessionLine reports whether a line is one of a session that is no message.
 func isSessionLine(v *value) bool {
-	for _, name := range []string{"tools", "sending", "not_sent", "task", "added", "left_out"} {
+	for _, name := range []string{"tools", "sending", "not_sent", "task", "added", "left_out", "cut", "refused"} {
 		if v.sameNames(name) {
 			return true
 		}
