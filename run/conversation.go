@@ -47,9 +47,6 @@ const watchDelay = 20 * time.Millisecond
 // the model answer it.
 func (v *conversation) run(ctx context.Context) error {
 	c := v.inv.Config
-	if _, err := v.inv.Streams.Out.Write(nil); err != nil { // nothing is paid for an answer that cannot be written
-		return failure.Output("standard output", err)
-	}
 	reads := c.ReadsInput(v.inv.Streams.InTerminal)
 	if c.Input != "messages" && !reads && !c.GivesPrompt() && !v.session.Unfinished() {
 		return input.EmptyPrompt(c, v.inv.Streams.InTerminal)

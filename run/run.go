@@ -82,6 +82,9 @@ func (r *runner) guarded(ctx context.Context) (err error) {
 		}
 	}()
 	c := r.inv.Config
+	if _, err := r.inv.Streams.Out.Write(nil); err != nil && c.Listen == "" { // nothing is paid or done for an answer that cannot be written
+		return failure.Output("standard output", err)
+	}
 	if c.Mode == config.Check {
 		return modes.Check(ctx, r.plan)
 	}
