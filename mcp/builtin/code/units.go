@@ -247,7 +247,7 @@ func (l *layout) passNames(at int) int {
 				return at
 			}
 			at = next
-		case l.language.Is("Python") && c != '\n':
+		case l.language.Is("Python") && (c != '\n' || bytes.HasSuffix(bytes.TrimRight(l.mask[:at], "\r"), []byte(`\`))):
 			at++
 		default:
 			return at
