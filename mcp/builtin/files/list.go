@@ -27,7 +27,7 @@ func listDirectory(ctx context.Context, l *confine.Location, args toolserver.Arg
 		if len(b) > toolserver.MaxText {
 			break
 		}
-		b = appendListed(b, dir, e)
+		b = appendListed(b, dir, e, l)
 		shown++
 	}
 	switch {
@@ -39,8 +39,9 @@ func listDirectory(ctx context.Context, l *confine.Location, args toolserver.Arg
 	return b, nil
 }
 
-// appendListed appends a line with the kind, size and name of an entry.
-func appendListed(b []byte, dir *os.Root, e fs.DirEntry) []byte {
+// appendListed appends a line with the kind, size and name of an entry of the directory at l. The
+// target of a link is not shown if a rule hides that name.
+func appendListed(b []byte, dir *os.Root, e fs.DirEntry, l *confine.Location) []byte {
 	size, target := "-", ""
 	switch {
 	case e.Type().IsRegular():
@@ -48,7 +49,7 @@ func appendListed(b []byte, dir *os.Root, e fs.DirEntry) []byte {
 			size = strconv.FormatInt(info.Size(), 10)
 		}
 	case e.Type()&fs.ModeSymlink != 0:
-		if t, err := dir.Readlink(e.Name()); err == nil && confine.SecretPath("", t) == "" {
+		if t, err := dir.Readlink(e.Name()); err == nil && confine.SecretPath("", t) == "" && !l.Access.Withholds(l.Rel, t) {
 			target = " -> " + confine.ShownName(t)
 		}
 	}
