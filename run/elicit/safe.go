@@ -3,6 +3,7 @@ package elicit
 import (
 	"bytes"
 	"strings"
+	"unicode"
 
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/escape"
@@ -10,7 +11,10 @@ import (
 )
 
 // Safe is a form of a server for the host of --serve, which may show the words of the server
-// as they come: they are escaped, in the message, and in each name and string of the schema.
+// as they come: they are escaped, in the message, and in each name and string of the schema. A
+// string of the schema may be an answer that the host gives back, such as the default. So only
+// those are changed that hold what no such answer needs: control characters other than tabs and
+// line ends, and those that change the direction of text.
 func Safe(form wire.Form) wire.Form {
 	form.Message = safe(form.Message)
 	var schema []byte
@@ -26,12 +30,11 @@ func Safe(form wire.Form) wire.Form {
 	}
 }
 
-// safe is a text as a terminal may show it. One in which only backslashes would be escaped
-// stays as it is: in a schema it may be a pattern, or a value that the host gives back.
 func safe(text string) string {
-	shown := escape.Escape(text)
-	if strings.ReplaceAll(shown, `\\`, `\`) == text {
-		return text
+	if strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsControl(r) && !strings.ContainsRune("\t\r\n", r) || unicode.Is(unicode.Bidi_Control, r)
+	}) {
+		return escape.Escape(text)
 	}
-	return shown
+	return text
 }
