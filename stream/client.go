@@ -231,7 +231,7 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 		reply, err := x.run(ctx)
 		x.hideSecrets(reply, err)
 		sink.Said = x.draft.text.only(x.draft.text.said)
-		if err != nil && sink.Spent != nil && x.draft.usage != (Usage{}) {
+		if err != nil && sink.Spent != nil && (x.draft.began || x.draft.usage != (Usage{})) {
 			sink.Spent(x.draft.usage)
 		}
 		switch {

@@ -209,7 +209,7 @@ type Sink struct {
 	Reasoning  func(delta []byte) error
 	Idle       func() error // called before a read that may wait, so that outputs are flushed
 	Retry      func(Retry)
-	Spent      func(Usage)                // called with the tokens of a reply that failed, as far as the endpoint reported them
+	Spent      func(Usage)                // called with the tokens of a reply that failed after it began, as far as the endpoint reported them
 	TakesBack  func() bool                // reports whether what came of a reply can be taken back, so that it may come again
 	Warn       func(code, message string) // the exchange goes on, but the user should know this
 	Said       []Part                     // set by Reply: all that Text got of the last exchange, also of one that failed; see TextPassing

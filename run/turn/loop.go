@@ -228,6 +228,9 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 		l.paused = paused{true, l.Text, l.HasText, before.began}
 	}
 	cost, u := l.count(reply.Usage), event.Usage(reply.Usage)
+	if u.Total() == 0 {
+		l.warnUncounted()
+	}
 	return reply, l.emit(&event.Turn{Turn: l.Turns, Finish: reply.Finish, Usage: u, Time: time.Since(before.began), Model: l.modelName(), Pauses: l.paused.on, Cost: cost.Shown()})
 }
 

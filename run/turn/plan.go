@@ -178,10 +178,14 @@ func (t *CallTally) Add(c CallTally) {
 type Cost struct {
 	amount   float64
 	currency string // "": nothing had a price
-	partial  bool   // a part of it has no price, or one in another currency
+	partial  bool   // a part of it is not known, or in another currency
 }
 
+// costOf is what a reply has cost. An endpoint that reports no tokens leaves that open.
 func costOf(price settings.Price, u stream.Usage) Cost {
+	if u == (stream.Usage{}) {
+		return Cost{partial: true}
+	}
 	return Cost{price.Of(u), price.Currency, price.Currency == ""}
 }
 
@@ -212,11 +216,15 @@ func (l *Loop) count(used stream.Usage) Cost {
 	u, cost := event.Usage(used), costOf(l.model.Endpoint.Price, used)
 	l.Usage, l.Cost = l.Usage.Plus(u), l.Cost.plus(cost)
 	l.budget.use(u.Total(), cost.amount)
-	if (l.budget.tokens > 0 || l.budget.costs) && u.Total() == 0 && !l.uncounted {
+	return cost
+}
+
+// warnUncounted warns once that limits have no effect, after a whole reply without tokens.
+func (l *Loop) warnUncounted() {
+	if (l.budget.tokens > 0 || l.budget.costs) && !l.uncounted {
 		l.uncounted = true
 		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens and --max-cost have no effect"})
 	}
-	return cost
 }
 
 // checkCost refuses --max-cost where the cost of a run cannot be known.
