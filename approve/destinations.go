@@ -127,8 +127,8 @@ func isWholePhone(before, after string) bool {
 }
 
 // isDestination reports whether a text as a whole has the form of a destination, or of a list
-// of them: an address, a host, a URL, a path, @name, #channel or a phone number. A text that only
-// mentions an address has not that form. In a text of one line, one element that is an address or
+// of them: an address, a host, a URL, a path, @name, #channel, a phone number or the number of an account.
+// A text that only mentions an address has not that form. In a text of one line, one element that is an address or
 // a URL is enough: servers accept a list with something else in it.
 func isDestination(text string) bool {
 	text = strings.Map(folded, text)
@@ -190,7 +190,7 @@ func isAddress(word string) bool {
 }
 
 // hasForm reports whether a word is an address, a host, perhaps with a port or a path, a URL,
-// a path, @name or #channel.
+// a path, @name, #channel or the number of an account.
 func hasForm(word string) bool {
 	host, rest, ok := strings.Cut(word, ":")
 	switch {
@@ -202,9 +202,19 @@ func hasForm(word string) bool {
 		return true
 	}
 	_, err := netip.ParseAddrPort(word)
-	return err == nil || isHost(strings.Trim(word, "[]")) || slices.ContainsFunc(strings.Split(word, ":"), func(part string) bool {
+	return err == nil || isIBAN(word) || isHost(strings.Trim(word, "[]")) || slices.ContainsFunc(strings.Split(word, ":"), func(part string) bool {
 		return isHost(part) || isPhone(part) // example.com:path, tel:+15551234567
 	})
+}
+
+// isIBAN reports whether a word has the form of the number of an account (ISO 13616).
+func isIBAN(word string) bool {
+	isUpper := func(c byte) bool { return c >= 'A' && c <= 'Z' }
+	isDigit := func(c byte) bool { return c >= '0' && c <= '9' }
+	if len(word) < 15 || len(word) > 34 || !isUpper(word[0]) || !isUpper(word[1]) || !isDigit(word[2]) || !isDigit(word[3]) {
+		return false
+	}
+	return !slices.ContainsFunc([]byte(word[4:]), func(c byte) bool { return !isUpper(c) && !isDigit(c) })
 }
 
 func isPort(text string) bool {
