@@ -14,9 +14,9 @@ import (
 // Check compares the rules with all configured servers. A flag's pattern that
 // matches no tool gets a warning, and so does @read-only. A policy rule that names a
 // server or a tool without a wildcard is an error if no server has that name: a
-// misspelt deny denies nothing. The same holds for label rules and for the denies of a flag. A server that did not start may
-// have any tool, and rules with "optional":true may name anything. Check also looks
-// up the directories of rules, before any call can move them.
+// misspelt deny denies nothing. The same holds for label rules and for the denies of a flag. A
+// server that did not start may have any tool, and rules with "optional":true may name anything.
+// Check also looks up the directories of rules, before any call can move them.
 func (g *Gate) Check(servers []Server) (warnings []Warning, err error) {
 	unused := func(message string) { warnings = append(warnings, Warning{Code: "pattern_unused", Message: message}) }
 	g.standBehind(servers)

@@ -93,8 +93,8 @@ func (e *evaluation) resolve(path string) (string, error) {
 	return place, err
 }
 
-// PlacesOf is where the paths lead that a call reads and writes by its declared arguments, and
-// others, by their texts: absolute and free of links, "" if that cannot be said.
+// PlacesOf maps the paths in the declared arguments of a call that reads or writes files, and the
+// other paths, to the places where they lead: absolute and free of links, "" if that is unknown.
 func (c *Call) PlacesOf(others ...string) map[string]string {
 	e := &evaluation{budget: newBudget(context.Background())}
 	e.call = c

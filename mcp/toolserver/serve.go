@@ -15,11 +15,12 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Serve answers the messages of the client with that number, which come from r, on w, a line each, until r ends, w fails or ctx
-// ends. At the end of r the calls that run get the time grace, which does not pass while an
-// answer waits for the client to read; then they are cancelled. What is answered until then
-// is written, however slowly w takes it. A read cannot be interrupted: when ctx ends it is left behind. Serve returns the
-// cause of ctx, a *WriteError, or the error of r.
+// Serve reads the messages of the client with that number from r and writes the answers to w, a
+// line each, until r ends, w fails or ctx ends. At the end of r, running calls get the time
+// grace, which does not pass while an answer waits for the client to read; then they are
+// cancelled. Answers given until then are written, however slowly w takes them. A read cannot be
+// interrupted: when ctx ends, its goroutine stays. Serve returns the cause of ctx, a
+// *WriteError, or the error of r.
 func (s *Server) Serve(ctx context.Context, client int, r io.Reader, w io.Writer, grace time.Duration) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

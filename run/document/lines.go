@@ -89,9 +89,9 @@ func (l *Lines) line(name string, line []byte, whole bool, in *bufio.Reader, tak
 
 var errLong = errors.New("too long")
 
-// nextLine returns the line that begins at the offset at, which is where in stands, without
-// its end, and its length with it: 0 at the end of the file. A line
-// shorter than lineBuffer is valid until in is read again.
+// nextLine returns the line at the offset at, from which in reads on, without its end, and its
+// length with the end: 0 at the end of the file. A line shorter than lineBuffer is valid until
+// in is read again.
 func nextLine(in *bufio.Reader, file io.ReaderAt, at, longest int64) (line []byte, length int64, err error) {
 	piece, err := in.ReadSlice('\n')
 	if err != bufio.ErrBufferFull {

@@ -269,9 +269,9 @@ func (e *editor) signature() ([]byte, string, error) {
 	return edited, fmt.Sprintf("replaced the signature of %s, %s, by %s", e.def.fullName(), lineRange(first, last), now), err
 }
 
-// signatureStart is where a new signature takes the place of the old one: from the comment above the definition on when the new one
-// begins with a comment, from the decorators on when it begins with a decorator, and
-// else from the line of code behind them.
+// signatureStart is the offset from which a new signature replaces the old one: the comment
+// above the definition if the new one begins with a comment, the decorators if it begins with a
+// decorator, and else the line of code after them.
 func (e *editor) signatureStart(content string) int {
 	from, line := e.starts[e.def.Start-1], e.starts[e.def.Line-1]
 	l := newLayout(e.language.Fragment(), []byte(content))
