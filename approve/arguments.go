@@ -15,7 +15,8 @@ import (
 // path and every value there passes; and every scalar, empty array and empty
 // object of the arguments must have a test on it or on a value around it.
 // Wide, it is enough that one value at the path passes, or one inside of a
-// value there; keys match in any case; and a test that cannot be decided holds.
+// value there; keys match in any case; a scalar of another JSON type than those
+// of the test passes; and a test that cannot be decided holds.
 type argumentTests struct {
 	tests  []argumentTest
 	path   *placeTest // of a rule about effects; nil: none
@@ -26,6 +27,7 @@ type argumentTest struct {
 	path     []segment
 	kind     string // as the policy names it
 	test     test
+	types    string // the JSON types of the values that it is about, see document.typeOf
 	under    string // the directory of an under test; "" for another test
 	glob     string // the pattern of a glob test; "" for another test
 	optional bool   // the argument need not be there
@@ -138,12 +140,7 @@ func (a *argumentTests) testsMatchWide(e *evaluation) bool {
 		found := false
 		nonePassed := e.all(t.path, 0, true, func(at int) bool {
 			found = found || d.nodes[at].kind != 'n'
-			for j := at; j < d.nodes[at].next; j++ {
-				if e.spendOnValue(j) && t.test(e, j, true) {
-					return false
-				}
-			}
-			return true
+			return !t.passesWide(e, at)
 		})
 		missing := !found && (t.optional || t.kind == absentTest)
 		if nonePassed && !missing {
@@ -151,6 +148,21 @@ func (a *argumentTests) testsMatchWide(e *evaluation) bool {
 		}
 	}
 	return true
+}
+
+// passesWide reports whether a value passes the test wide: nodes[at], or one inside of
+// it. A scalar of another type than the test's passes, because a server may convert it
+// to that type. The test of a list or an object says itself what its scalars may be.
+func (t *argumentTest) passesWide(e *evaluation, at int) bool {
+	d := &e.document
+	for j := at; j < d.nodes[at].next; j++ {
+		ofOtherType := isScalar(d.nodes[j].kind) && strings.IndexByte(t.types, d.typeOf(j)) < 0 &&
+			(j == at || !strings.ContainsAny(t.types, "{["))
+		if e.spendOnValue(j) && (ofOtherType || t.test(e, j, true)) {
+			return true
+		}
+	}
+	return false
 }
 
 // all reports whether f holds for all values at path, which starts from

@@ -75,6 +75,16 @@ func (d *document) children(at int) iter.Seq[int] {
 	}
 }
 
+func isScalar(kind byte) bool { return kind != '{' && kind != '[' }
+
+// typeOf returns the JSON type of nodes[at]: its kind, but 't' for both truth values.
+func (d *document) typeOf(at int) byte {
+	if kind := d.nodes[at].kind; kind != 'f' {
+		return kind
+	}
+	return 't'
+}
+
 // key returns the name of nodes[at] in its object, unescaped.
 func (d *document) key(at int) []byte {
 	return jsontext.Unescape(d.text[d.nodes[at].keyStart:d.nodes[at].keyEnd])

@@ -144,15 +144,11 @@ func (p *placeTest) matchNarrow(e *evaluation, mark func(at int)) bool {
 // matchWide reports whether a path passes, or may pass. A command may open any file, but
 // a rule about files is not one about commands.
 func (p *placeTest) matchWide(e *evaluation) bool {
-	d, found := e.arguments(), false
+	e.arguments()
+	found := false
 	fails := func(at int) bool {
 		found = true
-		for j := at; j < d.nodes[at].next; j++ {
-			if e.spendOnValue(j) && p.test(e, j, true) {
-				return false
-			}
-		}
-		return true
+		return !p.passesWide(e, at)
 	}
 	unknowable := false
 	for _, places := range p.places(e.call, true) {
@@ -209,5 +205,8 @@ func (p *placeTest) passes(e *evaluation, text string, wide bool) bool {
 	defer func() { e.document = arguments }()
 	e.document = document{}
 	e.document.parse(jsontext.Quoted(text))
-	return p.test(e, 0, wide)
+	if wide {
+		return p.passesWide(e, 0)
+	}
+	return p.test(e, 0, false)
 }
