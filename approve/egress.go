@@ -125,7 +125,7 @@ func (p *policyReader) egress(at int, into *Policy) (err error) {
 
 // when reads what a rule says of the conversation.
 func (p *policyReader) when(at int) (Labels, error) {
-	labels, err := p.exposed(at)
+	labels, err := p.labels(at, Exposed)
 	if err == nil && labels == 0 {
 		err = p.errorAt(p.nodes[at].start, "an empty list of labels says nothing; leave when out")
 	}

@@ -114,9 +114,9 @@ const (
 	allCalls
 )
 
-// admits says which calls the rule lets pass, to be asked about, though Otherwise denies.
+// admits says which calls the rule lets pass; see mayAdmit.
 func (g *Gate) admits(r *Rule, c *Call) reach {
-	if r.Decision != Ask || g.Otherwise.Decision != Deny {
+	if !g.mayAdmit(r) {
 		return noCalls
 	}
 	return r.reach(c, false)

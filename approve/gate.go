@@ -97,7 +97,7 @@ func (g *Gate) evaluate(ctx context.Context, c *Call, x *Explanation) *Rule {
 	e.explains = x != nil
 	for r := range g.all() {
 		place := f.place(r, c)
-		mayAdmit := r.Decision == Ask && g.Otherwise.Decision == Deny && f.admitting == nil
+		mayAdmit := g.mayAdmit(r) && f.admitting == nil
 		if decidesNothing := f.deny != nil || *place != nil && !mayAdmit; decidesNothing && x == nil {
 			continue
 		}
@@ -117,6 +117,10 @@ func (g *Gate) evaluate(ctx context.Context, c *Call, x *Explanation) *Rule {
 	e.lifted = f.lifting != nil
 	return f.decides(&g.Otherwise)
 }
+
+// mayAdmit reports whether the rule can let a call pass, to be asked about, though Otherwise
+// denies all other calls.
+func (g *Gate) mayAdmit(r *Rule) bool { return r.Decision == Ask && g.Otherwise.Decision == Deny }
 
 // found are the first rules of each kind that match a call.
 type found struct {

@@ -76,7 +76,7 @@ func (p *policyReader) policy(policy *Policy) error {
 		}, ""},
 		{"input", func(at int) (err error) {
 			policy.InputSaid = true
-			policy.Input, err = p.exposed(at)
+			policy.Input, err = p.labels(at, Exposed)
 			return err
 		}, ""},
 		{"destinations", func(at int) error {
