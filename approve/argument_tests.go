@@ -31,6 +31,27 @@ func absent(d *document, at int) (test, string) {
 	return func(*evaluation, int, bool) bool { return false }, ""
 }
 
+// typesOf are the JSON types of the values that a test is about, as typeOf gives
+// them. d.nodes[at] is the value of the test.
+func typesOf(kind string, d *document, at int) (types string) {
+	switch kind {
+	case "equals":
+		return string(d.typeOf(at))
+	case "one_of":
+		for i := range d.children(at) {
+			types += string(d.typeOf(i))
+		}
+		return types
+	case "range":
+		return "0"
+	case "words":
+		return `["`
+	case absentTest:
+		return `"0tn`
+	}
+	return `"`
+}
+
 // testNames lists the names of testKinds, for an error.
 func testNames() string { return strings.Join(slices.Sorted(maps.Keys(testKinds())), ", ") }
 
@@ -45,49 +66,40 @@ func oneOfTest(d *document, at int) (test, string) {
 
 func equalsAny(d *document, values []int) test {
 	return func(e *evaluation, at int, wide bool) bool {
-		return slices.ContainsFunc(values, func(v int) bool { return e.equal(d, v, at, wide) })
+		return slices.ContainsFunc(values, func(v int) bool {
+			return d.typeOf(v) == e.document.typeOf(at) && e.equal(d, v, at, wide)
+		})
 	}
 }
 
 // equal reports whether a.nodes[i], a policy's value, and nodes[j] of the
 // arguments are equal: strings by the characters that they mean, numbers by
-// their value, objects in any order of their members. Wide, they are also equal
-// if a server may read the argument as the policy's value.
+// their value, objects in any order of their members. Wide, a scalar of another
+// type is equal, and so is a number that cannot be compared.
 func (e *evaluation) equal(a *document, i, j int, wide bool) bool {
 	b := &e.document
-	x, y := &a.nodes[i], &b.nodes[j]
 	if !e.spendOnValue(j) {
 		return false
 	}
-	if wide && isScalar(x.kind) && isScalar(y.kind) {
-		return bytes.Equal(a.scalar(i), b.scalar(j)) || e.mayMean(a, i, j)
+	if a.typeOf(i) != b.typeOf(j) {
+		return wide && isScalar(b.nodes[j].kind)
 	}
-	if x.kind != y.kind {
-		return false
-	}
-	switch x.kind {
+	switch a.nodes[i].kind {
 	case '"':
 		return bytes.Equal(a.str(i), b.str(j))
 	case '0':
 		p, ok1 := jsontext.ParseDecimal(a.raw(i))
 		q, ok2 := jsontext.ParseDecimal(b.raw(j))
-		return ok1 && ok2 && p.Compare(q) == 0
+		if !ok1 || !ok2 {
+			return wide
+		}
+		return p.Compare(q) == 0
 	case '{':
 		return e.equalObjects(a, i, j, wide)
 	case '[':
 		return e.equalArrays(a, i, j, wide)
 	}
-	return true
-}
-
-func isScalar(kind byte) bool { return kind != '{' && kind != '[' }
-
-// scalar returns what a string means, and the text of another scalar.
-func (d *document) scalar(at int) []byte {
-	if d.nodes[at].kind == '"' {
-		return d.str(at)
-	}
-	return d.raw(at)
+	return a.nodes[i].kind == b.nodes[j].kind
 }
 
 func (e *evaluation) equalArrays(a *document, i, j int, wide bool) bool {
@@ -128,21 +140,6 @@ func (e *evaluation) equalObjects(a *document, i, j int, wide bool) bool {
 	return members == 0
 }
 
-// hasText reports whether f holds for the text of the value at a node. Narrow,
-// only a string has a text. Wide, the text of another scalar counts, and that
-// of a number also as it is written without an exponent and needless zeros.
-func (e *evaluation) hasText(at int, wide bool, f func([]byte) bool) bool {
-	kind := e.document.nodes[at].kind
-	switch {
-	case kind == '"' || wide && isScalar(kind) && kind != '0':
-		return f(e.document.scalar(at))
-	case kind != '0' || !wide:
-		return false
-	}
-	n, ok := jsontext.ParseDecimal(e.document.raw(at))
-	return f(e.document.raw(at)) || ok && n.Exponent > -maxPlain && n.Exponent < maxPlain && f(plainDecimal(n))
-}
-
 // globTest is a pattern over the whole text of a value. Narrow, * and ? match
 // neither a slash nor a control character, ** also matches slashes, and a path
 // with a ".." element does not match a pattern with a wildcard: a rule that
@@ -159,15 +156,17 @@ func globTest(d *document, at int) (test, string) {
 		if wide {
 			mode = globAny
 		}
-		return e.hasText(at, wide, func(text []byte) bool {
-			switch {
-			case stars && (wide || len(pattern) > 1):
-				return true
-			case !wide && wildcards && goesUp(text):
-				return false
-			}
-			return matchGlob(pattern, string(text), mode, &e.budget)
-		})
+		if e.document.nodes[at].kind != '"' {
+			return false
+		}
+		text := e.document.str(at)
+		switch {
+		case stars && (wide || len(pattern) > 1):
+			return true
+		case !wide && wildcards && goesUp(text):
+			return false
+		}
+		return matchGlob(pattern, string(text), mode, &e.budget)
 	}, ""
 }
 
@@ -197,7 +196,7 @@ func regexTest(d *document, at int) (test, string) {
 		return nil, err.Error()
 	}
 	return func(e *evaluation, at int, wide bool) bool {
-		return e.hasText(at, wide, func(text []byte) bool { return e.match(re, len(program.Inst), text) })
+		return e.document.nodes[at].kind == '"' && e.match(re, len(program.Inst), e.document.str(at))
 	}, ""
 }
 
@@ -225,21 +224,15 @@ func rangeTest(d *document, at int) (test, string) {
 	if low != nil && high != nil && low.Compare(*high) > 0 {
 		return nil, "a range whose min is over its max holds nothing"
 	}
-	inside := func(n jsontext.Decimal) bool {
-		return (low == nil || low.Compare(n) <= 0) && (high == nil || high.Compare(n) >= 0)
-	}
 	return func(e *evaluation, at int, wide bool) bool {
-		if wide {
-			r := e.readings(at)
-			return r.anyNumber || r.scaled || slices.ContainsFunc(r.numbers, func(n jsontext.Decimal) bool {
-				return inside(n) || low != nil && near(n, *low) || high != nil && near(n, *high)
-			})
-		}
 		if e.document.nodes[at].kind != '0' {
 			return false
 		}
 		n, ok := jsontext.ParseDecimal(e.document.raw(at))
-		return ok && inside(n)
+		if !ok {
+			return wide
+		}
+		return (low == nil || low.Compare(n) <= 0) && (high == nil || high.Compare(n) >= 0)
 	}, ""
 }
 
@@ -296,7 +289,8 @@ func (d *document) wordLists(at int) (positions [][]string, ok bool) {
 }
 
 // isWords reports whether the value at a node is an array of as many strings as
-// there are positions, each string in the list of its position.
+// there are positions, each string in the list of its position. Wide, a scalar of
+// another type passes at any position.
 func (e *evaluation) isWords(at int, positions [][]string, wide bool) bool {
 	d := &e.document
 	if d.nodes[at].kind != '[' {
@@ -307,11 +301,12 @@ func (e *evaluation) isWords(at int, positions [][]string, wide bool) bool {
 		if n == len(positions) || !e.spend(len(positions[n])) || !e.spendOnValue(i) {
 			return false
 		}
-		listed := func(word []byte) bool { return slices.Contains(positions[n], string(word)) }
-		if !e.hasText(i, wide, listed) {
+		switch kind := d.nodes[i].kind; {
+		case kind == '"' && slices.Contains(positions[n], string(d.str(i))), kind != '"' && isScalar(kind) && wide:
+			n++
+		default:
 			return false
 		}
-		n++
 	}
 	return n == len(positions)
 }

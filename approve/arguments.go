@@ -1,6 +1,7 @@
 package approve
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -15,7 +16,8 @@ import (
 // path and every value there passes; and every scalar, empty array and empty
 // object of the arguments must have a test on it or on a value around it.
 // Wide, it is enough that one value at the path passes, or one inside of a
-// value there; keys match in any case; and a test that cannot be decided holds.
+// value there; keys match in any case; a scalar of another JSON type than those
+// of the test passes; and a test that cannot be decided holds.
 type argumentTests struct {
 	tests  []argumentTest
 	path   *placeTest // of a rule about effects; nil: none
@@ -26,6 +28,7 @@ type argumentTest struct {
 	path     []segment
 	kind     string // as the policy names it
 	test     test
+	types    string // the JSON types of the values that it is about, see document.typeOf
 	under    string // the directory of an under test; "" for another test
 	glob     string // the pattern of a glob test; "" for another test
 	optional bool   // the argument need not be there
@@ -51,6 +54,8 @@ type evaluation struct {
 	covered  []bool   // the values that a test looked at, while a rule is matched narrow
 	lifted   bool     // a rule was matched that lifts what Egress says
 	lexical  bool     // paths are compared by their text, without a look at the file system
+	explains bool     // somebody asks for why
+	why      string   // the reason why the rule in hand does not match
 
 	places      map[string]string // see Verdict.Places
 	directories map[string]string // where the directories of rules were when they were first looked up, in all evaluations
@@ -58,8 +63,27 @@ type evaluation struct {
 
 // begin starts the decision about another call, with a full budget.
 func (e *evaluation) begin(ctx context.Context, c *Call) {
-	e.budget, e.call, e.places, e.lifted = newBudget(ctx), c, nil, false
+	e.budget, e.call, e.places, e.lifted, e.explains = newBudget(ctx), c, nil, false, false
 	e.document.nodes = e.document.nodes[:0]
+}
+
+// refuse returns false: the rule in hand does not match. It calls why for the reason if
+// somebody asks for that.
+func (e *evaluation) refuse(why func() string) bool {
+	if e.explains {
+		e.why = why()
+	}
+	return false
+}
+
+// shown is a value as a reason quotes it.
+func (e *evaluation) shown(at int) string {
+	const most = 60
+	text := e.document.raw(at)
+	if len(text) > most {
+		return strings.ToValidUTF8(string(text[:most]), "") + "..."
+	}
+	return string(text)
 }
 
 // arguments are those of the call. They are read when the first rule looks at them:
@@ -109,21 +133,35 @@ func (a *argumentTests) matchNarrow(e *evaluation) bool {
 		passed := e.all(t.path, 0, false, func(at int) bool {
 			found = true
 			cover(at)
-			return e.spendOnValue(at) && t.test(e, at, false)
+			return e.spendOnValue(at) && t.test(e, at, false) || t.fails(e, at)
 		})
-		if t.kind == absentTest {
-			passed, found = !found, true
-		}
-		if !passed || !found && !t.optional {
+		switch {
+		case !passed:
 			return false
+		case !found && !t.optional && t.kind != absentTest:
+			return t.fails(e, 0)
 		}
 	}
 	for i := 1; i < len(d.nodes) && !a.others; i++ {
 		if d.nodes[i].next == i+1 && !e.covered[i] {
-			return false
+			return e.refuse(func() string { return "argument " + d.pathOf(i) + " has no test" })
 		}
 	}
 	return true
+}
+
+// fails refuses the call because the argument fails the test; at is 0 if there is none.
+func (t *argumentTest) fails(e *evaluation, at int) bool {
+	return e.refuse(func() string {
+		name := Path{t.path}.String()
+		switch {
+		case at == 0:
+			return "argument " + name + " is absent"
+		case t.kind == absentTest:
+			return "argument " + name + " is there"
+		}
+		return "argument " + name + ": " + e.shown(at) + " fails " + t.text
+	})
 }
 
 func (a *argumentTests) matchWide(e *evaluation) bool {
@@ -135,22 +173,32 @@ func (a *argumentTests) testsMatchWide(e *evaluation) bool {
 	d := e.arguments()
 	for i := range a.tests {
 		t := &a.tests[i]
-		found := false
+		first, found := 0, false
 		nonePassed := e.all(t.path, 0, true, func(at int) bool {
-			found = found || d.nodes[at].kind != 'n'
-			for j := at; j < d.nodes[at].next; j++ {
-				if e.spendOnValue(j) && t.test(e, j, true) {
-					return false
-				}
-			}
-			return true
+			first, found = cmp.Or(first, at), found || d.nodes[at].kind != 'n'
+			return !t.passesWide(e, at)
 		})
 		missing := !found && (t.optional || t.kind == absentTest)
 		if nonePassed && !missing {
-			return false
+			return t.fails(e, first)
 		}
 	}
 	return true
+}
+
+// passesWide reports whether a value passes the test wide: nodes[at], or one inside of
+// it. A scalar of another type than the test's passes, because a server may convert it
+// to that type. The test of a list or an object says itself what its scalars may be.
+func (t *argumentTest) passesWide(e *evaluation, at int) bool {
+	d := &e.document
+	for j := at; j < d.nodes[at].next; j++ {
+		ofOtherType := isScalar(d.nodes[j].kind) && strings.IndexByte(t.types, d.typeOf(j)) < 0 &&
+			(j == at || !strings.ContainsAny(t.types, "{["))
+		if e.spendOnValue(j) && (ofOtherType || t.test(e, j, true)) {
+			return true
+		}
+	}
+	return false
 }
 
 // all reports whether f holds for all values at path, which starts from

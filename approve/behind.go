@@ -102,13 +102,13 @@ type Withheld struct {
 func (g *Gate) Withheld(ctx context.Context, c Call) (w Withheld) {
 	e := &g.evaluation
 	e.begin(ctx, &c)
-	var patterns []test
-	add := func(under string, test test) {
-		if under == "" {
-			patterns = append(patterns, test)
+	var patterns []*argumentTest
+	add := func(t *argumentTest) {
+		if t.under == "" {
+			patterns = append(patterns, t)
 			return
 		}
-		directories, err := e.ruleDirectories(under)
+		directories, err := e.ruleDirectories(t.under)
 		if err != nil || e.exhausted() {
 			directories = []string{"/"}
 		}
@@ -121,14 +121,14 @@ func (g *Gate) Withheld(ctx context.Context, c Call) (w Withheld) {
 		a := r.arguments
 		if a.path != nil {
 			if c.BuiltIn && a.path.effects.Has(Reads) && (a.testsMatchWide(e) || e.exhausted()) {
-				add(a.path.under, a.path.test)
+				add(&a.path.argumentTest)
 			}
 			continue
 		}
 		for i := range a.tests {
 			t := &a.tests[i]
 			if others := (&argumentTests{tests: a.without(i)}); c.readsAt(t.path) && (others.testsMatchWide(e) || e.exhausted()) {
-				add(t.under, t.test)
+				add(t)
 			}
 		}
 	}
@@ -139,12 +139,12 @@ func (g *Gate) Withheld(ctx context.Context, c Call) (w Withheld) {
 }
 
 // matchesName reports whether one of the tests, matched wide, holds for one of the names.
-func matchesName(ctx context.Context, c *Call, tests []test, names []string) bool {
+func matchesName(ctx context.Context, c *Call, tests []*argumentTest, names []string) bool {
 	for _, name := range names {
 		e := evaluation{budget: newBudget(ctx), call: c}
 		e.document.parse(jsontext.Quoted(name))
 		for _, test := range tests {
-			if test(&e, 0, true) || e.exhausted() {
+			if test.passesWide(&e, 0) || e.exhausted() {
 				return true
 			}
 		}

@@ -51,7 +51,6 @@ var expensive = sync.OnceValue(func() []costly {
 		{"equals: strings", "deny", 2000, `{"equals":"x"}`, `"` + strings.Repeat(`\n`, 900_000) + `"`},
 		{"equals: objects", "deny", 40, `{"equals":` + list("{", "}", `"k%d":1`, 20_000) + `}`, list("{", "}", `"k0%d":1`, 40_000)},
 		{"range", "deny", 400, `{"range":[null,5]}`, strings.Repeat("1", 900_000)},
-		{"range of strings", "deny", 400, `{"range":[null,5]}`, `"` + strings.Repeat("1", 900_000) + `"`},
 		{"under", "deny", 400, `{"under":"x"}`, `"` + strings.Repeat("y/../", 500) + `"`},
 		{"words", "deny", 40, `{"words":[` + list("[", "]", `"w%d"`, 20_000) + `]}`, `[` + list("", "", `["v%d"]`, 40_000) + `]`},
 		{"keys", "deny", 2000, `{"equals":1}`, list("{", "}", `"k%d":2`, 40_000)},
@@ -143,7 +142,6 @@ func TestOrdinaryWork(t *testing.T) {
 		`{"regex":"(?s).*(password|secret)\\s*=.*"}`:   5,
 		`{"regex":"[a-z]+"}`:                           500,
 		`{"one_of":["main","master","release","dev"]}`: 500,
-		`{"range":[1000,null]}`:                        500,
 	} {
 		g := &Gate{Rules: manyRules(t, n, "deny", test), Otherwise: OtherwiseAsk, AutoApprove: "--auto-approve"}
 		c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":` + argument + `}`)}

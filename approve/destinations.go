@@ -29,13 +29,16 @@ func (g *Gate) names(c *Call) bool {
 		areNamed := func(at int) bool {
 			for j := at; j < d.nodes[at].next; j++ {
 				declared[j] = true
-				kind := d.nodes[j].kind
+				kind, text := d.nodes[j].kind, d.raw(j)
+				if kind == '"' {
+					text = d.str(j)
+				}
 				isOne := effect == Sends && isScalar(kind) && kind != 'n'
 				found = found || isOne
 				switch {
 				case j > at && isDestination(string(d.key(j))):
 					return false
-				case isOne && (kind != '"' && kind != '0' || !isNamed(g.Words, strings.Trim(string(d.scalar(j)), " \t\r\n"))):
+				case isOne && (kind != '"' && kind != '0' || !isNamed(g.Words, strings.Trim(string(text), " \t\r\n"))):
 					return false
 				}
 			}

@@ -3,6 +3,7 @@ package approve
 import (
 	"iter"
 	"strconv"
+	"strings"
 
 	"toolpipe/stream/text/jsontext"
 )
@@ -73,6 +74,37 @@ func (d *document) children(at int) iter.Seq[int] {
 			}
 		}
 	}
+}
+
+func isScalar(kind byte) bool { return kind != '{' && kind != '[' }
+
+// typeOf returns the JSON type of nodes[at]: its kind, but 't' for both truth values.
+func (d *document) typeOf(at int) byte {
+	if kind := d.nodes[at].kind; kind != 'f' {
+		return kind
+	}
+	return 't'
+}
+
+// pathOf is the argument path of nodes[at].
+func (d *document) pathOf(at int) string {
+	var keys []string
+	for parent := 0; parent != at; {
+		n := 0
+		for child := range d.children(parent) {
+			if at >= child && at < d.nodes[child].next {
+				if d.nodes[parent].kind == '[' {
+					keys = append(keys, strconv.Itoa(n))
+				} else {
+					keys = append(keys, string(d.key(child)))
+				}
+				parent = child
+				break
+			}
+			n++
+		}
+	}
+	return strings.Join(keys, ".")
 }
 
 // key returns the name of nodes[at] in its object, unescaped.

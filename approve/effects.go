@@ -1,6 +1,8 @@
 package approve
 
 import (
+	"cmp"
+	"strconv"
 	"strings"
 
 	"toolpipe/stream/text/jsontext"
@@ -124,7 +126,7 @@ func (p *placeTest) matchNarrow(e *evaluation, mark func(at int)) bool {
 	passes := func(at int) bool {
 		found = true
 		mark(at)
-		return e.spendOnValue(at) && p.test(e, at, false)
+		return e.spendOnValue(at) && p.test(e, at, false) || p.fails(e, at)
 	}
 	for _, places := range p.places(e.call, false) {
 		for at := 1; at < len(d.nodes) && !places.Known; at++ {
@@ -138,50 +140,61 @@ func (p *placeTest) matchNarrow(e *evaluation, mark func(at int)) bool {
 			}
 		}
 	}
-	return found || p.absentPasses(e, false)
+	return found || p.absentPasses(e, false) || p.fails(e, 0)
 }
 
 // matchWide reports whether a path passes, or may pass. A command may open any file, but
 // a rule about files is not one about commands.
 func (p *placeTest) matchWide(e *evaluation) bool {
-	d, found := e.arguments(), false
-	fails := func(at int) bool {
-		found = true
-		for j := at; j < d.nodes[at].next; j++ {
-			if e.spendOnValue(j) && p.test(e, j, true) {
-				return false
-			}
-		}
-		return true
+	d := e.arguments()
+	named, text := 0, 0 // the first path, and the first text that may be one
+	nonePasses := func(at int) bool {
+		named = cmp.Or(named, at)
+		return !p.passesWide(e, at)
 	}
 	unknowable := false
 	for _, places := range p.places(e.call, true) {
-		if !places.Known && p.textPasses(e) {
-			return true
+		for at := 1; at < len(d.nodes) && !places.Known; at++ {
+			if d.nodes[at].kind != '"' {
+				continue
+			}
+			if text = cmp.Or(text, at); p.textPasses(e, at) {
+				return true
+			}
 		}
 		for _, path := range places.Paths {
-			if !e.all(path.segments, 0, true, fails) {
+			if !e.all(path.segments, 0, true, nonePasses) {
 				return true
 			}
 		}
 		unknowable = unknowable || places.Known && len(places.Paths) == 0
 	}
-	return unknowable || !found && p.absentPasses(e, true)
+	return unknowable || named == 0 && p.absentPasses(e, true) || p.fails(e, cmp.Or(named, text))
 }
 
-// textPasses reports whether any text among the arguments passes, wide, as a path.
-func (p *placeTest) textPasses(e *evaluation) bool {
-	d := e.arguments()
-	for at := 1; at < len(d.nodes); at++ {
-		if d.nodes[at].kind != '"' || !e.spendOnValue(at) {
-			continue
+// fails refuses the call because a path fails the test; at is 0 if no argument is a path.
+func (p *placeTest) fails(e *evaluation, at int) bool {
+	return e.refuse(func() string {
+		switch absent := e.call.Reads.Absent; {
+		case at > 0:
+			return "path " + e.shown(at) + " fails " + p.text
+		case e.call.Labels.Has(Runs) && len(p.places(e.call, true)) == 0:
+			return "a rule about paths does not bind commands"
+		case absent == "":
+			return "the call names no path"
+		default:
+			return "path " + strconv.Quote(absent) + " fails " + p.text
 		}
-		text := asPath(string(d.str(at)))
-		if text != "" && p.passes(e, text, true) {
-			return true
-		}
+	})
+}
+
+// textPasses reports whether a text among the arguments passes, wide, as a path.
+func (p *placeTest) textPasses(e *evaluation, at int) bool {
+	if !e.spendOnValue(at) {
+		return false
 	}
-	return false
+	text := asPath(string(e.document.str(at)))
+	return text != "" && p.passes(e, text, true)
 }
 
 // asPath is a text that nobody has called a path, as a program may read it that takes it for
@@ -209,5 +222,8 @@ func (p *placeTest) passes(e *evaluation, text string, wide bool) bool {
 	defer func() { e.document = arguments }()
 	e.document = document{}
 	e.document.parse(jsontext.Quoted(text))
-	return p.test(e, 0, wide)
+	if wide {
+		return p.passesWide(e, 0)
+	}
+	return p.test(e, 0, false)
 }

@@ -56,14 +56,14 @@ func (s *Seen) reason() string {
 }
 
 // weigh returns the rule, of the rules and of Egress, that decides about c. It notes in
-// c what Egress comes to.
-func (g *Gate) weigh(ctx context.Context, c *Call) *Rule {
+// c what Egress comes to. x is that of evaluate.
+func (g *Gate) weigh(ctx context.Context, c *Call, x *Explanation) *Rule {
 	c.egress, c.named = "", g.names(c)
+	rule := g.evaluate(ctx, c, x)
 	if c.tellsSecret() && g.Egress != EgressOff {
 		c.egress = egressSecret
 		return &Rule{Decision: Deny, By: "default", Origin: g.EgressOrigin, Reason: "its arguments hold a secret of this run: " + c.Seen.Secret}
 	}
-	rule := g.evaluate(ctx, c, nil)
 	if !c.sendsExposed() || g.Egress == EgressOff {
 		return rule
 	}
@@ -125,7 +125,7 @@ func (p *policyReader) egress(at int, into *Policy) (err error) {
 
 // when reads what a rule says of the conversation.
 func (p *policyReader) when(at int) (Labels, error) {
-	labels, err := p.exposed(at)
+	labels, err := p.labels(at, Exposed)
 	if err == nil && labels == 0 {
 		err = p.errorAt(p.nodes[at].start, "an empty list of labels says nothing; leave when out")
 	}

@@ -113,7 +113,7 @@ func TestEgressQuestion(t *testing.T) {
 	g := asksAbout(EgressAsk)
 	c := sending(Exposed)
 	c.Seen.Private = hostile
-	rule := g.weigh(context.Background(), &c)
+	rule := g.weigh(context.Background(), &c, nil)
 	q := newQuestion(&c, change{}, rule, true, 80, 40, false)
 	for _, line := range newScreen(t, 80, q.body).Lines()[1:] {
 		if line != "" && !strings.HasPrefix(line, "  |") {

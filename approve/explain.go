@@ -11,31 +11,24 @@ import (
 // nobody. The error is ctx's cause.
 func (g *Gate) Explain(ctx context.Context, c Call) (Explanation, error) {
 	var x Explanation
-	rule := g.weigh(ctx, &c)
-	g.evaluate(ctx, &c, func(r *Rule) { x.Matched = append(x.Matched, r) })
-	for r := range g.all() {
-		if !slices.Contains(x.Matched, r) && r.namesTool(&c) {
-			x.Others = append(x.Others, Unmatched{r, r.whyNot(&g.evaluation, &c)})
-		}
-	}
+	var decided bool
+	rule := g.weigh(ctx, &c, &x)
+	x.Verdict, decided = g.ruled(&c, rule)
+	x.Ask = !decided
 	x.Approver = g.Approver != nil && rule.Decision != Deny
-	x.Verdict = g.ruled(&c, rule)
-	x.Ask = x.Verdict.Outcome == Unapproved
 	x.Verdict.Egress = c.egress
 	return x, context.Cause(ctx)
 }
 
-// ruled is the verdict on c when rule decides and nobody is asked.
-func (g *Gate) ruled(c *Call, rule *Rule) Verdict {
+// add notes a rule that matches c, or that names the tool of c and does not match for the
+// reason why.
+func (x *Explanation) add(r *Rule, c *Call, matches bool, why string) {
 	switch {
-	case rule.Decision == Deny:
-		return rule.verdict(Denied)
-	case rule.Decision == Allow:
-		return rule.verdict(Allowed)
-	case g.AutoApprove != "" && !c.asksEgress():
-		return g.autoApproved()
+	case matches:
+		x.Matched = append(x.Matched, r)
+	case !r.open && r.behind == nil && r.hasNameOf(c, true):
+		x.Others = append(x.Others, Unmatched{r, why})
 	}
-	return unapproved(rule, "somebody must be asked")
 }
 
 // Denies reports whether rules deny every call of the tool of c, so that it need not be
@@ -60,7 +53,7 @@ func (g *Gate) Static(c Call) Verdict {
 			some[r.Decision] = append(some[r.Decision], r)
 		}
 	}
-	v := g.ruled(&c, base.decides(&g.Otherwise))
+	v, _ := g.ruled(&c, base.decides(&g.Otherwise))
 	var except [Allowed + 1][]string // by outcome
 	list := func(o Outcome, calls, rule string) {
 		text := [...]string{"denied ", "asked about ", "allowed "}[o] + calls
@@ -76,7 +69,8 @@ func (g *Gate) Static(c Call) Verdict {
 				f.add(allow, &c, false)
 			}
 		}
-		list(g.ruled(&c, f.decides(&g.Otherwise)).Outcome, r.some(), r.Origin)
+		other, _ := g.ruled(&c, f.decides(&g.Otherwise))
+		list(other.Outcome, r.some(), r.Origin)
 	}
 	deniesAll := v.Outcome == Denied && len(slices.Concat(except[:]...)) == 0
 	switch when := while(Exposed &^ (c.Labels & Private)); {
@@ -120,9 +114,9 @@ const (
 	allCalls
 )
 
-// admits says which calls the rule lets pass, to be asked about, though Otherwise denies.
+// admits says which calls the rule lets pass; see mayAdmit.
 func (g *Gate) admits(r *Rule, c *Call) reach {
-	if r.Decision != Ask || g.Otherwise.Decision != Deny {
+	if !g.mayAdmit(r) {
 		return noCalls
 	}
 	return r.reach(c, false)

@@ -49,7 +49,7 @@ func (g *Gate) Answer(ctx context.Context, c Call, q *Question) (Verdict, *Quest
 }
 
 func (g *Gate) decide(ctx context.Context, c *Call, asked *Question) (Verdict, *Question, error) {
-	rule := g.weigh(ctx, c)
+	rule := g.weigh(ctx, c, nil)
 	if err := context.Cause(ctx); err != nil {
 		return Verdict{}, nil, err
 	}
@@ -68,7 +68,7 @@ func (g *Gate) decide(ctx context.Context, c *Call, asked *Question) (Verdict, *
 // nobody is asked again, if the same rule decides and the paths lead to the same
 // places, or if a person has allowed it to send what now need not be asked about.
 func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, *Question, error) {
-	rule := g.weigh(ctx, &c)
+	rule := g.weigh(ctx, &c, nil)
 	asked := before.Egress == EgressAsk.String()
 	same := rule == before.rule || asked && rule.Decision != Deny
 	c.pathsMoved = !maps.Equal(g.evaluation.places, before.Places)
@@ -80,8 +80,8 @@ func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, *Q
 }
 
 // evaluate returns the first of the strictest rules that match c, or Otherwise.
-// matched, if it is not nil, is called with each rule that matches. When the budget
-// is used up or ctx has ended, the rule is one that denies.
+// x, if it is not nil, gets each rule that matches, and each that names the tool of c and
+// does not. When the budget is used up or ctx has ended, the rule is one that denies.
 //
 // A rule that asks restricts, as a deny does: one matching value is enough.
 // Where Otherwise denies all other calls, such a rule also lets a call pass. To
@@ -90,32 +90,37 @@ func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, *Q
 //
 // Of the rules that allow, one that lifts what Egress says comes first; of those that ask,
 // one with when.
-func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) *Rule {
+func (g *Gate) evaluate(ctx context.Context, c *Call, x *Explanation) *Rule {
 	var f found
 	e := &g.evaluation
 	e.begin(ctx, c)
+	e.explains = x != nil
 	for r := range g.all() {
 		place := f.place(r, c)
-		mayAdmit := r.Decision == Ask && g.Otherwise.Decision == Deny && f.admitting == nil
-		if decidesNothing := f.deny != nil || *place != nil && !mayAdmit; decidesNothing && matched == nil || !r.appliesTo(c) {
+		mayAdmit := g.mayAdmit(r) && f.admitting == nil
+		if decidesNothing := f.deny != nil || *place != nil && !mayAdmit; decidesNothing && x == nil {
 			continue
 		}
-		matches := r.matchesArguments(e, r.restricts())
+		e.why = r.mismatch(c)
+		matches := e.why == "" && r.matchesArguments(e, r.restricts())
 		admits := matches && mayAdmit && r.matchesNames(c, false) && r.matchesArguments(e, false)
 		if e.exhausted() {
 			return &overBudget
 		}
-		if !matches {
-			continue
+		if x != nil {
+			x.add(r, c, matches, e.why)
 		}
-		f.add(r, c, admits)
-		if matched != nil {
-			matched(r)
+		if matches {
+			f.add(r, c, admits)
 		}
 	}
 	e.lifted = f.lifting != nil
 	return f.decides(&g.Otherwise)
 }
+
+// mayAdmit reports whether the rule can let a call pass, to be asked about, though Otherwise
+// denies all other calls.
+func (g *Gate) mayAdmit(r *Rule) bool { return r.Decision == Ask && g.Otherwise.Decision == Deny }
 
 // found are the first rules of each kind that match a call.
 type found struct {
@@ -163,13 +168,25 @@ func (f *found) place(r *Rule, c *Call) **Rule {
 	return &f.allow
 }
 
+// ruled is the verdict on c that needs no answer; decided is false if there is none, since
+// somebody must be asked. rule is the one that decides.
+func (g *Gate) ruled(c *Call, rule *Rule) (v Verdict, decided bool) {
+	switch {
+	case rule.Decision == Deny:
+		return rule.verdict(Denied), true
+	case c.asksEgress(): // only a person answers this
+	case rule.Decision == Allow:
+		return rule.verdict(Allowed), true
+	case g.AutoApprove != "":
+		return Verdict{Outcome: Allowed, By: "flag", Rule: g.AutoApprove}, true
+	}
+	return unapproved(rule, "somebody must be asked"), false
+}
+
 // verdict is the verdict of the rule that decides, or the question that it leaves: to the
 // approver first, then to the person. asked is the question that was answered before.
 func (g *Gate) verdict(c *Call, rule *Rule, asked *Question) (Verdict, *Question) {
-	if rule.Decision == Deny {
-		return rule.verdict(Denied), nil
-	}
-	if g.Approver != nil {
+	if g.Approver != nil && rule.Decision != Deny {
 		if asked == nil {
 			return Verdict{}, &Question{call: *c, rule: rule, approver: g.Approver}
 		}
@@ -182,12 +199,11 @@ func (g *Gate) verdict(c *Call, rule *Rule, asked *Question) (Verdict, *Question
 			return v, nil
 		}
 	}
+	if v, decided := g.ruled(c, rule); decided {
+		return v, nil
+	}
 	switch {
-	case c.asksEgress(): // only a person answers this
-	case rule.Decision == Allow:
-		return rule.verdict(Allowed), nil
-	case g.AutoApprove != "":
-		return g.autoApproved(), nil
+	case c.asksEgress(): // an answer that was given before does not count
 	case g.alwaysAllowed[g.callKey(c)]:
 		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Earlier: true, Reason: "the same call was approved before"}, nil
 	case g.allowedTools[[2]string{c.Server, c.Tool}] && g.mayAllowTool(rule):
@@ -248,10 +264,6 @@ func (g *Gate) callKey(c *Call) [sha256.Size]byte {
 // verdict is the verdict that the rule gives.
 func (r *Rule) verdict(o Outcome) Verdict {
 	return Verdict{Outcome: o, By: r.By, Rule: r.Origin, Reason: r.Reason}
-}
-
-func (g *Gate) autoApproved() Verdict {
-	return Verdict{Outcome: Allowed, By: "flag", Rule: g.AutoApprove}
 }
 
 // unapproved is the verdict when nobody can be asked about a call that rule wants

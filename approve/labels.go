@@ -162,7 +162,8 @@ func (p *policyReader) labelRule(at int) (LabelRule, error) {
 		keys = append(keys, policyKey{effect.Words()[0], func(i int) error {
 			effects = true
 			t.Declare(effect, nil)
-			return p.argumentPaths(i, func(path string) error { return t.Declare(effect, []string{path}) })
+			wrong := string(p.key(i)) + " is a list of the arguments that say where, [] for none"
+			return p.texts(i, wrong, func(path string) error { return t.Declare(effect, []string{path}) })
 		}, ""})
 	}
 	err := p.object(at, `an element of labels is {"server":...,"tool":...,"labels":[...]}`, keys)
@@ -177,9 +178,19 @@ func (p *policyReader) labelRule(at int) (LabelRule, error) {
 	return r, err
 }
 
-// argumentPaths reads a list of argument paths, and calls f with each.
-func (p *policyReader) argumentPaths(at int, f func(string) error) error {
-	wrong := string(p.key(at)) + " is a list of the arguments that say where, [] for none"
+// labels reads a list of labels, each one of among.
+func (p *policyReader) labels(at int, among Labels) (labels Labels, err error) {
+	wrong := string(p.key(at)) + " is a list of: " + strings.Join(among.Words(), ", ")
+	err = p.texts(at, wrong, func(word string) error {
+		label, err := ParseLabels([]string{word}, among)
+		labels |= label
+		return err
+	})
+	return labels, err
+}
+
+// texts reads a list of strings, and calls f with each; wrong is the error for another value.
+func (p *policyReader) texts(at int, wrong string, f func(string) error) error {
 	return p.array(at, wrong, func(i int) error {
 		if p.nodes[i].kind != '"' {
 			return p.errorAt(p.nodes[i].start, "%s", wrong)
@@ -190,23 +201,3 @@ func (p *policyReader) argumentPaths(at int, f func(string) error) error {
 		return nil
 	})
 }
-
-// labels reads a list of labels, each one of among.
-func (p *policyReader) labels(at int, among Labels) (labels Labels, err error) {
-	wrong := string(p.key(at)) + " is a list of: " + strings.Join(among.Words(), ", ")
-	err = p.array(at, wrong, func(i int) error {
-		if p.nodes[i].kind != '"' {
-			return p.errorAt(p.nodes[i].start, "%s", wrong)
-		}
-		label, err := ParseLabels([]string{string(p.str(i))}, among)
-		if err != nil {
-			return p.errorAt(p.nodes[i].start, "%v", err)
-		}
-		labels |= label
-		return nil
-	})
-	return labels, err
-}
-
-// exposed reads a list of the labels that a conversation can have.
-func (p *policyReader) exposed(at int) (Labels, error) { return p.labels(at, Exposed) }

@@ -76,7 +76,7 @@ func (p *policyReader) policy(policy *Policy) error {
 		}, ""},
 		{"input", func(at int) (err error) {
 			policy.InputSaid = true
-			policy.Input, err = p.exposed(at)
+			policy.Input, err = p.labels(at, Exposed)
 			return err
 		}, ""},
 		{"destinations", func(at int) error {
@@ -242,6 +242,7 @@ func (p *policyReader) argumentTest(at int) (t argumentTest, err error) {
 		if t.test, problem = makeTest(&p.document, i); problem != "" {
 			return t, p.errorAt(p.nodes[i].start, "%s", problem)
 		}
+		t.types = typesOf(kind, &p.document, i)
 		switch t.kind = kind; kind {
 		case "under":
 			t.under = string(p.str(i))

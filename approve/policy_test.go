@@ -274,8 +274,11 @@ func FuzzPolicy(f *testing.F) {
 func checkLattice(t *testing.T, p *Policy, c *Call) {
 	g := &Gate{Rules: p.Rules, Otherwise: OtherwiseAsk}
 	strictest := Ask
-	matched := map[Decision]bool{}
-	decision := g.evaluate(t.Context(), c, func(r *Rule) { matched[r.Decision] = true }).Decision
+	matched, x := map[Decision]bool{}, Explanation{}
+	decision := g.evaluate(t.Context(), c, &x).Decision
+	for _, r := range x.Matched {
+		matched[r.Decision] = true
+	}
 	for _, d := range []Decision{Allow, Ask, Deny} {
 		if matched[d] {
 			strictest = d

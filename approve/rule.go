@@ -108,25 +108,52 @@ func (r *Rule) restricts() bool { return r.Decision != Allow }
 
 // appliesTo reports whether the rule is for a conversation as c's, and matches the
 // tool of c.
-func (r *Rule) appliesTo(c *Call) bool { return c.Seen.Labels.Has(r.when) && r.matchesTool(c) }
+func (r *Rule) appliesTo(c *Call) bool { return r.mismatch(c) == "" }
+
+// mismatch says in words why the rule is not for a conversation as c's, or does not match
+// the tool of c; "" if it does both.
+func (r *Rule) mismatch(c *Call) string {
+	if !c.Seen.Labels.Has(r.when) {
+		return "the conversation is not " + strings.Join((r.when&^c.Seen.Labels).Words(), " and ")
+	}
+	return r.toolMismatch(c, r.restricts())
+}
 
 // matchesTool reports whether the rule matches the tool of c; it does not look
 // at the arguments.
 func (r *Rule) matchesTool(c *Call) bool { return r.matchesNames(c, r.restricts()) }
 
-// matchesNames does what matchesTool does, wide or narrow. Wide, the case of
-// letters does not matter, so that *delete* matches bulkDelete, and a name that
-// was changed to suit the model matches in its original form, too.
-func (r *Rule) matchesNames(c *Call, wide bool) bool {
+// matchesNames does what matchesTool does, wide or narrow.
+func (r *Rule) matchesNames(c *Call, wide bool) bool { return r.toolMismatch(c, wide) == "" }
+
+// toolMismatch says in words why the rule does not match the tool of c; "" if it does.
+func (r *Rule) toolMismatch(c *Call, wide bool) string {
 	switch {
-	case slices.Contains(r.NotServers, c.Server), r.effects != 0 && !r.hasEffect(c, wide):
-		return false
-	case r.behind != nil:
-		return c.BuiltIn && !r.behind.matchesNames(c, true)
-	case r.readOnly:
-		return c.ReadOnly
-	case r.open:
-		return c.Open
+	case slices.Contains(r.NotServers, c.Server):
+		return "it does not count for a server of another program's file"
+	case r.open && !c.Open, r.behind != nil && (!c.BuiltIn || r.behind.matchesNames(c, true)):
+		return "it does not match" // Explanation.Others has no such rule
+	case r.readOnly && !c.ReadOnly:
+		return "no server that is trusted says that the tool only reads"
+	case !r.hasNameOf(c, wide):
+		return "the tool's name has other letters, upper or lower case"
+	case r.effects == 0 || r.hasEffect(c, wide):
+		return ""
+	case !wide && c.Assumed&AllEffects != 0:
+		return "nobody says what the tool does, so it may do everything"
+	case c.Effects() == 0:
+		return "the tool has no effects"
+	}
+	return "the tool's effects are: " + strings.Join(c.Effects().Words(), ", ")
+}
+
+// hasNameOf reports whether the rule names the tool of c, or is about tools of any name.
+// Wide, the case of letters does not matter, so that *delete* matches bulkDelete, and a
+// name that was changed to suit the model matches in its original form, too.
+func (r *Rule) hasNameOf(c *Call, wide bool) bool {
+	switch {
+	case r.readOnly, r.open:
+		return true
 	case r.names != nil:
 		return matchesAny(r.names, c.Name, wide) || wide && matchesAny(r.names, c.Server+"__"+c.Tool, wide) ||
 			c.Spelling != "" && matchesAny(r.names, c.Spelling+"__"+c.Tool, wide)

@@ -172,8 +172,14 @@ func (v *vector) check(t *testing.T, path, root string) {
 	if got := verdictString(verdict); got != v.want {
 		t.Errorf("%s:%d: %s\n got  %s\n want %s", path, v.line, v.call, got, v.want)
 	}
-	if e, _ := g.Explain(t.Context(), c); e.Verdict.Outcome != verdict.Outcome || e.Verdict.Rule != verdict.Rule {
-		t.Errorf("%s:%d: Explain says %s", path, v.line, verdictString(e.Verdict))
+	x, _ := g.Explain(t.Context(), c)
+	if x.Verdict.Outcome != verdict.Outcome || x.Verdict.Rule != verdict.Rule {
+		t.Errorf("%s:%d: Explain says %s", path, v.line, verdictString(x.Verdict))
+	}
+	for _, r := range x.Others {
+		if r.Why == "" || r.Why == "it does not match" {
+			t.Errorf("%s:%d: Explain gives no reason for %s", path, v.line, r.Origin)
+		}
 	}
 	static, listed := g.Static(c), map[Outcome]string{Denied: "denied ", Unapproved: "asked about ", Allowed: "allowed "}
 	if static.Outcome != verdict.Outcome && !strings.Contains(static.Except, listed[verdict.Outcome]) {
