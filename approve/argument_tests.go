@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strconv"
 	"strings"
 
 	"toolpipe/stream/text/jsontext"
@@ -88,12 +89,8 @@ func (e *evaluation) equal(a *document, i, j int, wide bool) bool {
 	case '"':
 		return bytes.Equal(a.str(i), b.str(j))
 	case '0':
-		p, ok1 := jsontext.ParseDecimal(a.raw(i))
-		q, ok2 := jsontext.ParseDecimal(b.raw(j))
-		if !ok1 || !ok2 {
-			return wide
-		}
-		return p.Compare(q) == 0
+		p, known := jsontext.ParseDecimal(a.raw(i))
+		return known && isNumber(b.raw(j), wide, func(q jsontext.Decimal) bool { return p.Compare(q) == 0 }) || !known && wide
 	case '{':
 		return e.equalObjects(a, i, j, wide)
 	case '[':
@@ -228,12 +225,28 @@ func rangeTest(d *document, at int) (test, string) {
 		if e.document.nodes[at].kind != '0' {
 			return false
 		}
-		n, ok := jsontext.ParseDecimal(e.document.raw(at))
-		if !ok {
-			return wide
-		}
-		return (low == nil || low.Compare(n) <= 0) && (high == nil || high.Compare(n) >= 0)
+		return isNumber(e.document.raw(at), wide, func(n jsontext.Decimal) bool {
+			return (low == nil || low.Compare(n) <= 0) && (high == nil || high.Compare(n) >= 0)
+		})
 	}, ""
+}
+
+// isNumber reports whether f holds for the number of an argument. Wide, it is enough that
+// f holds for the double as which most servers read it: 999.99999999999999999999 is 1000
+// to them. A number that has no double passes wide.
+func isNumber(literal []byte, wide bool, f func(jsontext.Decimal) bool) bool {
+	if n, ok := jsontext.ParseDecimal(literal); ok && f(n) {
+		return true
+	}
+	if !wide {
+		return false
+	}
+	double, err := strconv.ParseFloat(string(literal), 64)
+	if err != nil {
+		return true
+	}
+	n, _ := jsontext.ParseDecimal(strconv.AppendFloat(nil, double, 'g', -1, 64))
+	return f(n)
 }
 
 func underTest(d *document, at int) (test, string) {
