@@ -233,19 +233,17 @@ func rangeTest(d *document, at int) (test, string) {
 
 // isNumber reports whether f holds for the number of an argument. Wide, it is enough that
 // f holds for the double as which most servers read it: 999.99999999999999999999 is 1000
-// to them. A number that has no double passes wide.
+// to them. A number that cannot be read passes wide.
 func isNumber(literal []byte, wide bool, f func(jsontext.Decimal) bool) bool {
-	if n, ok := jsontext.ParseDecimal(literal); ok && f(n) {
-		return true
-	}
-	if !wide {
-		return false
+	n, ok := jsontext.ParseDecimal(literal)
+	if !ok || f(n) {
+		return ok || wide
 	}
 	double, err := strconv.ParseFloat(string(literal), 64)
-	if err != nil {
-		return true
+	if !wide || err != nil { // the error says that it is beyond all doubles
+		return false
 	}
-	n, _ := jsontext.ParseDecimal(strconv.AppendFloat(nil, double, 'g', -1, 64))
+	n, _ = jsontext.ParseDecimal(strconv.AppendFloat(nil, double, 'g', -1, 64))
 	return f(n)
 }
 
