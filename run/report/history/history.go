@@ -30,7 +30,7 @@ type Report struct {
 	Sources []*Source
 	Runs    []*Run // in the order in which they began
 	Limit   int    // the bytes of each text that are kept at most
-	Asked   int    // what Limit was to be; Limit is less where there were too many texts
+	Short   int    // the same of the last texts, where there are many; 0: Limit
 
 	MoreRuns int // runs that are counted in Failed and no more, because there are too many
 	Failed   int // of these: those that did not end with 0
@@ -44,7 +44,11 @@ type Source struct {
 	Lines  int
 	SHA256 string // of all bytes, in hex
 	Cut    []Cut
+	Long   []int // the lines that were skipped because they are longer than 64 MiB
 }
+
+// Skipped says what became of a line of Long.
+const Skipped = "is longer than 64 MiB and was skipped"
 
 // A Cut is a line that is not whole.
 type Cut struct {

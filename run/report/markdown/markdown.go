@@ -91,6 +91,9 @@ func (d *document) sources(r *history.Report) {
 		for _, c := range s.Cut {
 			text += " **Line " + strconv.Itoa(c.Line) + " is cut off at byte " + strconv.FormatInt(c.Byte, 10) + ": what wrote it was killed.**"
 		}
+		for _, line := range s.Long {
+			text += " **Line " + strconv.Itoa(line) + " " + history.Skipped + ".**"
+		}
 		return text + "\n\n"
 	})
 }

@@ -222,13 +222,16 @@ func (p *page) sources() {
 		for _, c := range s.Cut {
 			p.fact("cut", "line "+strconv.Itoa(c.Line)+" ends at byte "+strconv.FormatInt(c.Byte, 10)+": what wrote it was killed, or has not written the rest yet")
 		}
+		for _, line := range s.Long {
+			p.fact("skipped", "line "+strconv.Itoa(line)+" "+history.Skipped)
+		}
 		p.raw("</dl>\n")
 	}
 	p.raw("<p>Of a text up to ")
 	p.count(int64(p.report.Limit))
 	p.raw(" bytes are shown, its head and its tail")
-	if p.report.Limit < p.report.Asked {
-		p.raw(", and not " + grouped(int64(p.report.Asked)) + ", because there are so many texts")
+	if p.report.Short > 0 {
+		p.raw(", and of the last texts " + grouped(int64(p.report.Short)) + ", because there are so many")
 	}
 	p.raw(". Secrets that toolpipe hid when it wrote these files are hidden here. Nothing here was checked: who can write the files can make them say anything.</p>\n</details>\n")
 }
