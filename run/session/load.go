@@ -161,6 +161,10 @@ func lineKinds() map[string]func(*loader, document.Member) error {
 	}
 }
 
+// IsKind reports whether a session has lines that are no message and have name as their only
+// member.
+func IsKind(name string) bool { return lineKinds()[name] != nil }
+
 // tell takes a line that is no message.
 func (l *loader) tell(line document.Line) error {
 	var member document.Member

@@ -2,9 +2,9 @@ package history
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
+	store "toolpipe/run/session"
 	"toolpipe/stream/text/jsontext"
 )
 
@@ -17,9 +17,7 @@ type session struct {
 }
 
 // isSessionLine reports whether a line is one of a session that is no message.
-func isSessionLine(e *event) bool {
-	return slices.Contains([]string{"tools", "sending", "not_sent", "task", "added", "left_out", "cut", "refused"}, e.only())
-}
+func isSessionLine(e *event) bool { return store.IsKind(e.only()) }
 
 func (s *session) line(e *event) error {
 	role := e.get("role").str()
