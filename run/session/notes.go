@@ -52,7 +52,7 @@ func (l *loader) readSending(m document.Member) error {
 	return nil
 }
 
-// Task is the task of a call, and whose it is.
+// Task is the task of a call, with the server that runs it.
 type Task struct {
 	ID        string // of the task
 	Server    string // its name

@@ -26,7 +26,7 @@ type member struct {
 	used  bool
 }
 
-// A value is a JSON value as its line has it; nil for none. It is valid while the line is taken.
+// A value is the text of a JSON value; nil for none. It is valid while the line is taken.
 type value []byte
 
 // lenient accepts what servers and models may have sent. An event is a few levels deeper than
@@ -81,7 +81,7 @@ func (e *event) get(name string) value {
 	return m.value
 }
 
-// word is the word of a member that is not marked as used by that.
+// word is the word of a member, which is not marked as used.
 func (e *event) word(name string) string {
 	if m := e.find(name); m != nil {
 		return m.value.word()
@@ -112,7 +112,7 @@ func (v value) kind() byte { return jsontext.Kind(v) }
 // get is the value of a member; nil if there is none.
 func (v value) get(name string) value { return jsontext.Member(v, name) }
 
-// members are those of an object.
+// members are the members of an object.
 func (v value) members() (all []member) {
 	for literal, m := range jsontext.Members(v) {
 		all = append(all, member{name: jsontext.Unquote(literal), value: m})
@@ -120,7 +120,7 @@ func (v value) members() (all []member) {
 	return all
 }
 
-// elements are those of an array.
+// elements are the elements of an array.
 func (v value) elements() (all []value) {
 	for e := range jsontext.Elements(v) {
 		all = append(all, e)
@@ -134,8 +134,7 @@ const (
 	maxWords = 50      // of a list of words
 )
 
-// str is what a string means, of at most maxWord bytes beside words about what is left out; ""
-// for any other value.
+// str is the meaning of a string, shortened to maxWord bytes; "" for any other value.
 func (v value) str() string { return shortened(jsontext.Text(v)) }
 
 func shortened(s string) string {
@@ -161,8 +160,7 @@ func (v value) strs() (all []string) {
 	return all
 }
 
-// number is a number that is not negative. Unknown stands for everything else, and for one
-// that no run can have.
+// number is a number that is not negative and that a run can have; Unknown for anything else.
 func (v value) number() int64 {
 	const most = 1 << 50 // more than any count, and any time in milliseconds
 	if !jsontext.IsNumber(v) {
@@ -178,10 +176,11 @@ func (v value) number() int64 {
 // count is number, and 0 for what is Unknown.
 func (v value) count() int64 { return max(0, v.number()) }
 
-// maxIndented is how long JSON is indented. Indents make JSON of many levels much longer.
+// maxIndented is the most bytes of JSON that are indented: indents can make deep JSON a thousand
+// times as long.
 const maxIndented = 64 << 10
 
-// text is what a string means, and any other value as JSON.
+// text is the meaning of a string, and any other value as JSON.
 func (v value) text() Text {
 	if v.kind() == '"' {
 		return Text{Head: jsontext.Unquote(v)}

@@ -6,8 +6,8 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A log takes the lines of an event log. Lines of several runs may stand between each other:
-// then each has the word of its run. Where it has none, a line is of the run that began last.
+// A log takes the lines of an event log. Several runs may write to one log at the same time: then
+// each line has the word of its run. A line without a word belongs to the run that began last.
 type log struct {
 	reader *Reader
 	source *Source
@@ -15,7 +15,7 @@ type log struct {
 	all    []*taken          // that have begun and have no end
 }
 
-// taken is a run whose lines are being taken.
+// taken is a run that takes lines.
 type taken struct {
 	*Run
 	reader *Reader

@@ -119,7 +119,7 @@ func (t *taken) answered(e *event) {
 	t.also(c, e)
 }
 
-// answeredAlone keeps a call of which only the result is kept, and reports whether it does.
+// answeredAlone keeps a call without its arguments, and reports whether it does.
 func (t *taken) answeredAlone(c *Call, status string) bool {
 	if t.More.Calls == 0 { // the log has no event for the call, as with --calls
 		return t.reader.addCall(t.Run, c, false)

@@ -17,7 +17,7 @@ import (
 const (
 	maxRuns     = 500
 	maxCalls    = 2000     // of all runs
-	maxFailed   = 500      // of all runs, beyond maxCalls: those whose result is not ok
+	maxFailed   = 500      // of all runs, beyond maxCalls: calls with a result that is not ok
 	maxTalk     = 2000     // of all runs
 	maxTurns    = 2000     // of all runs
 	maxNotes    = 1000     // of all runs
@@ -187,7 +187,7 @@ func newRun(form Form, src *Source, line int) *Run {
 		Counts: Counts{Results: map[string]int64{}, Decisions: map[string]int64{}}}
 }
 
-// newCall is a call of which nothing is known but where it stands.
+// newCall is a call that is known only by its id and its line.
 func newCall(id string, line int) *Call {
 	return &Call{ID: id, At: Unknown, Turn: Unknown, Line: line, Result: Result{Ms: Unknown, Began: Unknown, Bytes: Unknown}}
 }
@@ -275,7 +275,7 @@ func (r *Reader) addNote(run *Run, n *Note) bool {
 	return true
 }
 
-// tally counts a word of a file, of which there may be any number of different ones.
+// tally counts a word of a file. A file may have any number of different words.
 func tally(counts map[string]int64, word string) {
 	const most, other = 20, "other"
 	if _, known := counts[word]; !known && (len(counts) >= most || len(word) > 40) {

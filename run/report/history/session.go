@@ -46,7 +46,7 @@ func (s *session) line(e *event) error {
 	return nil
 }
 
-// contentOf is the text of a message. What is no text is named in its place.
+// contentOf is the text of a message. A part that is no text is replaced by its type.
 func contentOf(v value) Text {
 	switch v.kind() {
 	case 'n':

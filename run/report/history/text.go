@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Text is a text of which only the head and the tail may be kept.
+// A Text is a text. Of a long text only the head and the tail are kept.
 type Text struct {
 	Head string
 	Tail string // "" if nothing is left out
@@ -31,7 +31,7 @@ func (t *Text) String() string {
 }
 
 // shrink leaves out so much of the middle that at most limit bytes are kept: three quarters
-// of them from the head. What is kept does not hold the rest in memory.
+// of them from the head. Nothing of the rest stays in memory.
 func (t *Text) shrink(limit int) {
 	if len(t.Head)+len(t.Tail) <= limit {
 		return
