@@ -197,6 +197,11 @@ func TestPlanDigest(t *testing.T) {
 			t.Errorf("read %.200q", forged)
 		}
 	}
+	r := NewReader(100)
+	r.longest = len(call) - 1
+	if err := r.Read("p", strings.NewReader(head+"\n"+call+"\n")); err == nil || !strings.Contains(err.Error(), "p:2: byte 1: the line is longer than") {
+		t.Errorf("a plan without a call that is too long: %v", err)
+	}
 }
 
 // FuzzCollector: head and tail of a text are its own, and what is between them is counted.

@@ -180,9 +180,11 @@ func (p *page) concerns(r *history.Run, level int) {
 			p.code(nameOf(c))
 			p.raw("</a> ")
 			p.badge(status, cmp.Or(status, "no result"))
-			p.raw(" ")
 			v := history.LastVerdict(c)
-			p.line(strings.TrimSpace(v.Rule + " " + v.Reason.String()))
+			if why := strings.TrimSpace(v.Rule + " " + v.Reason.String()); why != "" {
+				p.raw(" ")
+				p.line(why)
+			}
 			p.raw("</li>\n")
 		}
 	}
