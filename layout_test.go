@@ -53,7 +53,7 @@ var imports = map[string]string{
 	"run/trim":       "run/event run/failure run/session stream stream/text/jsontext",
 	"run/turn":       "run/config run/elicit run/event run/face run/failure run/finder run/invocation run/lru run/schema run/servers run/session run/settings run/stage run/stdio run/toolbox run/trace run/trim approve mcp mcp/builtin/confine mcp/builtin/staged mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
 
-	"run/report/history":  "run/failure stream/text/jsontext",
+	"run/report/history":  "run/failure run/session stream/text/jsontext",
 	"run/report/markdown": "run/event run/report/history stream/text/escape",
 	"run/report/page":     "run/report/history stream/text/escape",
 

@@ -301,6 +301,8 @@ func (s *script) holds(condition string) (bool, error) {
 		is = os.Getuid() == 0
 	case "race":
 		is = raceDetector
+	case "load":
+		is = underLoad
 	case "program":
 		_, err := exec.LookPath(value)
 		is = err == nil

@@ -42,6 +42,9 @@ func Run(ctx context.Context, v *invocation.Invocation) error {
 		for _, cut := range s.Cut {
 			v.Face.Notef("%s:%d: byte %d: the line ends here: what wrote it was killed, or goes on", s.Name, cut.Line, cut.Byte)
 		}
+		for _, line := range s.Long {
+			v.Face.Notef("%s:%d: the line %s", s.Name, line, history.Skipped)
+		}
 	}
 	write := markdown.Write
 	if c.Target == "html" {

@@ -74,26 +74,21 @@ func (s *File) placed(m *stream.Message, i int, at place) {
 // LeaveOut writes what requests leave out from now on, so that those of a later run begin
 // with the same bytes.
 func (s *File) LeaveOut(all []Left) error {
-	if s == nil {
-		return nil
-	}
-	line := []byte(`{"left_out":[`)
+	value := []byte{'['}
 	for i, l := range all {
 		if i > 0 {
-			line = append(line, ',')
+			value = append(value, ',')
 		}
-		line = append(line, '{')
+		value = append(value, '{')
 		if l.Part == WholeMessage {
-			line = jsontext.AppendMember(line, "call", jsontext.Quoted(l.Call))
+			value = jsontext.AppendMember(value, "call", jsontext.Quoted(l.Call))
 		} else {
-			line = jsontext.AppendMember(line, "message", strconv.AppendInt(nil, int64(l.Message), 10))
-			line = jsontext.AppendMember(line, "part", strconv.AppendInt(nil, int64(l.Part), 10))
+			value = jsontext.AppendMember(value, "message", strconv.AppendInt(nil, int64(l.Message), 10))
+			value = jsontext.AppendMember(value, "part", strconv.AppendInt(nil, int64(l.Part), 10))
 		}
-		line = append(jsontext.AppendMember(line, "says", jsontext.Quoted(l.Says)), '}')
+		value = append(jsontext.AppendMember(value, "says", jsontext.Quoted(l.Says)), '}')
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.write(append(line, "]}\n"...))
+	return s.note("left_out", append(value, ']'))
 }
 
 // readLeftOut takes what requests leave out, unless this run leaves out nothing.
@@ -128,15 +123,16 @@ func (s *File) AddTo(call, text string, labels []string) error {
 	if s == nil {
 		return nil
 	}
-	line := jsontext.AppendMember([]byte(`{"added":{`), "call", jsontext.Quoted(call))
-	line = jsontext.AppendMember(line, "text", jsontext.Quoted(text))
+	value := jsontext.AppendMember([]byte{'{'}, "call", jsontext.Quoted(call))
+	value = jsontext.AppendMember(value, "text", jsontext.Quoted(text))
 	if len(labels) > 0 {
-		line = jsontext.AppendMember(line, "labels", []byte(`["`+strings.Join(labels, `","`)+`"]`))
+		value = jsontext.AppendMember(value, "labels", []byte(`["`+strings.Join(labels, `","`)+`"]`))
 	}
+	line := noteLine("added", append(value, '}'))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.places.added[call] = append(s.places.added[call], place{s.places.size, len(line) + len("}}")})
-	return s.write(append(line, "}}\n"...))
+	s.places.added[call] = append(s.places.added[call], place{s.places.size, len(line) - 1})
+	return s.write(line)
 }
 
 // readAdded takes what was added to the result of a call.

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"toolpipe/run/document"
-	"toolpipe/run/failure"
 	"toolpipe/run/input"
 	"toolpipe/stream"
 )
@@ -125,34 +124,12 @@ func (l *loader) finish() {
 	}
 }
 
-// sent is what lines tell about a call.
-type sent struct {
-	id   string
-	sent bool
-	task *Task
-}
-
-// readTask takes the task of a call.
-func readTask(m document.Member, open map[string]*sent) error {
-	t, call := &Task{}, ""
-	keys := document.Keys("call", &call, "id", &t.ID, "server", &t.Server, "at", &t.At, "protocol", &t.Protocol, "tool", &t.Tool, "arguments", &t.Arguments)
-	if err := m.ReadKeys(keys); err != nil {
-		return err
-	}
-	was := open[call]
-	if was == nil || t.ID == "" {
-		return m.Errorf("a task without an id, or of no call without a result")
-	}
-	was.task = t
-	return nil
-}
-
 // lineKinds are the lines that are no messages, by the only member that each has.
 func lineKinds() map[string]func(*loader, document.Member) error {
 	return map[string]func(*loader, document.Member) error{
 		"sending":  (*loader).readSending,
 		"not_sent": (*loader).readSending,
-		"task":     func(l *loader, m document.Member) error { return readTask(m, l.open) },
+		"task":     (*loader).readTask,
 		"tools":    (*loader).readTools,
 		"added":    (*loader).readAdded,
 		"left_out": (*loader).readLeftOut,
@@ -160,6 +137,10 @@ func lineKinds() map[string]func(*loader, document.Member) error {
 		"refused":  (*loader).readEnd,
 	}
 }
+
+// IsKind reports whether a session has lines that are no message and have name as their only
+// member.
+func IsKind(name string) bool { return lineKinds()[name] != nil }
 
 // tell takes a line that is no message.
 func (l *loader) tell(line document.Line) error {
@@ -173,25 +154,6 @@ func (l *loader) tell(line document.Line) error {
 		return read(l, member)
 	}
 	return line.Errorf("neither a message nor another line of a session")
-}
-
-func (l *loader) readSending(m document.Member) error {
-	was := l.open[m.Text()]
-	if was == nil {
-		return m.Errorf("no call without a result has the id %s", m.Short())
-	}
-	was.sent = m.Key == "sending"
-	return nil
-}
-
-func (l *loader) readEnd(m document.Member) error {
-	if m.Kind() != '"' {
-		return m.Errorf("%s is not a string", m.Key)
-	}
-	if l.Ended = (&failure.Error{Status: failure.StatusModel, Message: m.Text()}); m.Key == "cut" {
-		l.Ended.Status, l.Ended.Cause = failure.StatusLimit, failure.ErrLength // its text is printed
-	}
-	return nil
 }
 
 func (l *loader) readTools(m document.Member) error {

@@ -61,22 +61,6 @@ type Before struct {
 	Ended   *failure.Error // why the last message is no answer; nil: no run has said so
 }
 
-// Sent is a call that a run before this one has sent.
-type Sent struct {
-	stream.Call
-	Task *Task // with which its server answered it; nil for none
-}
-
-// Task is the task of a call, and whose it is.
-type Task struct {
-	ID        string // of the task
-	Server    string // its name
-	At        string // which server that is: a hash of its command or its URL
-	Protocol  string // the revision
-	Tool      string // its name at the server
-	Arguments string // SHA-256 of the canonical arguments
-}
-
 const flag = "--session" // errors begin with it
 
 // longestLine is six times what a run reads as input: so many bytes can a byte take.
@@ -299,7 +283,7 @@ func (s *File) definitions(dst []byte, tools map[string]string) []byte {
 	if len(changed) == 1 {
 		return dst
 	}
-	return append(append(append(dst, `{"tools":`...), changed...), "}}\n"...)
+	return append(dst, noteLine("tools", append(changed, '}'))...)
 }
 
 // Answer writes the result of a call that a run before this one has sent.
@@ -307,58 +291,6 @@ func (s *File) Answer(result stream.Message) error {
 	s.messages = append(s.messages, result)
 	Sort(s.messages)
 	return s.Add(nil, result)
-}
-
-// Sending notes that a call is about to be sent.
-func (s *File) Sending(id string) error { return s.note("sending", id) }
-
-// NotSent notes that a call was not sent after all, so that a later run may send it.
-func (s *File) NotSent(id string) error { return s.note("not_sent", id) }
-
-// TaskOf is the task of a call that a run before this one has sent; nil for none.
-func (s *File) TaskOf(id string) *Task {
-	if s == nil {
-		return nil
-	}
-	i := slices.IndexFunc(s.Unknown, func(c Sent) bool { return c.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return s.Unknown[i].Task
-}
-
-// BeginTask notes that the server has answered a call with a task.
-func (s *File) BeginTask(call string, t *Task) error {
-	if s == nil {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	line := jsontext.AppendMember([]byte(`{"task":{`), "call", jsontext.Quoted(call))
-	for _, m := range [][2]string{{"id", t.ID}, {"server", t.Server}, {"at", t.At}, {"protocol", t.Protocol}, {"tool", t.Tool}, {"arguments", t.Arguments}} {
-		line = jsontext.AppendMember(line, m[0], jsontext.Quoted(m[1]))
-	}
-	return s.write(append(line, "}}\n"...))
-}
-
-// End notes that the last message is no answer, because the run ended with f.
-func (s *File) End(f *failure.Error) error {
-	switch f.Status {
-	case failure.StatusLimit:
-		return s.note("cut", f.Message)
-	case failure.StatusModel:
-		return s.note("refused", f.Message)
-	}
-	return nil
-}
-
-func (s *File) note(what, text string) error {
-	if s == nil {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.write(append(jsontext.AppendQuoted([]byte(`{"`+what+`":`), text), "}\n"...))
 }
 
 // write writes lines and waits until the disk has them.

@@ -1,15 +1,15 @@
-// Package history reads what runs have left behind: event logs (-o ndjson, --log), session
-// files (--session) and stage files (--stage). It makes of them plain data that is small, so
-// that a report can be written of it, however large they are.
+// Package history reads the files that runs leave: event logs (-o ndjson, --log), session files
+// (--session) and stage files (--stage). It turns them into plain data for a report. The data
+// has a bound, so a file may have any size.
 //
-// A form is one of the three kinds of files. A run is what happened between a start event and
-// its end event, or one session, or one plan. A nested run is the run of an agent, which
-// stands at the call that it is for. A text is cut when only its head and its tail are kept;
-// what is left out is counted. A line is cut when its writer was killed in the middle of it.
+// A form is one of the three kinds of files. A run is everything between a start event and its
+// end event, or one session, or one plan. A nested run is the run of an agent, and belongs to a
+// call. A long text keeps only its head and its tail; the bytes between them are counted. A line
+// is cut if its writer was killed in the middle of it.
 //
-// Nothing that stands in a file is believed: a number that no run can have is Unknown, and
-// a value of another type than the manual says is as if it were missing. What this package does
-// not know, such as an event of a later version, is kept in a general form, and is not dropped.
+// Nothing in a file is trusted: a number that no run can have is Unknown, and a value of a wrong
+// type counts as missing. Events that this package does not know, such as those of a later
+// version, are kept in a general form.
 package history
 
 // A Form is the kind of a file.
@@ -29,8 +29,8 @@ const Unknown = -1
 type Report struct {
 	Sources []*Source
 	Runs    []*Run // in the order in which they began
-	Limit   int    // the bytes of each text that are kept at most
-	Asked   int    // what Limit was to be; Limit is less where there were too many texts
+	Limit   int    // bytes that are kept of each text
+	Short   int    // bytes that are kept of the last texts, if there are many; 0: Limit
 
 	MoreRuns int // runs that are counted in Failed and no more, because there are too many
 	Failed   int // of these: those that did not end with 0
@@ -44,7 +44,11 @@ type Source struct {
 	Lines  int
 	SHA256 string // of all bytes, in hex
 	Cut    []Cut
+	Long   []int // the lines that were skipped because they are longer than 64 MiB
 }
+
+// Skipped says what became of a line of Long.
+const Skipped = "is longer than 64 MiB and was skipped"
 
 // A Cut is a line that is not whole.
 type Cut struct {
@@ -52,7 +56,7 @@ type Cut struct {
 	Byte int64
 }
 
-// A Detail is a name and what it stands for.
+// A Detail is a name and its value.
 type Detail struct {
 	Name string
 	Text Text

@@ -6,9 +6,9 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"unicode/utf8"
 
 	"toolpipe/stream/text/jsontext"
@@ -146,27 +146,35 @@ func TestLies(t *testing.T) {
 	}
 }
 
-// TestMemory: a log that is far larger than what is kept of it.
+// TestMemory: a log that is larger than what is kept of it, and a line that is too long.
 func TestMemory(t *testing.T) {
 	r := NewReader(64 << 10)
-	const results = 600
-	line := []byte(`{"type":"tool_result","id":"a","status":"ok","text":"` + strings.Repeat("x", 200<<10) + `","bytes":1,"ms":1}` + "\n")
-	var in []io.Reader
+	r.longest = 1 << 20
+	const results = 350
+	line := `{"type":"tool_result","id":"a","status":"ok","text":"` + strings.Repeat("x", 100<<10) + `","bytes":1,"ms":1}` + "\n"
+	in := []io.Reader{strings.NewReader(`{"type":"start"}` + "\n")}
 	for range results {
-		in = append(in, bytes.NewReader(line))
+		in = append(in, strings.NewReader(line))
 	}
+	answer := strings.Repeat("the answer", 1000)
+	in = append(in, strings.NewReader(strings.Repeat("x", 1<<20)+"x\n"+`{"type":"end","text":"`+answer+`"}`))
 	if err := r.Read("file", io.MultiReader(in...)); err != nil {
 		t.Fatal(err)
 	}
-	kept := 0
-	for _, run := range r.Report().Runs {
-		texts(run, func(t *Text) { kept += t.kept() })
+	calls, source := r.Report().Runs[0].Calls, r.Report().Sources[0]
+	if len(calls) != results || r.kept > maxKept+results*shortText+1<<20 || r.kept < maxKept || r.Report().Short != shortText {
+		t.Errorf("%d calls, %d bytes, short %d", len(calls), r.kept, r.Report().Short)
 	}
-	if len(r.Report().Runs[0].Calls) != results || kept > maxKept || kept < maxKept/4 || r.Report().Limit >= r.Report().Asked {
-		t.Errorf("%d calls, %d bytes, limit %d", len(r.Report().Runs[0].Calls), kept, r.Report().Limit)
+	for i, want := range map[int]int{0: 64 << 10, results - 1: shortText} {
+		if text := &calls[i].Result.Text; text.Size() != 100<<10 || len(text.Head)+len(text.Tail) != want || text.Tail == "" {
+			t.Errorf("call %d has %d bytes of %d", i, len(text.Head)+len(text.Tail), text.Size())
+		}
 	}
-	if c := r.Report().Runs[0].Calls[0]; c.Result.Text.Size() != 200<<10 || c.Result.Text.Tail == "" {
-		t.Errorf("%d bytes", c.Result.Text.Size())
+	if got := r.Report().Runs[0].Talk[0].Answer.Head; got != answer {
+		t.Errorf("the answer has %d bytes", len(got))
+	}
+	if !slices.Equal(source.Long, []int{results + 2}) || source.Lines != results+2 {
+		t.Errorf("%d lines, and these are too long: %v", source.Lines, source.Long)
 	}
 }
 
@@ -175,7 +183,7 @@ func TestMemory(t *testing.T) {
 func TestPlanDigest(t *testing.T) {
 	head, call := `{"stage":1,"version":"1"}`, `{"id":"a","server":{"name":"s"},"tool":"t","name":"s__t","arguments":{}}`
 	want := reportOf(t, head+"\n"+call+"\n").Runs[0].Plan.Digest
-	long := `{"result":{"call":"a","status":"ok","digest":"` + want + `","text":"` + strings.Repeat("x", 3*blockSize) + `"}}`
+	long := `{"result":{"call":"a","status":"ok","digest":"` + want + `","text":"` + strings.Repeat("x", 3<<16) + `"}}`
 	sent := head + "\n" + call + "\n" + `{"sending":"a"}` + "\n"
 	run := reportOf(t, sent+long+"\n").Runs[0]
 	if run.Plan.Digest != want || run.Calls[0].Review.State != "done" || len(want) != 64 {
@@ -188,6 +196,11 @@ func TestPlanDigest(t *testing.T) {
 		if err := NewReader(100).Read("p", strings.NewReader(forged+"\n")); err == nil {
 			t.Errorf("read %.200q", forged)
 		}
+	}
+	r := NewReader(100)
+	r.longest = len(call) - 1
+	if err := r.Read("p", strings.NewReader(head+"\n"+call+"\n")); err == nil || !strings.Contains(err.Error(), "p:2: byte 1: the line is longer than") {
+		t.Errorf("a plan without a call that is too long: %v", err)
 	}
 }
 
@@ -203,11 +216,11 @@ func FuzzCollector(f *testing.F) {
 		c := collector{limit: limit}
 		for rest := []byte(s); len(rest) > 0; {
 			n := min(piece, len(rest))
-			c.add(rest[:n])
+			c.add(string(rest[:n]))
 			rest = rest[n:]
 		}
-		for _, text := range []Text{c.text(), textOf(s).Within(limit), c.text().Within(limit / 2)} {
-			if text.Size() != int64(len(s)) || !strings.HasPrefix(s, text.Head) || !strings.HasSuffix(s, text.Tail) || text.kept() > limit ||
+		for _, text := range []Text{c.text(), Text{Head: s}.Within(limit), c.text().Within(limit / 2)} {
+			if text.Size() != int64(len(s)) || !strings.HasPrefix(s, text.Head) || !strings.HasSuffix(s, text.Tail) || len(text.Head)+len(text.Tail) > limit ||
 				!utf8.ValidString(text.Head) || !utf8.ValidString(text.Tail) || len(s) <= limit/2 && text.Left > 0 {
 				t.Errorf("%q in pieces of %d, limit %d: %+v", s, piece, limit, text)
 			}
@@ -215,35 +228,33 @@ func FuzzCollector(f *testing.F) {
 	})
 }
 
-// FuzzScanner: a line is taken if and only if it is one JSON object, wherever the blocks end,
-// and a string means what it means elsewhere.
-func FuzzScanner(f *testing.F) {
+// FuzzEvent: a line is taken if and only if it is one JSON object without a key that it has
+// twice, and the beginning of an object is cut.
+func FuzzEvent(f *testing.F) {
 	for _, s := range []string{`{}`, `{"a":[1,-2.5e3,true,false,null,"x\u00e9\ud83d\ude00\ud800\n"]}`, `{"a":{"b":[]}}`, ` {"a" : 1 } `, `{"a":01}`, `{"a":"` + "\x01" + `"}`, `{"a":"\x"}`, `{"a":tru}`, `{"a":1}}`, `[1]`, `{"a`, "{\"a\":\"\xff\"}"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if strings.ContainsRune(s, '\n') || strings.TrimLeft(s, " \t\r") == "" {
+		e, err := newEvent([]byte(s), 1)
+		if want := jsontext.Check([]byte(s), jsontext.Options{Depth: 1000, DuplicateNames: true, LoneSurrogates: true, AnyBytes: true, Object: true}); (err == nil) != (want == nil) {
+			if err == nil || !strings.HasSuffix(err.Error(), "twice at byte 0") {
+				t.Fatalf("%q: %v, not %v", s, err, want)
+			}
 			return
-		}
-		v, err := (&scanner{file: newFile(iotest.OneByteReader(strings.NewReader(s + "\nnext"))), limit: 1 << 10}).object()
-		o := jsontext.Options{Depth: maxDepth, DuplicateNames: true, LoneSurrogates: true, AnyBytes: true, Object: true}
-		want := jsontext.Check([]byte(s), o)
-		if err != nil && strings.HasSuffix(err.Error(), "twice") {
-			return
-		}
-		if (err == nil) != (want == nil) {
-			t.Fatalf("%q: %v, not %v", s, err, want)
 		}
 		if err != nil {
 			return
 		}
 		i := 0
-		for name, member := range jsontext.Members([]byte(strings.Trim(s, " \t\r"))) {
-			m := v.members[i]
-			if i++; len(member) < 1000 && utf8.Valid(member) && utf8.Valid(name) && len(name) < 700 {
-				if got, want := m.value.str(), jsontext.Text(member); got != want || m.name != jsontext.Unquote(name) {
-					t.Fatalf("%q: %q is %q, not %q", s, m.name, got, want)
-				}
+		for name, v := range jsontext.Members(bytes.TrimSpace([]byte(s))) {
+			if m := e.members[i]; m.name != jsontext.Unquote(name) || !bytes.Equal(m.value, v) {
+				t.Fatalf("%q: %q is %q, not %q", s, m.name, m.value, v)
+			}
+			i++
+		}
+		for cut := 1; cut < len(e.text) && !strings.ContainsAny(s, "\n"); cut++ {
+			if _, err := newEvent(e.text[:cut], 1); err == nil || !isCut(e.text[:cut]) {
+				t.Fatalf("%q is not cut: %v", e.text[:cut], err)
 			}
 		}
 	})

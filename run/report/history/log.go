@@ -2,10 +2,12 @@ package history
 
 import (
 	"cmp"
+
+	"toolpipe/stream/text/jsontext"
 )
 
-// A log takes the lines of an event log. Lines of several runs may stand between each other:
-// then each has the word of its run. Where it has none, a line is of the run that began last.
+// A log takes the lines of an event log. Several runs may write to one log at the same time: then
+// each line has the word of its run. A line without a word belongs to the run that began last.
 type log struct {
 	reader *Reader
 	source *Source
@@ -13,7 +15,7 @@ type log struct {
 	all    []*taken          // that have begun and have no end
 }
 
-// taken is a run whose lines are being taken.
+// taken is a run that takes lines.
 type taken struct {
 	*Run
 	reader *Reader
@@ -30,7 +32,7 @@ type taken struct {
 // speech is what the model says in the turn that goes on.
 type speech struct {
 	said  map[string]*collector // text, reasoning and commentary
-	first int64                 // when the first of them came
+	first int64                 // when the first of them came; Unknown
 }
 
 func (r *Reader) take(run *Run, kept bool) *taken {
@@ -38,22 +40,23 @@ func (r *Reader) take(run *Run, kept bool) *taken {
 		counted: Counts{Results: run.Counts.Results, Decisions: run.Counts.Decisions}}
 }
 
-func (l *log) line(v *value, number int) error {
-	word := v.get("run").str()
+func (l *log) line(e *event) error {
+	e.kind, e.at = e.get("type").word(), e.get("at_ms").number()
+	word := e.get("run").str()
 	t := l.runs[word]
-	if v.begins() || t == nil {
+	if e.begins() || t == nil {
 		if t != nil {
 			l.close(t)
 		}
 		if len(l.all) >= maxOpen { // no more run at a time
 			l.close(l.all[0])
 		}
-		run := l.reader.begin(Log, l.source, number)
+		run := l.reader.begin(Log, l.source, e.number)
 		t = l.reader.take(run, l.reader.report.MoreRuns == 0)
 		t.word = word
 		l.runs[word], l.all = t, append(l.all, t)
 	}
-	if t.take(newEvent(v, number)); t.End.Known {
+	if t.take(e); t.End.Known {
 		l.close(t)
 	}
 	return nil
@@ -81,44 +84,6 @@ func (l *log) end() {
 	}
 }
 
-// An event is a line of a log. It knows which members were used.
-type event struct {
-	*value
-	used   []bool
-	kind   string
-	number int
-	at     int64
-}
-
-func newEvent(v *value, number int) *event {
-	e := &event{value: v, used: make([]bool, len(v.members)), number: number}
-	e.kind, e.at = e.get("type").word(), e.get("at_ms").number()
-	e.get("run")
-	return e
-}
-
-// get is the member with that name, which is used by that.
-func (e *event) get(name string) *value {
-	for i := range e.members {
-		if e.members[i].name == name {
-			e.used[i] = true
-			return &e.members[i].value
-		}
-	}
-	return &value{}
-}
-
-// rest are the members that nobody has used.
-func (e *event) rest(limit int) []Detail {
-	var rest value
-	for i, m := range e.members {
-		if !e.used[i] && m.value.kind != 'n' {
-			rest.members = append(rest.members, m)
-		}
-	}
-	return rest.details(limit)
-}
-
 // take takes an event of the run.
 func (t *taken) take(e *event) {
 	t.last = max(t.last, e.at)
@@ -126,7 +91,7 @@ func (t *taken) take(e *event) {
 		n := t.inside(parent)
 		n.last = max(n.last, e.at)
 		if n.takeOwn(e); e.kind == "tool_result" {
-			tally(t.counted.Results, e.value.get("status").str())
+			tally(t.counted.Results, e.get("status").str())
 		}
 		return
 	}
@@ -139,10 +104,8 @@ func (t *taken) takeOwn(e *event) {
 	case "start":
 		t.start(e)
 	case "input":
-		prompt := e.get("text").text
-		if size := e.get("bytes").number(); size > prompt.Size() && prompt.Left == 0 {
-			prompt.Left = size - prompt.Size()
-		}
+		prompt := Text{Head: jsontext.Text(e.get("text"))}
+		prompt.Left = max(0, e.get("bytes").number()-prompt.Size())
 		t.reader.ask(t.Run, prompt)
 		t.Messages = e.get("messages").number()
 		t.detail(e)
@@ -183,7 +146,7 @@ func (t *taken) inside(parent string) *taken {
 		n = t.reader.take(run, t.kept && parent != "")
 		c := t.open[parent]
 		if c == nil {
-			c = &Call{ID: parent, At: Unknown, Turn: Unknown, Result: Result{Ms: Unknown, Began: Unknown, Bytes: Unknown}}
+			c = newCall(parent, 0)
 			if n.kept && t.reader.addCall(t.Run, c, false) {
 				t.open[parent] = c
 			}
@@ -196,10 +159,8 @@ func (t *taken) inside(parent string) *taken {
 func (t *taken) start(e *event) {
 	t.Start = Start{Version: e.get("version").str(), Model: e.get("model").str(), API: e.get("api").str(), Time: e.get("time").str(), ID: e.get("id").str(), Ready: e.at}
 	e.get("schema")
-	for i, s := range e.get("servers").elements {
-		if i == maxWords {
-			break
-		}
+	servers := e.get("servers").elements()
+	for _, s := range servers[:min(len(servers), maxWords)] {
 		words := s.get("name").str() + " (" + s.get("protocol").str() + ", tools: " + s.get("tools").word()
 		if box := s.get("sandbox").str(); box != "" {
 			words += ", sandbox: " + box
@@ -210,14 +171,16 @@ func (t *taken) start(e *event) {
 }
 
 // detail keeps what else an event says of the run.
-func (t *taken) detail(e *event) {
-	for _, d := range e.rest(t.reader.report.Limit) {
-		if len(t.Details) < maxDetails {
-			d.Name = e.kind + "." + d.Name
-			t.Details = append(t.Details, d)
-			t.reader.kept += d.Text.kept()
-		}
+func (t *taken) detail(e *event) { t.Details = t.reader.more(t.Details, e) }
+
+// more adds what else an event says to details.
+func (r *Reader) more(details []Detail, e *event) []Detail {
+	rest := e.rest()
+	for _, d := range r.details(rest[:min(len(rest), max(0, maxDetails-len(details)))]) {
+		d.Name = e.kind + "." + d.Name
+		details = append(details, d)
 	}
+	return details
 }
 
 // say takes a part of what the model says.
@@ -228,30 +191,26 @@ func (t *taken) say(e *event) {
 	if t.first == Unknown {
 		t.first = e.at
 	}
-	text, c := &e.get("text").text, t.said[e.kind]
+	c := t.said[e.kind]
 	if c == nil {
 		c = &collector{limit: t.reader.report.Limit}
 		t.said[e.kind] = c
 	}
-	c.add([]byte(text.Head))
-	if text.Left > 0 {
-		c.add([]byte("\n[" + text.Gap() + "]\n" + text.Tail))
-	}
+	c.add(jsontext.Text(e.get("text")))
 }
 
-// saidOf is what the turn has said, which is forgotten by that.
-func (t *taken) saidOf(kind string) Text {
-	c := t.said[kind]
-	if c == nil {
+// speak moves what the model has said to its turn.
+func (t *taken) speak(u *Turn) {
+	text := func(kind string) Text {
+		if c := t.said[kind]; c != nil {
+			return t.reader.keep(c.text())
+		}
 		return Text{}
 	}
-	delete(t.said, kind)
-	text := c.text()
-	t.reader.kept += text.kept()
-	return text
+	u.First, u.Text, u.Reasoning, u.Beside = t.first, text("text"), text("reasoning"), text("commentary")
 }
 
-func tokensOf(v *value) Tokens {
+func tokensOf(v value) Tokens {
 	return Tokens{v.get("input_tokens").count(), v.get("output_tokens").count(), v.get("reasoning_tokens").count(), v.get("cached_tokens").count(), v.get("cache_write_tokens").count()}
 }
 
@@ -261,54 +220,55 @@ func (t *Tokens) add(u Tokens) {
 }
 
 func (t *taken) turned(e *event) {
-	u := &Turn{Number: e.get("turn").number(), At: e.at, Ms: e.get("ms").number(), First: t.first, Finish: e.get("finish").str(), Model: e.get("model").str(),
-		Tokens: tokensOf(e.get("usage")), Cost: e.get("cost").word(), Text: t.saidOf("text"), Reasoning: t.saidOf("reasoning"), Beside: t.saidOf("commentary")}
+	u := &Turn{Number: e.get("turn").number(), At: e.at, Ms: e.get("ms").number(), Finish: e.get("finish").str(), Model: e.get("model").str(),
+		Tokens: tokensOf(e.get("usage")), Cost: e.get("cost").word()}
 	t.Counts.Currency = cmp.Or(e.get("currency").str(), t.Counts.Currency)
-	u.Details = e.rest(t.reader.report.Limit)
 	t.counted.Turns = max(t.counted.Turns, u.Number)
 	t.counted.Tokens.add(u.Tokens)
-	t.first, t.turn = Unknown, max(u.Number, 0)
-	if t.kept {
-		t.reader.addTurn(t.Run, u)
+	if t.kept && t.reader.addTurn(t.Run, u) {
+		t.speak(u)
+		u.Details = t.reader.details(e.rest())
 	}
+	clear(t.said)
+	t.first, t.turn = Unknown, max(u.Number, 0)
 }
 
 // note keeps an event of another kind.
 func (t *taken) note(e *event) {
+	if e.kind == "retry" && jsontext.IsTrue(e.get("discards")) {
+		clear(t.said)
+	}
 	n := &Note{Kind: e.kind, At: e.at, Turn: t.turn, Line: e.number, Wait: Unknown}
+	if !t.kept || !t.reader.addNote(t.Run, n) {
+		return
+	}
+	text := func(name string) Text { return t.reader.shown(e.get(name)) }
 	switch e.kind {
 	case "retry":
-		n.Wait = e.get("after_ms").number()
-		n.Text = e.get("message").shown(t.reader.report.Limit)
-		if e.get("discards").kind == 't' {
-			clear(t.said)
-		}
+		n.Wait, n.Text = e.get("after_ms").number(), text("message")
 	case "warning":
-		n.Code = e.get("code").str()
-		n.Text = e.get("message").shown(t.reader.report.Limit)
+		n.Code, n.Text = e.get("code").str(), text("message")
 	case "attention":
-		n.Text = e.get("reason").shown(t.reader.report.Limit)
+		n.Text = text("reason")
 	}
-	if n.Details = e.rest(t.reader.report.Limit); t.kept {
-		t.reader.addNote(t.Run, n)
-	}
+	n.Details = t.reader.details(e.rest())
 }
 
 func (t *taken) ended(e *event) {
-	r, limit := t.Run, t.reader.report.Limit
+	r := t.Run
 	r.End = End{Known: true, Status: e.get("status").str(), Exit: e.get("exit").number(), Finish: e.get("finish").str(),
 		Labels: e.get("labels").strs(), Changed: e.get("protected").strs(), Ms: e.get("ms").number()}
-	if err := e.get("error"); err.kind == '{' {
-		r.End.Error, r.End.Hint = err.get("message").shown(limit), err.get("hint").shown(limit)
+	if err := e.get("error"); err.kind() == '{' {
+		r.End.Error, r.End.Hint = t.reader.shown(err.get("message")), t.reader.shown(err.get("hint"))
 	}
 	r.Start.ID = cmp.Or(r.Start.ID, e.get("id").str())
 	c := &r.Counts
 	c.Turns, c.Calls, c.Denied, c.Staged = e.get("turns").count(), e.get("tool_calls").count(), e.get("denied").count(), e.get("staged").count()
 	c.Tokens, c.Cost, c.Currency = tokensOf(e.get("usage")), e.get("cost").word(), cmp.Or(e.get("currency").str(), c.Currency)
-	if e.get("cost_partial").kind == 't' {
+	if jsontext.IsTrue(e.get("cost_partial")) {
 		c.Cost = "at least " + c.Cost
 	}
-	if answer := e.get("text").shown(limit); !answer.IsEmpty() {
+	if answer := e.get("text").text(); !answer.IsEmpty() {
 		t.reader.answer(r, answer)
 	}
 	t.detail(e)
@@ -320,8 +280,9 @@ func (t *taken) finish() {
 		n.finish()
 	}
 	if len(t.said) > 0 { // a turn that did not end
-		if u := (&Turn{Number: t.turn + 1, At: t.last, Ms: Unknown, First: t.first, Text: t.saidOf("text"), Reasoning: t.saidOf("reasoning"), Beside: t.saidOf("commentary")}); t.kept {
-			t.reader.addTurn(t.Run, u)
+		u := &Turn{Number: t.turn + 1, At: t.last, Ms: Unknown}
+		if t.reader.addTurn(t.Run, u) {
+			t.speak(u)
 		}
 	}
 	if !t.End.Known {

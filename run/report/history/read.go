@@ -1,19 +1,23 @@
 package history
 
 import (
-	"encoding"
+	"bufio"
+	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"io"
+	"strconv"
 
 	"toolpipe/run/failure"
+	"toolpipe/stream/text/jsontext"
 )
 
 // The bounds of a report. What is beyond them is counted.
 const (
 	maxRuns     = 500
 	maxCalls    = 2000     // of all runs
-	maxFailed   = 500      // of all runs, beyond maxCalls: those whose result is not ok
+	maxFailed   = 500      // of all runs, beyond maxCalls: calls with a result that is not ok
 	maxTalk     = 2000     // of all runs
 	maxTurns    = 2000     // of all runs
 	maxNotes    = 1000     // of all runs
@@ -21,8 +25,9 @@ const (
 	maxNested   = 200      // nested runs of a run
 	maxOpen     = 100      // runs that write to one file at a time
 	maxDetails  = 50       // of a run
-	maxKept     = 12 << 20 // bytes of all texts, before Limit is halved
-	leastLimit  = 512      // which Limit does not go below
+	maxMembers  = 200      // of an object
+	maxKept     = 16 << 20 // bytes of all texts; those that follow are short
+	shortText   = 2 << 10  // bytes that are kept of a short text
 )
 
 // A Reader makes one report of any number of files.
@@ -30,130 +35,138 @@ type Reader struct {
 	report                            *Report
 	calls, failed, talk, turns, notes int // that are kept
 	kept                              int // bytes of texts
+	longest                           int // bytes of a line
 }
 
 // NewReader is a reader that keeps at most limit bytes of each text.
-func NewReader(limit int) *Reader {
-	return &Reader{report: &Report{Limit: limit, Asked: limit}}
-}
+func NewReader(limit int) *Reader { return &Reader{report: &Report{Limit: limit}, longest: 64 << 20} }
 
 // Report is the report of all that was read.
 func (r *Reader) Report() *Report { return r.report }
 
 // A former takes the lines of a file of one form.
 type former interface {
-	line(v *value, number int) error
-	end() // there are no more lines; it is called once
+	line(*event) error
+	end() // there are no more lines, and the source is complete
 }
 
 // Read reads a file to its end. The error is of status usage, and names the line and the byte.
-// What came before that stays in the report.
 func (r *Reader) Read(name string, in io.Reader) error {
-	src := &Source{Name: name}
+	src, sum := &Source{Name: name}, sha256.New()
 	r.report.Sources = append(r.report.Sources, src)
-	f := newFile(in)
-	s := &scanner{file: f}
-	err := r.lines(s, src)
-	if err == nil || f.err == nil {
-		for f.next() { // so that the sum is that of the whole file
-		}
-	}
-	src.Bytes, src.SHA256 = f.bytes, hex.EncodeToString(f.sum.Sum(nil))
-	if e, ok := errors.AsType[*syntaxError](err); ok {
-		hints := []string{"a log is what -o ndjson or --log FILE wrote; a session that of --session, a plan that of --stage"}
-		return failure.UsageError(hints, "--report: %s:%v", name, e)
-	}
+	f := &file{in: bufio.NewReader(io.TeeReader(in, sum)), longest: r.longest}
+	form, err := r.lines(f, src)
 	if err != nil {
-		return failure.Usage("--report: %s: %s", name, failure.Cause(err))
+		return err
+	}
+	src.Bytes, src.SHA256 = f.bytes, hex.EncodeToString(sum.Sum(nil))
+	if form != nil {
+		form.end()
 	}
 	return nil
 }
 
 // lines reads the lines of a file.
-func (r *Reader) lines(s *scanner, src *Source) error {
-	var form former
-	var torn *syntaxError // a line that is not whole, which must be the last one of its run
-	defer func() {
-		if form != nil {
-			form.end()
-		}
-	}()
-	for more := s.i < len(s.block) || s.fill(); more; more = s.next() {
-		s.limit = r.report.Limit
-		before, _ := s.snapshot()
-		v, err := s.object()
-		e, isSyntax := errors.AsType[*syntaxError](err)
+func (r *Reader) lines(f *file, src *Source) (form former, err error) {
+	var torn error // of a line that is cut, which must be the last one of its run
+	for f.next() {
 		switch {
-		case isSyntax && e.ended && torn == nil && form != nil:
-			torn = e
-			src.Cut = append(src.Cut, Cut{e.line, e.byte})
+		case f.long && src.Form == Plan: // without it the plan would seem to be complete
+			return nil, f.failure(src, 0, "the line is longer than 64 MiB")
+		case f.long:
+			src.Long = append(src.Long, f.number)
 			continue
+		case len(bytes.TrimSpace(f.line)) == 0:
+			continue
+		}
+		e, err := newEvent(f.line, f.number)
+		syntax, _ := errors.AsType[*jsontext.SyntaxError](err)
+		switch {
 		case err != nil:
-			return err
-		case v.kind == 0:
+			err = f.failure(src, syntax.Offset, syntax.Message)
+			if torn != nil || form == nil || !isCut(f.line) {
+				return nil, err
+			}
+			torn = err
+			src.Cut = append(src.Cut, Cut{f.number, int64(len(f.line)) + 1})
 			continue
-		case torn != nil && !v.begins():
-			return torn
+		case torn != nil && !e.begins():
+			return nil, torn
 		}
 		src.Lines, torn = src.Lines+1, nil
 		if form == nil {
-			if form = r.form(&v, src, s); form == nil {
-				return s.lineError("neither an event, nor a message of a session, nor the beginning of a plan")
+			if form = r.form(e, src); form == nil {
+				return nil, f.failure(src, 0, "neither an event, nor a message of a session, nor the beginning of a plan")
 			}
 		}
-		if src.Form == Plan && !v.counts() {
-			s.restore(before)
-		} else if src.Form == Plan {
-			s.file.lines.Write([]byte{'\n'})
+		if err := form.line(e); err != nil {
+			return nil, f.failure(src, 0, err.Error())
 		}
-		if err := form.line(&v, s.line); err != nil {
-			return s.lineError(err.Error())
+	}
+	if f.err != io.EOF {
+		return nil, failure.Usage("--report: %s: %s", src.Name, failure.Cause(f.err))
+	}
+	return form, nil
+}
+
+// A file is read line by line.
+type file struct {
+	in      *bufio.Reader
+	longest int   // bytes of a line
+	err     error // that ended it
+	bytes   int64 // as far as it was read
+	line    []byte
+	number  int  // of the line, from 1
+	long    bool // the line is longer than longest, and empty here
+}
+
+// next reads the next line, without its end, and reports whether there is one.
+func (f *file) next() bool {
+	if f.err != nil {
+		return false
+	}
+	f.line, f.long = f.line[:0], false
+	f.number++
+	for {
+		var piece []byte
+		piece, f.err = f.in.ReadSlice('\n')
+		f.bytes += int64(len(piece))
+		if f.long = f.long || len(f.line)+len(piece) > f.longest; f.long {
+			f.line = nil
+		} else {
+			f.line = append(f.line, piece...)
 		}
-		r.shrink()
+		if f.err == bufio.ErrBufferFull {
+			f.err = nil
+			continue
+		}
+		f.line = bytes.TrimSuffix(f.line, []byte{'\n'})
+		return f.err == nil || f.err == io.EOF
 	}
-	if s.err != io.EOF {
-		return s.err
-	}
-	return nil
+}
+
+// failure is the error of the line, at an offset in it.
+func (f *file) failure(src *Source, offset int, message string) error {
+	hints := []string{"a log is what -o ndjson or --log FILE wrote; a session that of --session, a plan that of --stage"}
+	return failure.UsageError(hints, "--report: %s:%d: byte %d: %s", src.Name, f.number, offset+1, message)
 }
 
 // begins reports whether a line is the first one of a run.
-func (v *value) begins() bool { return v.get("type").str() == "start" }
-
-// counts reports whether a line of a plan is one that its digest is of.
-func (v *value) counts() bool { return v.get("server").kind != 0 || v.get("stage").kind != 0 }
-
-// lineError is an error of the whole line.
-func (f *file) lineError(message string) error {
-	return &syntaxError{line: f.line, byte: 1, message: message}
-}
-
-// snapshot is the state of the hash of lines.
-func (f *file) snapshot() ([]byte, error) {
-	if f.lines == nil {
-		return nil, nil
-	}
-	return f.lines.(encoding.BinaryMarshaler).MarshalBinary()
-}
-
-func (f *file) restore(state []byte) {
-	f.lines.(encoding.BinaryUnmarshaler).UnmarshalBinary(state)
-}
+func (e *event) begins() bool { return e.get("type").str() == "start" }
 
 // form finds out by the first line what a file is; nil if it is none of the forms.
-func (r *Reader) form(v *value, src *Source, s *scanner) former {
-	if v.get("stage").kind != 0 {
-		src.Form = Plan
-		return &plan{reader: r, run: r.begin(Plan, src, s.line), sum: s.file.lines, whole: s.file.sum}
-	}
-	s.file.lines = nil
+func (r *Reader) form(e *event, src *Source) former {
+	role, kind := e.find("role"), e.find("type")
 	switch {
-	case v.get("type").kind == '"' && v.get("role").kind == 0:
+	case e.has("stage"):
+		src.Form = Plan
+		return &plan{reader: r, run: r.begin(Plan, src, e.number), sum: sha256.New()}
+	case role == nil && kind != nil && kind.value.kind() == '"':
 		src.Form = Log
 		return &log{reader: r, source: src, runs: map[string]*taken{}}
-	case v.get("role").kind == '"' || isSessionLine(v):
+	case role != nil && role.value.kind() == '"' || isSessionLine(e):
 		src.Form = Session
-		return &session{reader: r, run: r.begin(Session, src, s.line), calls: map[string]*Call{}}
+		return &session{reader: r, run: r.begin(Session, src, e.number), calls: map[string]*Call{}}
 	}
 	return nil
 }
@@ -174,15 +187,42 @@ func newRun(form Form, src *Source, line int) *Run {
 		Counts: Counts{Results: map[string]int64{}, Decisions: map[string]int64{}}}
 }
 
-// full reports whether there are so many texts that even short ones take too much memory.
-func (r *Reader) full() bool { return r.kept > maxKept && r.report.Limit <= leastLimit }
+// newCall is a call that is known only by its id and its line.
+func newCall(id string, line int) *Call {
+	return &Call{ID: id, At: Unknown, Turn: Unknown, Line: line, Result: Result{Ms: Unknown, Began: Unknown, Bytes: Unknown}}
+}
+
+// keep is a text as it is kept: its head and its tail, if it is long.
+func (r *Reader) keep(t Text) Text {
+	limit := r.report.Limit
+	if r.kept > maxKept && limit > shortText {
+		limit, r.report.Short = shortText, shortText
+	}
+	t.shrink(limit)
+	r.kept += len(t.Head) + len(t.Tail)
+	return t
+}
+
+// shown keeps a string as it is, and any other value as JSON; nothing for none.
+func (r *Reader) shown(v value) Text { return r.keep(v.text()) }
+
+// details keeps members, to be shown.
+func (r *Reader) details(members []member) (all []Detail) {
+	for i, m := range members {
+		if i == maxMembers {
+			return append(all, Detail{Name: "…", Text: Text{Head: strconv.Itoa(len(members)-i) + " more members are not shown here"}})
+		}
+		all = append(all, Detail{Name: shortened(m.name), Text: r.shown(m.value), JSON: m.value.kind() != '"'})
+	}
+	return all
+}
 
 // addCall keeps a call, and reports whether it does.
 func (r *Reader) addCall(run *Run, c *Call, failed bool) bool {
 	switch {
-	case r.calls < maxCalls && !r.full():
+	case r.calls < maxCalls:
 		r.calls++
-	case failed && r.failed < maxFailed && !r.full():
+	case failed && r.failed < maxFailed:
 		r.failed++
 		run.More.Calls-- // it was counted when the model asked for it
 	default:
@@ -195,13 +235,12 @@ func (r *Reader) addCall(run *Run, c *Call, failed bool) bool {
 
 // ask keeps a question, which the next answer is an answer to.
 func (r *Reader) ask(run *Run, prompt Text) {
-	if r.talk >= maxTalk || r.full() {
+	if r.talk >= maxTalk {
 		run.More.Questions++
 		return
 	}
 	r.talk++
-	r.kept += prompt.kept()
-	run.Talk = append(run.Talk, Exchange{Prompt: prompt})
+	run.Talk = append(run.Talk, Exchange{Prompt: prompt.Within(r.report.Limit)})
 }
 
 // answer keeps the answer to the last question. A later one takes its place.
@@ -210,14 +249,13 @@ func (r *Reader) answer(run *Run, answer Text) {
 		r.ask(run, Text{})
 	}
 	if run.More.Questions == 0 {
-		r.kept += answer.kept()
-		run.Talk[len(run.Talk)-1].Answer = answer
+		run.Talk[len(run.Talk)-1].Answer = answer.Within(r.report.Limit)
 	}
 }
 
 // addTurn keeps a turn, and reports whether it does.
 func (r *Reader) addTurn(run *Run, t *Turn) bool {
-	if r.turns >= maxTurns || r.full() {
+	if r.turns >= maxTurns {
 		run.More.Turns++
 		return false
 	}
@@ -226,18 +264,18 @@ func (r *Reader) addTurn(run *Run, t *Turn) bool {
 	return true
 }
 
-// addNote keeps a note.
-func (r *Reader) addNote(run *Run, n *Note) {
-	if r.notes >= maxNotes || r.full() {
+// addNote keeps a note, and reports whether it does.
+func (r *Reader) addNote(run *Run, n *Note) bool {
+	if r.notes >= maxNotes {
 		run.More.Notes++
-		return
+		return false
 	}
 	r.notes++
-	r.kept += n.Text.kept() + keptOf(n.Details)
 	run.Notes = append(run.Notes, n)
+	return true
 }
 
-// tally counts a word of a file, of which there may be any number of different ones.
+// tally counts a word of a file. A file may have any number of different words.
 func tally(counts map[string]int64, word string) {
 	const most, other = 20, "other"
 	if _, known := counts[word]; !known && (len(counts) >= most || len(word) > 40) {

@@ -6,15 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// A Text is a text of which only the head and the tail may be kept.
+// A Text is a text. Of a long text only the head and the tail are kept.
 type Text struct {
 	Head string
 	Tail string // "" if nothing is left out
 	Left int64  // the bytes between Head and Tail that are left out
 }
-
-// textOf is a whole text.
-func textOf(s string) Text { return Text{Head: s} }
 
 // IsEmpty reports whether the text has no bytes.
 func (t *Text) IsEmpty() bool { return t.Head == "" && t.Left == 0 }
@@ -33,13 +30,10 @@ func (t *Text) String() string {
 	return t.Head + "\n[" + t.Gap() + "]\n" + t.Tail
 }
 
-// kept is how many bytes of the text are in memory.
-func (t *Text) kept() int { return len(t.Head) + len(t.Tail) }
-
 // shrink leaves out so much of the middle that at most limit bytes are kept: three quarters
-// of them from the head. What is kept does not hold the rest in memory.
+// of them from the head. Nothing of the rest stays in memory.
 func (t *Text) shrink(limit int) {
-	if t.kept() <= limit {
+	if len(t.Head)+len(t.Tail) <= limit {
 		return
 	}
 	whole := t.Head + t.Tail
@@ -76,48 +70,28 @@ func endOf(s string, n int) string {
 	return s[from:] // it is not UTF-8
 }
 
-// A collector takes a text in pieces and keeps its head and its tail. Its zero value keeps
-// nothing; limit is set before the first piece.
+// A collector takes a text in pieces and keeps its head and its tail, of limit bytes together.
 type collector struct {
 	limit int
-	size  int64
-	head  []byte
-	tail  []byte // at most twice what is kept of the tail
+	cut   Text
+	last  []byte // that are not in cut yet
 }
 
-func (c *collector) add(p []byte) {
-	c.size += int64(len(p))
-	if n := min(len(p), c.limit-c.limit/4-len(c.head)); n > 0 {
-		c.head, p = append(c.head, p[:n]...), p[n:]
-	}
-	tail := c.limit / 4
-	if len(p) > 2*tail {
-		c.tail, p = c.tail[:0], p[len(p)-tail-utf8.UTFMax:]
-	}
-	if c.tail = append(c.tail, p...); len(c.tail) > 2*tail+2*utf8.UTFMax {
-		c.tail = c.tail[:copy(c.tail, c.tail[len(c.tail)-tail-utf8.UTFMax:])]
+func (c *collector) add(piece string) {
+	if c.last = append(c.last, piece...); len(c.last) > 4*c.limit {
+		c.cut, c.last = c.text(), c.last[:0]
 	}
 }
 
 // text is what was collected.
 func (c *collector) text() Text {
-	if c.size == int64(len(c.head)+len(c.tail)) {
-		t := textOf(string(c.head) + string(c.tail))
-		t.shrink(c.limit)
-		return t
+	t := c.cut
+	if t.Left == 0 {
+		t.Head += string(c.last)
+	} else {
+		t.Tail += string(c.last)
 	}
-	head, tail := string(c.head), string(c.tail)
-	for i := len(head); i > max(0, len(head)-utf8.UTFMax); i-- { // it may end inside a character
-		if utf8.RuneStart(head[i-1]) {
-			if !utf8.FullRuneInString(head[i-1:]) {
-				head = head[:i-1]
-			}
-			break
-		}
-	}
-	t := Text{Head: head, Tail: endOf(tail, c.limit/4)}
-	t.Left = c.size - int64(len(t.Head)) - int64(len(t.Tail))
-	return t
+	return t.Within(c.limit)
 }
 
 // Within is the text with at most limit bytes kept.

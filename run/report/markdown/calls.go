@@ -3,7 +3,6 @@ package markdown
 import (
 	"cmp"
 	"strconv"
-	"strings"
 
 	"toolpipe/run/report/history"
 )
@@ -12,15 +11,11 @@ import (
 func (d *document) concerns(r *history.Run) {
 	var lines []string
 	eachCall(r, "", func(c *history.Call, inside string) {
-		switch c.Result.Status {
-		case "ok", "answered":
+		if history.Good(history.Status(c)) {
 			return
 		}
-		line := "- " + code(cmp.Or(c.Result.Status, "no result"), 20, false) + " " + inside + code(c.Name, 100, false)
-		if n := len(c.Verdicts); n > 0 {
-			v := &c.Verdicts[n-1]
-			line += spaced(code(v.Rule, 200, false)) + spaced(code(v.Reason.String(), 300, false))
-		}
+		v := history.LastVerdict(c)
+		line := "- " + code(cmp.Or(history.Status(c), "no result"), 20, false) + " " + inside + code(c.Name, 100, false) + spaced(code(v.Rule, 200, false)) + spaced(code(v.Reason.String(), 300, false))
 		lines = append(lines, line+"\n")
 	})
 	for _, n := range r.Notes {
@@ -56,11 +51,8 @@ func eachCall(r *history.Run, inside string, do func(c *history.Call, inside str
 func (d *document) calls(r *history.Run) {
 	var rows []string
 	eachCall(r, "", func(c *history.Call, inside string) {
-		verdict, rule := "", ""
-		if n := len(c.Verdicts); n > 0 {
-			verdict, rule = c.Verdicts[n-1].Decision, cmp.Or(c.Verdicts[n-1].Rule, c.Verdicts[n-1].By)
-		}
-		rows = append(rows, "| "+strconv.Itoa(len(rows)+1)+" | "+inside+code(cmp.Or(c.Name, c.ID), 60, true)+" | "+spaced(code(verdict, 20, true))+spaced(code(rule, 80, true))+
+		v := history.LastVerdict(c)
+		rows = append(rows, "| "+strconv.Itoa(len(rows)+1)+" | "+inside+code(cmp.Or(c.Name, c.ID), 60, true)+" | "+spaced(code(v.Decision, 20, true))+spaced(code(cmp.Or(v.Rule, v.By), 80, true))+
 			" | "+code(cmp.Or(c.Result.Status, "no result"), 20, true)+" | "+known(c.Result.Bytes)+" | "+known(c.Result.Ms)+" |\n")
 	})
 	head := "### Calls\n\n| # | name | verdict, rule | result | bytes | ms |\n|---:|---|---|---|---:|---:|\n"
@@ -103,17 +95,11 @@ func (d *document) planned(i int, c *history.Call) string {
 			text += "- " + name + ": " + code(value, 2000, false) + "\n"
 		}
 	}
-	item("PROBLEM", v.Problem.String())
 	item("id", c.ID)
-	item("server", strings.TrimSpace(c.Server+" "+v.Target))
-	item("in", v.Dir)
-	item("staged because", cmp.Or(v.Rule, "no rule allows it"))
-	item("by", v.By)
-	item("reason", v.Reason.String())
-	item("labels of the conversation", cmp.Or(strings.Join(v.Labels, ", "), "none"))
-	item("private by", v.Private)
-	item("untrusted by", v.Untrusted)
-	item("definition (SHA-256)", v.Definition)
+	item("server", c.Server)
+	for _, f := range history.Why(v) {
+		item(f.Name, f.Value)
+	}
 	item("result", c.Result.Status)
 	for j := range c.Details {
 		item(c.Details[j].Name, c.Details[j].Text.String())

@@ -9,6 +9,7 @@ package markdown
 import (
 	"cmp"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,6 +91,9 @@ func (d *document) sources(r *history.Report) {
 		text += ", " + grouped(s.Bytes) + " bytes, SHA-256 `" + s.SHA256 + "`."
 		for _, c := range s.Cut {
 			text += " **Line " + strconv.Itoa(c.Line) + " is cut off at byte " + strconv.FormatInt(c.Byte, 10) + ": what wrote it was killed.**"
+		}
+		for _, line := range s.Long {
+			text += " **Line " + strconv.Itoa(line) + " " + history.Skipped + ".**"
 		}
 		return text + "\n\n"
 	})
@@ -193,34 +197,24 @@ func grouped(n int64) string {
 
 // facts is a table of what a run was.
 func (d *document) facts(r *history.Run) string {
-	rows := [][2]string{}
+	var rows [][2]string
 	add := func(name, value string) {
 		if value != "" {
 			rows = append(rows, [2]string{name, value})
 		}
 	}
 	cell := func(s string) string { return code(s, 200, true) }
-	add("id", cell(r.Start.ID))
-	add("model", cell(r.Start.Model))
-	add("began", cell(r.Start.Time))
+	for _, f := range history.Begun(r) {
+		add(f.Name, cell(f.Value))
+	}
 	if r.End.Ms != history.Unknown {
 		add("took", grouped(r.End.Ms)+" ms")
 	}
-	if r.Form == history.Plan {
-		add("staged", cell(r.Plan.Time))
-		add("in", cell(r.Plan.Dir))
-		add("digest", cell(r.Plan.Digest))
-		add("digest with results", cell(r.Plan.Whole))
-		add("last result", cell(r.Plan.Last))
-	} else {
+	if r.Form != history.Plan {
 		add("turns", grouped(r.Counts.Turns))
 	}
 	add("calls", grouped(r.Counts.Calls))
-	var results []string
-	for status := range r.Counts.Results {
-		results = append(results, status)
-	}
-	slices.Sort(results)
+	results := slices.Sorted(maps.Keys(r.Counts.Results))
 	for i, status := range results {
 		results[i] = cell(cmp.Or(status, "?")) + " " + grouped(r.Counts.Results[status])
 	}
@@ -228,12 +222,9 @@ func (d *document) facts(r *history.Run) string {
 	if t := r.Counts.Tokens; t != (history.Tokens{}) {
 		add("tokens", grouped(t.Input)+" in ("+grouped(t.Cached)+" cached), "+grouped(t.Output)+" out ("+grouped(t.Reasoning)+" reasoning)")
 	}
-	if r.Counts.Cost != "" {
-		add("cost", cell(r.Counts.Cost+" "+r.Counts.Currency))
+	for _, f := range history.Came(r) {
+		add(f.Name, cell(f.Value))
 	}
-	add("labels", cell(strings.Join(r.End.Labels, ", ")))
-	add("servers", cell(strings.Join(r.Start.Servers, "; ")))
-	add("changed in the sandbox", cell(strings.Join(r.End.Changed, ", ")))
 	if r.End.Cut {
 		add("cut", "the last line of the file is not whole")
 	}

@@ -126,6 +126,14 @@ func TestBound(t *testing.T) {
 	}
 }
 
+// TestSkipped: a line that was too long to be read is named.
+func TestSkipped(t *testing.T) {
+	var b strings.Builder
+	if err := Write(&b, &history.Report{Sources: []*history.Source{{Name: "log", Long: []int{7}}}}); err != nil || !strings.Contains(b.String(), "**Line 7 is longer than 64 MiB and was skipped.**") {
+		t.Errorf("%v: %s", err, b.String())
+	}
+}
+
 // FuzzCode: a code span has no end within it, and a cell neither.
 func FuzzCode(f *testing.F) {
 	for _, s := range hostile {

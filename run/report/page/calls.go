@@ -2,17 +2,11 @@ package page
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"toolpipe/run/report/history"
 )
-
-func sorted(words []string) []string {
-	slices.Sort(words)
-	return words
-}
 
 // callList writes the calls of a run, and what filters them.
 func (p *page) callList(r *history.Run, level int) {
@@ -37,7 +31,7 @@ func (p *page) callList(r *history.Run, level int) {
 }
 
 func (p *page) call(c *history.Call, n, level int) {
-	status := stateOf(c)
+	status := history.Status(c)
 	open := ""
 	if c.Review.State != "" && len(p.report.Runs) == 1 {
 		open = " open" // a plan is read as a whole
@@ -47,8 +41,7 @@ func (p *page) call(c *history.Call, n, level int) {
 	p.code(nameOf(c))
 	p.raw("</span>")
 	p.badge(status, cmp.Or(status, "no result"))
-	if k := len(c.Verdicts); k > 0 {
-		v := c.Verdicts[k-1]
+	if v := history.LastVerdict(c); v.Decision != "" {
 		p.raw("<span>")
 		p.line(v.Decision + ": " + strings.Join(words(v.By, v.Rule), ", "))
 		p.raw("</span>")
@@ -145,17 +138,8 @@ func (p *page) review(c *history.Call, level int) {
 	}
 	p.heading(level, "Why it is in the plan")
 	p.raw("<dl>\n")
-	p.fact("problem", r.Problem.String())
-	p.fact("by", r.By)
-	p.fact("rule", cmp.Or(r.Rule, "no rule allows it"))
-	p.fact("reason", r.Reason.String())
-	p.fact("labels of the conversation", cmp.Or(strings.Join(r.Labels, ", "), "none"))
-	p.fact("private by", r.Private)
-	p.fact("untrusted by", r.Untrusted)
+	p.facts(history.Why(r))
 	p.fact("the model said before", r.Said.String())
-	p.fact("target of the server", r.Target)
-	p.fact("directory of the server", r.Dir)
-	p.fact("definition of the tool (SHA-256)", r.Definition)
 	p.raw("</dl>\n")
 }
 

@@ -15,13 +15,13 @@ import (
 func appendText(dst []byte, s string) []byte {
 	marks, before := escape.MaxMarks, rune(0)
 	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c < 0x7f || c == '\n' || c == '\t' {
-			dst = appendASCII(dst, c)
-			marks, before = 0, rune(c)
-			i++
+		if n := plainLen(s[i:]); n > 0 {
+			dst = append(dst, html.EscapeString(s[i:i+n])...)
+			i += n
+			marks, before = 0, rune(s[i-1])
 			continue
 		}
+		c := s[i]
 		r, n := utf8.DecodeRuneInString(s[i:])
 		joins := isJoiner(r) && before > ' ' && !isJoiner(before)
 		switch {
@@ -46,20 +46,14 @@ func appendText(dst []byte, s string) []byte {
 // isJoiner reports whether r changes only how its neighbours look, as in an emoji.
 func isJoiner(r rune) bool { return r == 0xfe0e || r == 0xfe0f || r == 0x200d }
 
-func appendASCII(dst []byte, c byte) []byte {
-	switch c {
-	case '<':
-		return append(dst, "&lt;"...)
-	case '>':
-		return append(dst, "&gt;"...)
-	case '&':
-		return append(dst, "&amp;"...)
-	case '"':
-		return append(dst, "&#34;"...)
-	case '\'':
-		return append(dst, "&#39;"...)
+// plainLen is how many bytes s begins with that are ASCII and can be seen, or are white space.
+func plainLen(s string) int {
+	for i := range len(s) {
+		if c := s[i]; (c < ' ' || c >= 0x7f) && c != '\n' && c != '\t' {
+			return i
+		}
 	}
-	return append(dst, c)
+	return len(s)
 }
 
 // maxAttribute is how many bytes of a text an attribute or a heading has.

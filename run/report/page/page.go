@@ -14,6 +14,7 @@ import (
 	"encoding/base64"
 	"io"
 	"strconv"
+	"strings"
 
 	"toolpipe/run/report/history"
 	"toolpipe/stream/text/escape"
@@ -100,25 +101,9 @@ func (p *page) text(s string) {
 }
 
 // line writes a text of a log in one line.
-func (p *page) line(s string) { p.text(escape.Cut(oneLine(s), 2000)) }
-
-// oneLine shows the ends of lines of a text in words.
-func oneLine(s string) string {
-	if escape.IsPlain(s) {
-		return s
-	}
-	b := make([]byte, 0, len(s))
-	for i := range len(s) {
-		switch s[i] {
-		case '\n':
-			b = append(b, "\u23ce "...)
-		case '\t':
-			b = append(b, ' ')
-		default:
-			b = append(b, s[i])
-		}
-	}
-	return string(b)
+func (p *page) line(s string) {
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "\n", "\u23ce "), "\t", " ")
+	p.text(escape.Cut(s, 2000))
 }
 
 // code writes a short text of a log as code.
@@ -152,7 +137,7 @@ func (p *page) member(name string, t *history.Text, code bool) {
 	p.line(name)
 	p.raw("</dt><dd>")
 	switch {
-	case t.Left > 0 || len(t.Head) > 300 || hasLines(t.Head):
+	case t.Left > 0 || len(t.Head) > 300 || strings.Contains(t.Head, "\n"):
 		p.block(t, "")
 	case code:
 		p.code(t.Head)
@@ -164,20 +149,17 @@ func (p *page) member(name string, t *history.Text, code bool) {
 	p.raw("</dd>\n")
 }
 
-func hasLines(s string) bool {
-	for i := range len(s) {
-		if s[i] == '\n' {
-			return true
-		}
-	}
-	return false
-}
-
 // fact writes a name of ours and a text of a log, unless it is empty.
 func (p *page) fact(name, value string) {
 	if value != "" {
 		t := history.Text{Head: value}
 		p.member(name, &t, false)
+	}
+}
+
+func (p *page) facts(all []history.Fact) {
+	for _, f := range all {
+		p.fact(f.Name, f.Value)
 	}
 }
 
@@ -222,13 +204,16 @@ func (p *page) sources() {
 		for _, c := range s.Cut {
 			p.fact("cut", "line "+strconv.Itoa(c.Line)+" ends at byte "+strconv.FormatInt(c.Byte, 10)+": what wrote it was killed, or has not written the rest yet")
 		}
+		for _, line := range s.Long {
+			p.fact("skipped", "line "+strconv.Itoa(line)+" "+history.Skipped)
+		}
 		p.raw("</dl>\n")
 	}
 	p.raw("<p>Of a text up to ")
 	p.count(int64(p.report.Limit))
 	p.raw(" bytes are shown, its head and its tail")
-	if p.report.Limit < p.report.Asked {
-		p.raw(", and not " + grouped(int64(p.report.Asked)) + ", because there are so many texts")
+	if p.report.Short > 0 {
+		p.raw(", and of the last texts " + grouped(int64(p.report.Short)) + ", because there are so many")
 	}
 	p.raw(". Secrets that toolpipe hid when it wrote these files are hidden here. Nothing here was checked: who can write the files can make them say anything.</p>\n</details>\n")
 }

@@ -2,6 +2,8 @@ package page
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,12 +36,12 @@ func span(ms int64) string {
 	return strconv.FormatInt(ms/60_000, 10) + " min " + strconv.FormatInt(ms/1000%60, 10) + " s"
 }
 
-// Tone is a class of the style: how good a status is.
+// tone is a class of the style: how good a status is.
 func tone(status string) string {
-	switch status {
-	case "ok", "answered", "done", "allow":
+	switch {
+	case history.Good(status), status == "allow":
 		return "ok"
-	case "staged", "open", "", "not_run", "interrupted":
+	case slices.Contains([]string{"staged", "open", "", "not_run", "interrupted"}, status):
 		return "warn"
 	}
 	return "bad"
@@ -99,21 +101,13 @@ func (p *page) summary(r *history.Run) {
 	p.raw("<dl>\n")
 	p.fact("error", r.End.Error.String())
 	p.fact("hint", r.End.Hint.String())
-	p.fact("model", r.Start.Model)
-	p.fact("began", r.Start.Time)
+	p.facts(history.Begun(r))
 	p.fact("took", span(r.End.Ms))
-	if r.Form == history.Plan {
-		p.fact("staged", r.Plan.Time)
-		p.fact("in", r.Plan.Dir)
-		p.fact("digest", r.Plan.Digest)
-		p.fact("digest with results", r.Plan.Whole)
-		p.fact("last result", r.Plan.Last)
-		p.fact("by version", r.Plan.Version)
-	} else {
+	if r.Form != history.Plan {
 		p.figures("turns", r.Counts.Turns)
 	}
 	p.figures("calls", r.Counts.Calls)
-	for _, status := range Sorted(r.Counts.Results) {
+	for _, status := range slices.Sorted(maps.Keys(r.Counts.Results)) {
 		p.figures("results: "+attribute(cmp.Or(status, "(none)")), r.Counts.Results[status])
 	}
 	if t := r.Counts.Tokens; t != (history.Tokens{}) {
@@ -123,14 +117,7 @@ func (p *page) summary(r *history.Run) {
 		p.some("of these reasoning", t.Reasoning)
 		p.some("tokens written to the cache", t.CacheWrite)
 	}
-	if r.Counts.Cost != "" {
-		p.fact("cost", r.Counts.Cost+" "+r.Counts.Currency)
-	}
-	p.fact("labels", strings.Join(r.End.Labels, ", "))
-	p.fact("servers", strings.Join(r.Start.Servers, "; "))
-	p.fact("files that programs in the sandbox changed", strings.Join(r.End.Changed, ", "))
-	p.fact("version", r.Start.Version)
-	p.fact("API", r.Start.API)
+	p.facts(history.Came(r))
 	p.raw("</dl>\n")
 	p.details(r.Details)
 	for i := range r.Talk {
@@ -145,14 +132,6 @@ func (p *page) titled(heading string, t *history.Text) {
 		p.heading(3, heading)
 		p.block(t, "")
 	}
-}
-
-// Sorted are the words of counts, in order.
-func Sorted(counts map[string]int64) (words []string) {
-	for word := range counts {
-		words = append(words, word)
-	}
-	return sorted(words)
 }
 
 // details writes what else a line says.
@@ -195,16 +174,16 @@ func (p *page) concerns(r *history.Run, level int) {
 		open = true
 	}
 	for _, c := range r.Calls {
-		if status := stateOf(c); tone(status) != "ok" {
+		if status := history.Status(c); !history.Good(status) {
 			item()
 			p.raw(`<li><a href="#` + p.ids[c] + `">`)
 			p.code(nameOf(c))
 			p.raw("</a> ")
 			p.badge(status, cmp.Or(status, "no result"))
-			if n := len(c.Verdicts); n > 0 && (c.Verdicts[n-1].Rule != "" || !c.Verdicts[n-1].Reason.IsEmpty()) {
-				v := &c.Verdicts[n-1]
+			v := history.LastVerdict(c)
+			if why := strings.TrimSpace(v.Rule + " " + v.Reason.String()); why != "" {
 				p.raw(" ")
-				p.line(strings.TrimSpace(v.Rule + " " + v.Reason.String()))
+				p.line(why)
 			}
 			p.raw("</li>\n")
 		}
@@ -222,14 +201,6 @@ func (p *page) concerns(r *history.Run, level int) {
 	if open {
 		p.raw("</ul>\n")
 	}
-}
-
-// stateOf is the status of a call's result, or of a plan how far the call is.
-func stateOf(c *history.Call) string {
-	if c.Result.Status == "" {
-		return c.Review.State
-	}
-	return c.Result.Status
 }
 
 func (p *page) turns(r *history.Run, level int) {

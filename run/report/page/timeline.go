@@ -38,10 +38,10 @@ func (p *page) barsOf(r *history.Run) (model, asked, tools []bar, timed bool) {
 			b.from, b.to = at, at+max(0, c.Result.Ms)
 			at = b.to
 		}
-		if tone(stateOf(c)) == "bad" {
+		if tone(history.Status(c)) == "bad" {
 			b.class = "bad"
 		}
-		b.title = c.Name + ": " + cmp.Or(stateOf(c), "no result") + ", " + span(c.Result.Ms)
+		b.title = c.Name + ": " + cmp.Or(history.Status(c), "no result") + ", " + span(c.Result.Ms)
 		if b.from > 0 || !timed {
 			tools = append(tools, b)
 		}
@@ -247,9 +247,6 @@ func (p *page) key(pairs ...string) {
 	p.raw("</ul>\n")
 }
 
-// maxBars is how many turns have a bar.
-const maxBars = 300
-
 // tokens writes a bar for the tokens of each turn.
 func (p *page) tokens(r *history.Run, level int) {
 	most := int64(0)
@@ -262,11 +259,7 @@ func (p *page) tokens(r *history.Run, level int) {
 	p.heading(level, "Tokens by turn")
 	p.key("cached", "input, cached", "model", "input", "tool", "output", "reason", "reasoning")
 	p.raw(`<ol class="bars">` + "\n")
-	for i, t := range r.Turns {
-		if i == maxBars {
-			p.raw("<li>" + grouped(int64(len(r.Turns)-i)) + " further turns are not drawn.</li>\n")
-			break
-		}
+	for _, t := range r.Turns {
 		k := t.Tokens
 		p.raw(`<li><span>turn ` + number(t.Number) + `</span><svg aria-hidden="true" height="16">`)
 		at := int64(0)

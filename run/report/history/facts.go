@@ -1,0 +1,53 @@
+package history
+
+import (
+	"cmp"
+	"strings"
+)
+
+// A Fact is a name of ours and a text of a file. A report shows it unless the text is empty.
+type Fact struct{ Name, Value string }
+
+// Begun is what a run, or a plan, was to be.
+func Begun(r *Run) []Fact {
+	return []Fact{
+		{"id", r.Start.ID}, {"model", r.Start.Model}, {"began", r.Start.Time},
+		{"staged", r.Plan.Time}, {"in", r.Plan.Dir}, {"digest", r.Plan.Digest}, {"digest with results", r.Plan.Whole}, {"last result", r.Plan.Last},
+		{"version", cmp.Or(r.Start.Version, r.Plan.Version)}, {"API", r.Start.API},
+	}
+}
+
+// Came is what a run came to, beside its numbers.
+func Came(r *Run) []Fact {
+	cost := r.Counts.Cost
+	if cost != "" {
+		cost += " " + r.Counts.Currency
+	}
+	return []Fact{
+		{"cost", cost}, {"labels", strings.Join(r.End.Labels, ", ")}, {"servers", strings.Join(r.Start.Servers, "; ")},
+		{"changed in the sandbox", strings.Join(r.End.Changed, ", ")},
+	}
+}
+
+// Why is what a plan says of a call for those who review it.
+func Why(r *Review) []Fact {
+	return []Fact{
+		{"PROBLEM", r.Problem.String()}, {"staged because", cmp.Or(r.Rule, "no rule allows it")}, {"by", r.By}, {"reason", r.Reason.String()},
+		{"labels of the conversation", cmp.Or(strings.Join(r.Labels, ", "), "none")}, {"private by", r.Private}, {"untrusted by", r.Untrusted},
+		{"target of the server", r.Target}, {"directory of the server", r.Dir}, {"definition of the tool (SHA-256)", r.Definition},
+	}
+}
+
+// Status is the status of a call's result, or in a plan the state of the call; "" for neither.
+func Status(c *Call) string { return cmp.Or(c.Result.Status, c.Review.State) }
+
+// Good reports whether a call with this status needs no attention.
+func Good(status string) bool { return status == "ok" || status == "answered" || status == "done" }
+
+// LastVerdict is the last verdict; an empty one if there is none.
+func LastVerdict(c *Call) Verdict {
+	if n := len(c.Verdicts); n > 0 {
+		return c.Verdicts[n-1]
+	}
+	return Verdict{}
+}

@@ -1,0 +1,120 @@
+package session
+
+import (
+	"slices"
+
+	"toolpipe/run/document"
+	"toolpipe/run/failure"
+	"toolpipe/stream"
+	"toolpipe/stream/text/jsontext"
+)
+
+// noteLine is a line that is no message.
+func noteLine(kind string, value []byte) []byte {
+	return append(jsontext.AppendMember([]byte{'{'}, kind, value), "}\n"...)
+}
+
+// note writes a line that is no message.
+func (s *File) note(kind string, value []byte) error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.write(noteLine(kind, value))
+}
+
+// Sent is a call that a run before this one has sent.
+type Sent struct {
+	stream.Call
+	Task *Task // with which its server answered it; nil for none
+}
+
+// sent is what lines say about a call.
+type sent struct {
+	id   string
+	sent bool
+	task *Task
+}
+
+// Sending notes that a call is about to be sent.
+func (s *File) Sending(id string) error { return s.note("sending", jsontext.Quoted(id)) }
+
+// NotSent notes that a call was not sent after all, so that a later run may send it.
+func (s *File) NotSent(id string) error { return s.note("not_sent", jsontext.Quoted(id)) }
+
+func (l *loader) readSending(m document.Member) error {
+	was := l.open[m.Text()]
+	if was == nil {
+		return m.Errorf("no call without a result has the id %s", m.Short())
+	}
+	was.sent = m.Key == "sending"
+	return nil
+}
+
+// Task is the task of a call, with the server that runs it.
+type Task struct {
+	ID        string // of the task
+	Server    string // its name
+	At        string // which server that is: a hash of its command or its URL
+	Protocol  string // the revision
+	Tool      string // its name at the server
+	Arguments string // SHA-256 of the canonical arguments
+}
+
+// BeginTask notes that the server has answered a call with a task.
+func (s *File) BeginTask(call string, t *Task) error {
+	value := []byte{'{'}
+	for _, m := range [][2]string{{"call", call}, {"id", t.ID}, {"server", t.Server}, {"at", t.At}, {"protocol", t.Protocol}, {"tool", t.Tool}, {"arguments", t.Arguments}} {
+		value = jsontext.AppendMember(value, m[0], jsontext.Quoted(m[1]))
+	}
+	return s.note("task", append(value, '}'))
+}
+
+// readTask takes the task of a call.
+func (l *loader) readTask(m document.Member) error {
+	t, call := &Task{}, ""
+	keys := document.Keys("call", &call, "id", &t.ID, "server", &t.Server, "at", &t.At, "protocol", &t.Protocol, "tool", &t.Tool, "arguments", &t.Arguments)
+	if err := m.ReadKeys(keys); err != nil {
+		return err
+	}
+	was := l.open[call]
+	if was == nil || t.ID == "" {
+		return m.Errorf("a task without an id, or of no call without a result")
+	}
+	was.task = t
+	return nil
+}
+
+// TaskOf is the task of a call that a run before this one has sent; nil for none.
+func (s *File) TaskOf(id string) *Task {
+	if s == nil {
+		return nil
+	}
+	i := slices.IndexFunc(s.Unknown, func(c Sent) bool { return c.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return s.Unknown[i].Task
+}
+
+// End notes that the last message is no answer, because the run ended with f.
+func (s *File) End(f *failure.Error) error {
+	switch f.Status {
+	case failure.StatusLimit:
+		return s.note("cut", jsontext.Quoted(f.Message))
+	case failure.StatusModel:
+		return s.note("refused", jsontext.Quoted(f.Message))
+	}
+	return nil
+}
+
+func (l *loader) readEnd(m document.Member) error {
+	if m.Kind() != '"' {
+		return m.Errorf("%s is not a string", m.Key)
+	}
+	if l.Ended = (&failure.Error{Status: failure.StatusModel, Message: m.Text()}); m.Key == "cut" {
+		l.Ended.Status, l.Ended.Cause = failure.StatusLimit, failure.ErrLength // its text is printed
+	}
+	return nil
+}
