@@ -84,7 +84,7 @@ func TestRenamedPackageBuilds(t *testing.T) {
 	}
 	servertest.Needs(t, "go")
 	files := map[string]string{"go.mod": "module toolpipe\n\ngo 1.26\n"}
-	for _, dir := range []string{"mcp/builtin/code/lexis", "mcp/builtin/code/imports", "mcp/builtin/code/move"} {
+	for _, dir := range []string{"mcp/builtin/code/lexis", "mcp/builtin/code/imports"} {
 		names, err := filepath.Glob(filepath.Join("..", "..", "..", dir, "*.go"))
 		if err != nil || len(names) == 0 {
 			t.Fatal(dir, err)

@@ -19,7 +19,8 @@ type FileChange struct {
 	Access *Access
 	Path   string // as Access.Find takes it
 	Named  bool   // the arguments of the call name the file
-	Before []byte // the content that the change was made against; nil: there is no such file yet
+	New    bool   // there is no such file yet
+	Before []byte // the content that the change was made against
 	After  []byte
 }
 
@@ -78,11 +79,11 @@ func (t *together) close() {
 // add finds the file of a change, and checks that it may be written and is as it was.
 func (t *together) add(ctx context.Context, c *FileChange) error {
 	find := c.Access.Find
-	if c.Before == nil {
+	if c.New {
 		find = func(path string) (*Location, error) { return c.Access.FindNew(ctx, path) }
 	}
 	l, err := find(c.Path)
-	if missing, ok := errors.AsType[*NotFoundError](err); ok && c.Before == nil && previewOf(ctx) != nil {
+	if missing, ok := errors.AsType[*NotFoundError](err); ok && c.New && previewOf(ctx) != nil {
 		l, err = c.Access.within(c.Path, missing) // a preview makes no directory
 	}
 	if err != nil {
@@ -96,7 +97,7 @@ func (t *together) add(ctx context.Context, c *FileChange) error {
 		return fmt.Errorf("%q would change too, and what allows this call does not allow that; a call for other files, or an approval for these, does", c.Path)
 	}
 	_, isStaged := l.staged()
-	if c.Before == nil {
+	if c.New {
 		if l.Info != nil || isStaged {
 			return fmt.Errorf("%q: %w", c.Path, errMoved)
 		}
@@ -113,7 +114,7 @@ func (t *together) add(ctx context.Context, c *FileChange) error {
 func (t *together) change() (c Change) {
 	if len(t.members) > 0 {
 		first := t.members[0]
-		c = Change{Path: first.at.Access.Absolute(first.at.Rel), Diff: t.diff(), New: len(t.members) == 1 && first.change.Before == nil}
+		c = Change{Path: first.at.Access.Absolute(first.at.Rel), Diff: t.diff(), New: len(t.members) == 1 && first.change.New}
 	}
 	return c
 }
@@ -135,8 +136,8 @@ func (t *together) diff() string {
 		if size += len(before) + len(after); size > 2*MaxPreview || !utf8.Valid(before) || !utf8.Valid(after) {
 			return ""
 		}
-		if len(t.members) > 1 || before == nil {
-			b.WriteString(unified.Names(m.at.Rel, before == nil))
+		if len(t.members) > 1 || m.change.New {
+			b.WriteString(unified.Names(m.at.Rel, m.change.New))
 		}
 		b.WriteString(unified.Diff(string(before), string(after)))
 	}
@@ -148,7 +149,7 @@ func (t *together) stage() (err error) {
 	var edits []staged.Edit
 	for _, m := range t.members {
 		e := staged.Edit{Path: m.at.Access.Absolute(m.at.Rel), Name: m.at.Rel, Content: m.change.After}
-		if m.change.Before != nil {
+		if !m.change.New {
 			e.Old = bytes.NewReader(m.change.Before)
 		}
 		edits = append(edits, e)
@@ -187,19 +188,19 @@ func (m *member) restore(ctx context.Context) error {
 		return err
 	}
 	defer l.Close()
-	if c.Before == nil && l.Info == nil { // it was not written after all
+	if c.New && l.Info == nil { // it was not written after all
 		m.at.written = false
 		return nil
 	}
 	now, err := l.readEdited()
 	switch {
-	case err == nil && c.Before != nil && bytes.Equal(now, c.Before):
+	case err == nil && !c.New && bytes.Equal(now, c.Before):
 		return nil
 	case err != nil:
 		return err
 	case !bytes.Equal(now, c.After):
 		return errMoved
-	case c.Before != nil:
+	case !c.New:
 		return l.Replace(ctx, c.Before)
 	}
 	m.at.written = false // the directories that were made for it go too

@@ -49,7 +49,7 @@ func changesOf(a *Access) (changes []FileChange) {
 	for _, name := range []string{"a", "b", "c"} {
 		changes = append(changes, FileChange{Access: a, Path: name, Before: []byte(name + " old\n"), After: []byte(name + " new\n")})
 	}
-	return append(changes, FileChange{Access: a, Path: "sub/d", After: []byte("d new\n")})
+	return append(changes, FileChange{Access: a, Path: "sub/d", New: true, After: []byte("d new\n")})
 }
 
 func stateOf(t *testing.T, dir string) (state string) {
