@@ -1,9 +1,7 @@
 package code
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -57,38 +55,6 @@ func showImports(_ context.Context, c *call, args toolserver.Arguments) ([]byte,
 		b = fmt.Appendf(b, "[toolpipe] the first %d are shown, the others are left out\n", maxImports)
 	}
 	return b, nil
-}
-
-var errUnchanged = errors.New("the file has it already")
-
-func addImport(ctx context.Context, c *call, args toolserver.Arguments) (answer []byte, err error) {
-	asked := args.Text("path")
-	l, err := c.find(asked)
-	if err != nil {
-		return nil, err
-	}
-	l.Close()
-	err = l.Access.Change(ctx, asked, func(text []byte) ([]byte, error) {
-		if len(text) > maxSource || toolserver.LooksBinary(text) {
-			return nil, fmt.Errorf("%q is no source file, or has more than %d bytes", asked, maxSource)
-		}
-		f := newSourceFile(c.shown(l.Access, l.Rel), text)
-		edited, done, err := imports.Add(f.language, text, args.Text("import"))
-		if err != nil {
-			return nil, err
-		}
-		if bytes.Equal(edited, text) {
-			answer = fmt.Appendf(nil, "%s is as it was: %s\n", confine.ShownName(f.path), done)
-			return nil, errUnchanged
-		}
-		note, err := c.checkChanged(ctx, f, edited, "")
-		answer = fmt.Appendf(nil, "edited %s: %s; %s\n", confine.ShownName(f.path), done, strings.TrimSuffix(note, "\n"))
-		return edited, err
-	})
-	if err == errUnchanged {
-		err = nil
-	}
-	return answer, err
 }
 
 // A finder finds the imports of a file, and the files that they are.

@@ -136,7 +136,7 @@ func (c *call) checkMoved(ctx context.Context, args toolserver.Arguments, files 
 		return "the syntax was not checked", nil
 	}
 	for i, f := range files {
-		said, err := c.checkEdited(ctx, f, edited[i], forces)
+		said, err := c.checkEdited(ctx, f, edited[i])
 		if err != nil {
 			return "", err
 		}
