@@ -426,7 +426,7 @@ var house = map[string]int{
 	"fields of stream.responsesItem":           12,
 	"files in approve":                         28,
 	"files in mcp":                             29,
-	"files in mcp/builtin/code":                23,
+	"files in mcp/builtin/code":                22,
 	"files in mcp/builtin/confine":             17,
 	"files in mcp/oauth":                       15,
 	"files in stream":                          42,

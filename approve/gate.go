@@ -189,9 +189,9 @@ func (g *Gate) verdict(c *Call, rule *Rule, asked *Question) (Verdict, *Question
 	case g.AutoApprove != "":
 		return g.autoApproved(), nil
 	case g.alwaysAllowed[g.callKey(c)]:
-		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Earlier: true, Reason: "the same call was approved before"}, nil
+		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Reason: "the same call was approved before"}, nil
 	case g.allowedTools[[2]string{c.Server, c.Tool}] && g.mayAllowTool(rule):
-		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Earlier: true, Reason: "the tool was approved for this run"}, nil
+		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Reason: "the tool was approved for this run"}, nil
 	}
 	switch {
 	case g.Terminal == nil && g.Reviews:

@@ -50,8 +50,8 @@ func moveDefinition(ctx context.Context, c *call, args toolserver.Arguments) ([]
 		return nil, err
 	}
 	err = confine.ChangeAll(ctx, []confine.FileChange{
-		{Access: own.root, Path: args.Text("path"), Named: true, Before: own.text, After: left},
-		{Access: own.root, Path: args.Text("to"), Named: true, New: target.root == nil, Before: target.text, After: added},
+		{Access: own.root, Path: args.Text("path"), Before: own.text, After: left},
+		{Access: own.root, Path: args.Text("to"), New: target.root == nil, Before: target.text, After: added},
 	})
 	if err != nil {
 		return nil, err
