@@ -76,7 +76,6 @@ type Verdict struct {
 	// if that could not be found out. The verdict holds for these places only.
 	Places map[string]string
 
-	Earlier bool // a person has answered a question before this call for it, and has not seen what it changes
 	EndsRun bool // the person wants the run to end here, or a second call holds a secret
 
 	// Except lists, in the verdict of Static, the calls that get another verdict, in words; "" for

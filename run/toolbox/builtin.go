@@ -168,8 +168,7 @@ const (
 func editors() map[string][]string {
 	return map[string][]string{
 		"write_file": {"content"}, "set_file_slice": {"start_line", "end_line", "new_content"},
-		"edit_file": {"old_string", "new_string", "replace_all"}, "edit_definition": {"content"},
-		"rename": {}, "add_import": {}, "move_definition": {},
+		"edit_file": {"old_string", "new_string", "replace_all"}, "edit_definition": {"content"}, "move_definition": {},
 	}
 }
 

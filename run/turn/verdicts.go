@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -222,43 +221,12 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 	if c.tool.Conn.Local != nil {
 		withheld := r.plan.Inv.Gate.Withheld(ctx, r.asked(c, c.tool))
 		bounds.Denied, bounds.Matches = withheld.Paths, withheld.Matches
-		bounds.MayWrite = func(path string) bool { return r.mayWrite(ctx, c, path) }
 		if r.known != nil && r.mayRead(ctx, c) {
 			bounds.Known, bounds.Call = r.known, c.ID
 		}
 		bounds.Staged = r.plan.staging.contents()
 	}
 	return bounds
-}
-
-// mayWrite reports whether the verdict on a call of a built-in tool holds for another file
-// that the call writes: whether it would be the same if the arguments named that file. Who
-// was asked has answered for all files, since a question shows them, but for what a rule
-// denies; one that was asked before has not seen files about which a rule asks.
-func (r *round) mayWrite(ctx context.Context, c *call, path string) bool {
-	r.lock()
-	defer r.unlock()
-	asked := r.asked(c, c.tool)
-	if asked.Root != "" { // a rule may be about paths as a model writes them
-		if rel, err := filepath.Rel(asked.Root, path); err == nil && filepath.IsLocal(rel) {
-			path = rel
-		}
-	}
-	named := []byte("{")
-	for key, value := range jsontext.Members(asked.Arguments) {
-		name := jsontext.Unquote(key)
-		if slices.ContainsFunc(asked.Writes.Paths, func(p approve.Path) bool { return p.String() == name }) {
-			value = jsontext.Quoted(path)
-		}
-		named = jsontext.AppendMember(named, name, value)
-	}
-	asked.Arguments = append(named, '}')
-	x, err := r.plan.Inv.Gate.Explain(ctx, asked)
-	if err != nil || x.Verdict.Outcome == approve.Denied {
-		return false
-	}
-	wasAsked := c.staged || r.planned.reviewed != nil || !slices.Contains([]string{"flag", "policy", "config", "default"}, c.verdict.By)
-	return x.Verdict.Outcome == approve.Allowed || wasAsked && (!c.verdict.Earlier || x.Verdict.Rule == "")
 }
 
 // mayRead reports whether the model may read the file that a call of a built-in tool
