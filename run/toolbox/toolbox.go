@@ -180,8 +180,7 @@ func (b *Toolbox) update(c *Connection, now *wire.Tool) *Tool {
 	if i >= 0 {
 		t = c.Listed[i]
 	} else if t = c.add(*now); t != nil {
-		call := t.Call(nil)
-		t.Traits = count(b.inv.Gate, b.inv.Gate.TraitsOf(&call, t.traits()))
+		b.labelTool(t)
 		t.Withheld = b.Denies(t)
 	}
 	if t != nil && t.passes(b.inv.Config.Tools, b.inv.Config.ExcludeTools) && b.Tool(t.ModelName) == nil {

@@ -270,7 +270,7 @@ func (r *round) mayRead(ctx context.Context, c *call) bool {
 // readVerdict is the outcome if the model read the file that a call of a built-in tool names.
 func (r *round) readVerdict(ctx context.Context, c *call) approve.Outcome {
 	for _, t := range r.box.All() {
-		if t.Name == "read_file" && t.Conn.Local != nil && t.Conn.Root == c.tool.Conn.Root {
+		if t.Declares().Opens && t.Conn.Root == c.tool.Conn.Root {
 			asked := r.asked(c, t)
 			asked.Open = false // the user has seen the call c, and none of t
 			x, err := r.plan.Inv.Gate.Explain(ctx, asked)

@@ -26,6 +26,12 @@ type Spec struct {
 	Version  string
 }
 
+// The names of the server and of its tool.
+const (
+	Server = "shell"
+	Tool   = "run_command"
+)
+
 const (
 	defaultTimeout = 60 * time.Second
 	// keptOutput is how many bytes of each end of an output are kept: both outputs
@@ -52,10 +58,10 @@ func New(spec Spec) (*toolserver.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	tool := &toolserver.Builtin{Name: "run_command", About: strings.TrimSpace("Run a command and answer its output and exit code. Give argv, or script for /bin/sh. Its input is empty. " + spec.Commands.Note), Params: append(command.Parameters(),
+	tool := toolserver.Define(Tool, strings.TrimSpace("Run a command and answer its output and exit code. Give argv, or script for /bin/sh. Its input is empty. "+spec.Commands.Note), toolserver.RunsFree, command.Effects(), append(command.Parameters(),
 		toolserver.Parameter{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("seconds after which the command is killed with what it started; %v when absent", sh.timeout.Seconds())},
-	), Annotations: toolserver.RunsFree, Effects: toolserver.Effects{Runs: true, Sends: true, Private: true, Untrusted: true}}
-	s := toolserver.New("shell", spec.Version)
+	)...)
+	s := toolserver.New(Server, spec.Version)
 	s.AddBuiltin(tool, sh.run)
 	return s, nil
 }
