@@ -47,7 +47,7 @@ func (h *host) offered() (all []wire.Tool) {
 			offered := t.Tool
 			offered.Name = t.ModelName
 			if h.socket != nil {
-				offered.Meta = (&far.Tool{Server: t.Conn.Name, Name: t.Name, Traits: t.Traits}).Meta(t.Meta)
+				offered.Meta = (&far.Tool{Server: t.Conn.Name, Name: t.Name, Traits: t.Traits, Scripts: t.Scripts()}).Meta(t.Meta)
 			}
 			all = append(all, offered)
 		}

@@ -101,6 +101,14 @@ func (t *Tool) InDiff() []string {
 	return t.definition().ParamNames(func(p toolserver.Parameter) bool { return p.InDiff })
 }
 
+// Scripts are the arguments that a shell runs.
+func (t *Tool) Scripts() []string {
+	if t.far != nil {
+		return t.far.Scripts
+	}
+	return t.definition().ParamNames(func(p toolserver.Parameter) bool { return p.Script })
+}
+
 // Locked is the definition of t as the lock has it.
 func (t *Tool) Locked() lock.Item {
 	if t.pinned != nil {

@@ -251,7 +251,7 @@ func (b *Toolbox) known() []approve.Server {
 	for _, c := range b.Conns {
 		s := approve.Server{Name: c.Name, Spelling: c.Spelling, Started: c.Err == nil && c.later == nil, Root: c.Root}
 		for _, t := range c.Listed {
-			s.Tools = append(s.Tools, approve.Tool{Call: t.Call(nil), Schema: t.InputSchema})
+			s.Tools = append(s.Tools, approve.Tool{Call: t.Call(nil), Schema: t.InputSchema, Scripts: t.Scripts(), Opens: t.Declares().Opens})
 		}
 		all = append(all, s)
 	}
