@@ -146,9 +146,6 @@ func Builtin(local *toolserver.Server, root string) servers.Server {
 	return servers.Server{Spec: mcp.Spec{Name: local.Name(), Local: local.Pipe}, Trusted: true, Root: root, Own: local}
 }
 
-// CommandTool is the model's name of the tool that runs a command line.
-const CommandTool = shell.Server + "__" + shell.Tool
-
 // The built-in tool that finds tools, and its server.
 const (
 	FinderServer = "tools"

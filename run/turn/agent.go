@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/builtin/shell"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
@@ -237,7 +238,7 @@ func (a *Agent) loop(ctx context.Context, n *nestedRun, args toolserver.Argument
 		return nil, err
 	}
 	l := &Loop{model: &invocation.Model{Endpoint: a.Endpoint, Request: request, Client: a.Client.Fork()}, form: answerForm{from: "the schema"}, Tally: &n.tally, caller: n.caller(box)}
-	l.lines.enabled = l.lines.enabled && box.Tool(toolbox.CommandTool) != nil
+	l.lines.enabled = l.lines.enabled && box.Tool(shell.CommandTool) != nil
 	l.model.Schema, err = invocation.AnswerSchema(l.form.from, request.Schema, func(code, server, message string) {
 		l.emit(&event.Warning{Code: code, Server: server, Message: message})
 	})

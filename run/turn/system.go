@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"toolpipe/mcp/builtin/shell"
 	"toolpipe/run/event"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
@@ -112,7 +113,7 @@ func (l *lineCalls) call(line string) *call {
 	l.count++
 	args := append(event.AppendString([]byte(`{"script":`), line), '}')
 	return &call{
-		Call: stream.Call{ID: "cmd-" + strconv.Itoa(l.count), Name: toolbox.CommandTool, Arguments: args},
+		Call: stream.Call{ID: "cmd-" + strconv.Itoa(l.count), Name: shell.CommandTool, Arguments: args},
 		line: line,
 	}
 }

@@ -26,11 +26,8 @@ type Spec struct {
 	Version  string
 }
 
-// The names of the server and of its tool.
-const (
-	Server = "shell"
-	Tool   = "run_command"
-)
+// CommandTool is the name by which the model knows the tool.
+const CommandTool = "shell__run_command"
 
 const (
 	defaultTimeout = 60 * time.Second
@@ -58,10 +55,10 @@ func New(spec Spec) (*toolserver.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	tool := toolserver.Define(Tool, strings.TrimSpace("Run a command and answer its output and exit code. Give argv, or script for /bin/sh. Its input is empty. "+spec.Commands.Note), toolserver.RunsFree, command.Effects(), append(command.Parameters(),
+	tool := toolserver.Define("run_command", strings.TrimSpace("Run a command and answer its output and exit code. Give argv, or script for /bin/sh. Its input is empty. "+spec.Commands.Note), toolserver.RunsFree, command.Effects(), append(command.Parameters(),
 		toolserver.Parameter{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("seconds after which the command is killed with what it started; %v when absent", sh.timeout.Seconds())},
 	)...)
-	s := toolserver.New(Server, spec.Version)
+	s := toolserver.New("shell", spec.Version)
 	s.AddBuiltin(tool, sh.run)
 	return s, nil
 }
