@@ -20,7 +20,6 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/stream/text/jsontext"
-	"toolpipe/stream/text/secrets"
 )
 
 // decide gives every call its verdict, in order, before any is run. The error ends
@@ -232,9 +231,10 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 }
 
 // mayWrite reports whether the verdict on a call of a built-in tool holds for another file
-// that the call writes: whether it would be the same if the arguments named that file. Who
-// was asked has answered for all files, since a question shows them, but for what a rule
-// denies; one that was asked before has not seen files about which a rule asks.
+// that the call writes: whether it would be the same if the arguments named that file. A
+// person who answered this call's question saw all files in it, so the answer covers them,
+// except files that a rule denies. An answer given for an earlier call does not cover a
+// file that needs a question of its own.
 func (r *round) mayWrite(ctx context.Context, c *call, path string) bool {
 	r.lock()
 	defer r.unlock()
@@ -330,10 +330,6 @@ func ApprovalHint(tool string, v approve.Verdict) string {
 	return hint
 }
 
-// hostPatience is how long the user of a host has for an answer. Some hosts never give
-// one (gleanwork/glean-plugins-vnext#39).
-const hostPatience = 5 * time.Minute
-
 // form has one required boolean and no default: some hosts accept a form without fields,
 // or one that is filled in already, by themselves (openai/codex#17164).
 const form = `{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call once"}},"required":["allow"]}`
@@ -352,7 +348,7 @@ func (r *round) put(ctx context.Context, c *call, q *approve.Question) error {
 		case r.silent.Load():
 			return false, errors.New("the host did not answer the question before")
 		}
-		limited, cancel := context.WithTimeoutCause(ctx, hostPatience, fmt.Errorf("the host gave no answer in %v", hostPatience))
+		limited, cancel := context.WithTimeoutCause(ctx, elicit.HostPatience, fmt.Errorf("the host gave no answer in %v", elicit.HostPatience))
 		defer cancel()
 		answer, err := ask(limited, wire.Form{Message: text, Schema: []byte(form)})
 		if limited.Err() != nil && ctx.Err() == nil && !errors.Is(err, toolserver.ErrNotBack) {
@@ -388,23 +384,5 @@ func (r *round) askerOf(c *call) toolserver.Asker {
 // asksHost asks the user of the host for a server, which its name in front says; nil
 // where c is no call of a host that can.
 func (r *round) asksHost(c *call) wire.AskFunc {
-	return AskHost(r.askerOf(c), c.tool.Conn.Name, r.secrets)
-}
-
-// AskHost asks the user of a host for a server of that name; nil where ask is nil.
-func AskHost(ask toolserver.Asker, server string, hidden *secrets.Set) wire.AskFunc {
-	if ask == nil {
-		return nil
-	}
-	return func(ctx context.Context, form wire.Form) (string, []byte) {
-		limited, cancel := context.WithTimeout(ctx, hostPatience)
-		defer cancel()
-		form = elicit.Safe(form)
-		form.Message = hidden.Message().HideString("Server " + server + " asks: " + form.Message)
-		answer, err := ask(limited, form)
-		if err != nil {
-			return "cancel", nil
-		}
-		return answer.Action, answer.Content
-	}
+	return elicit.AtHost(r.askerOf(c), c.tool.Conn.Name, r.secrets)
 }
