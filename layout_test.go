@@ -34,7 +34,7 @@ var imports = map[string]string{
 	"run/finder":     "run/failure run/invocation run/toolbox approve mcp/toolserver mcp/wire stream stream/text/jsontext",
 	"run/flags":      "run/config run/document run/failure run/manual run/settings",
 	"run/input":      "run/config run/document run/failure run/servers run/stdio approve stream stream/goroutine stream/text/jsontext",
-	"run/invocation": "run/config run/event run/face run/failure run/schema run/servers run/settings run/stdio approve mcp/filelock mcp/oauth mcp/process mcp/toolserver stream stream/goroutine stream/loopback stream/ownership stream/text/jsontext stream/text/secrets",
+	"run/invocation": "run/config run/event run/face run/failure run/schema run/servers run/settings run/stdio approve mcp/filelock mcp/oauth mcp/process stream stream/goroutine stream/loopback stream/ownership stream/text/jsontext stream/text/secrets",
 	"run/lock":       "run/config run/document run/event run/failure mcp/builtin/confine mcp/toolserver mcp/wire stream/text/jsontext",
 	"run/lru":        "",
 	"run/manual":     "",

@@ -1,6 +1,18 @@
 // Package toolserver is a server of the Model Context Protocol: tools as Go
 // functions, in this process over an in-memory transport, or over two streams.
 // The built-in tools are such servers, and tests use them as peers.
+//
+// A connection has one client. Who calls whom:
+//
+//	client                 connection               program
+//	tools/call           ->  call     ->  a tool's function, or Front.Call
+//	any other request    ->  request  ->  Front.Request
+//	subscriptions        ->  interest ->  Front.Subscribe
+//	answer, progress     <-  reply    <-  what these functions return
+//	elicitation/create   <-  asker    <-  HostCall.Ask, HostRequest.Ask
+//	list or resource     <-  announce <-  Server.Announce, Server.Replace
+//	  has changed
+//	log message          <-  log      <-  Server.Log
 package toolserver
 
 import (
@@ -48,13 +60,9 @@ type Front struct {
 	// Request answers any other request. The result is an object; an error that
 	// wraps a *wire.RPCError is passed on as it is.
 	Request func(ctx context.Context, r *HostRequest) (result []byte, err error)
-	// Subscribe has the changes of a resource announced (Server.Announce) from now on, or
-	// no more: the first client that wants to hear of it is told of, and the last.
+	// Subscribe turns announcements about a resource (Server.Announce) on or off. It is
+	// called when the first client subscribes, and when the last one leaves.
 	Subscribe func(ctx context.Context, uri string, on bool) error
-	// Notified is told of what a server behind this one announces.
-	Notified func(server, method string, params []byte)
-	// Started is told that a server behind this one is starting again, without blocking.
-	Started func(server string)
 
 	ToolsChange bool // the list of tools may change (Replace)
 	Completes   bool // arguments of prompts and of templates can be completed
@@ -94,7 +102,9 @@ type offered struct {
 type ToolFunc func(ctx context.Context, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error)
 
 // New makes a server without tools.
-func New(name, version string) *Server { return &Server{name: name, version: version} }
+func New(name, version string) *Server {
+	return &Server{name: name, version: version, clients: clients{served: map[*connection]bool{}, interests: map[string]int{}}}
+}
 
 // Name is the name that the server has by itself.
 func (s *Server) Name() string { return s.name }
@@ -106,7 +116,7 @@ func (s *Server) Add(tool wire.Tool, fn ToolFunc) {
 	s.tools = append(s.tools, offered{tool: tool, fn: fn})
 }
 
-// Replace has a server with a Front offer other tools, and tells its clients.
+// Replace sets the tools of a server with a Front, and announces that to its clients.
 func (s *Server) Replace(tools []wire.Tool) {
 	s.mu.Lock()
 	s.tools = nil
