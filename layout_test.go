@@ -25,7 +25,7 @@ var imports = map[string]string{
 	"run/calls":      "run/event run/failure run/turn stream/goroutine stream/text/jsontext",
 	"run/config":     "run/document run/failure run/stdio run/trace approve mcp/process mcp/socket stream stream/ownership stream/text/jsontext stream/text/nearest",
 	"run/document":   "run/failure stream/text/jsontext stream/text/nearest",
-	"run/elicit":     "run/config run/event run/schema approve mcp/wire stream/text/escape stream/text/jsontext",
+	"run/elicit":     "run/config run/event run/schema approve mcp/toolserver mcp/wire stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/endtoend":   "",
 	"run/event":      "run/failure stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/face":       "run/event run/failure run/stdio stream/goroutine stream/text/escape stream/text/jsontext stream/text/secrets",
@@ -34,16 +34,16 @@ var imports = map[string]string{
 	"run/finder":     "run/failure run/invocation run/toolbox approve mcp/toolserver mcp/wire stream stream/text/jsontext",
 	"run/flags":      "run/config run/document run/failure run/manual run/settings",
 	"run/input":      "run/config run/document run/failure run/servers run/stdio approve stream stream/goroutine stream/text/jsontext",
-	"run/invocation": "run/config run/event run/face run/failure run/schema run/servers run/settings run/stdio approve mcp/filelock mcp/oauth mcp/process mcp/toolserver stream stream/goroutine stream/loopback stream/ownership stream/text/jsontext stream/text/secrets",
+	"run/invocation": "run/config run/event run/face run/failure run/schema run/servers run/settings run/stdio approve mcp/filelock mcp/oauth mcp/process stream stream/goroutine stream/loopback stream/ownership stream/text/jsontext stream/text/secrets",
 	"run/lock":       "run/config run/document run/event run/failure mcp/builtin/confine mcp/toolserver mcp/wire stream/text/jsontext",
 	"run/lru":        "",
 	"run/manual":     "",
-	"run/modes":      "run/config run/event run/face run/failure run/far run/input run/invocation run/lock run/review run/servers run/session run/settings run/stage run/toolbox run/turn approve mcp mcp/builtin/code mcp/oauth mcp/process mcp/socket mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
+	"run/modes":      "run/config run/elicit run/event run/face run/failure run/far run/input run/invocation run/lock run/review run/servers run/session run/settings run/stage run/toolbox run/turn approve mcp mcp/builtin/code mcp/oauth mcp/process mcp/socket mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
 	"run/report":     "run/config run/failure run/invocation run/report/history run/report/markdown run/report/page run/stdio",
 	"run/review":     "run/event stream/text/escape stream/text/jsontext",
-	"run/sandbox":    "run/config run/event run/failure run/invocation run/servers run/settings approve mcp/builtin/command mcp/builtin/confine mcp/builtin/watch mcp/process mcp/process/cage",
+	"run/sandbox":    "run/config run/event run/failure run/invocation run/settings approve mcp/builtin/command mcp/builtin/confine mcp/builtin/watch mcp/process mcp/process/cage",
 	"run/schema":     "stream/text/jsontext",
-	"run/servers":    "run/config run/document run/failure run/servers/convert run/stdio approve mcp mcp/oauth mcp/process mcp/socket mcp/wire stream/text/secrets",
+	"run/servers":    "run/config run/document run/failure run/servers/convert run/stdio approve mcp mcp/oauth mcp/process mcp/socket mcp/toolserver mcp/wire stream/text/secrets",
 	"run/session":    "run/config run/document run/failure run/input run/stdio approve mcp/filelock stream stream/ownership stream/text/jsontext",
 	"run/settings":   "run/config run/document run/event run/failure run/servers run/stdio approve mcp/oauth mcp/process stream stream/loopback stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/stage":      "run/config run/document run/failure run/stdio approve mcp/filelock stream/ownership stream/text/jsontext",
@@ -51,7 +51,7 @@ var imports = map[string]string{
 	"run/toolbox":    "run/config run/elicit run/event run/failure run/far run/input run/invocation run/lock run/sandbox run/schema run/servers run/settings run/stdio approve mcp mcp/builtin/code mcp/builtin/command mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/oauth mcp/process mcp/process/cage mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
 	"run/trace":      "",
 	"run/trim":       "run/event run/failure run/session stream stream/text/jsontext",
-	"run/turn":       "run/config run/elicit run/event run/face run/failure run/finder run/invocation run/lru run/schema run/servers run/session run/settings run/stage run/stdio run/toolbox run/trace run/trim approve mcp mcp/builtin/confine mcp/builtin/staged mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
+	"run/turn":       "run/config run/elicit run/event run/face run/failure run/finder run/invocation run/lru run/schema run/servers run/session run/settings run/stage run/stdio run/toolbox run/trace run/trim approve mcp mcp/builtin/confine mcp/builtin/shell mcp/builtin/staged mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
 
 	"run/report/history":  "run/failure run/session stream/text/jsontext",
 	"run/report/markdown": "run/event run/report/history stream/text/escape",
@@ -322,6 +322,41 @@ func TestDirectDependencies(t *testing.T) {
 	for _, word := range []string{"replace", "toolchain", "tool "} {
 		if regexp.MustCompile(`(?m)^` + word).Match(text) {
 			t.Errorf("go.mod has a %q line", word)
+		}
+	}
+}
+
+// TestToolNames holds that no package has a list of built-in tools: each tool declares itself
+// where it is defined. A name of one word is also a word of other things.
+func TestToolNames(t *testing.T) {
+	names, elsewhere := map[string]bool{}, map[*ast.BasicLit]goFile{}
+	for _, file := range moduleFiles(t) {
+		if file.test {
+			continue
+		}
+		ast.Inspect(file.syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				if f, is := n.Fun.(*ast.SelectorExpr); is && f.Sel.Name == "Define" {
+					if name, is := n.Args[0].(*ast.BasicLit); is && strings.Contains(name.Value, "_") {
+						names[strings.Trim(name.Value, `"`)] = true
+					}
+				}
+			case *ast.BasicLit:
+				if !strings.HasPrefix(file.pack, "mcp/builtin/") {
+					elsewhere[n] = file
+				}
+			}
+			return true
+		})
+	}
+	if len(names) < 10 {
+		t.Errorf("there are more built-in tools than %v", names)
+	}
+	for literal, file := range elsewhere {
+		text := strings.Trim(literal.Value, "`\"")
+		if tool := text[strings.LastIndex("__"+text, "__"):]; names[tool] {
+			t.Errorf("%s: %s, where only mcp/builtin knows this tool", file.positions.Position(literal.Pos()), literal.Value)
 		}
 	}
 }

@@ -118,5 +118,7 @@ type Server struct {
 // A Tool is a tool as a call of it without arguments.
 type Tool struct {
 	Call
-	Schema json.RawMessage // of its arguments
+	Schema  json.RawMessage // of its arguments
+	Scripts []string        // the arguments that a shell runs
+	Opens   bool            // built in, and answers a file: a rule that denies it paths denies them to all built-in tools that read
 }

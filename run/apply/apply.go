@@ -298,7 +298,7 @@ func (r *run) shown(ctx context.Context, e *event.Staged, c *stage.Call) string 
 	const width = 100
 	call := approve.Call{Name: e.Server + "__" + e.Tool, Arguments: e.Arguments} // not e.Name: what is shown is what is called
 	if t := r.ToolOf(c); t != nil && e.Diff != "" {
-		call.Change = func(context.Context) (string, []string) { return e.Diff, t.TellsDiff() }
+		call.Change = func(context.Context) (string, []string) { return e.Diff, t.InDiff() }
 	} else if e.Diff != "" {
 		call.Change = func(context.Context) (string, []string) { return e.Diff, nil }
 	}

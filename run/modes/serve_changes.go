@@ -43,8 +43,8 @@ func (h *host) completes() (yes bool) {
 // relistLimit is how long a server has to list its tools again.
 const relistLimit = 30 * time.Second
 
-// notified passes on what a server announces.
-func (h *host) notified(server, method string, params []byte) {
+// announced passes on what a server announces.
+func (h *host) announced(server, method string, params []byte) {
 	switch method {
 	case "notifications/tools/list_changed":
 		i := slices.IndexFunc(h.box.Conns, func(c *toolbox.Connection) bool { return c.Name == server })

@@ -23,7 +23,6 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
-	"toolpipe/run/servers"
 	"toolpipe/run/settings"
 )
 
@@ -105,27 +104,19 @@ func (s *Sandbox) Hold(commands *command.Spec) {
 	commands.Processes = s.Processes(commands.Processes)
 }
 
-// Held is a server whose commands run in the sandbox, or as it is without one. Who has no
-// network sends nothing.
-func (s *Sandbox) Held(srv servers.Server) servers.Server {
-	if s == nil {
-		return srv
-	}
-	traits := srv.Traits
-	srv.Traits = func(tool string) *approve.Traits {
-		t := traits(tool)
-		if !t.Labels.Has(approve.Runs) {
-			return t
-		}
-		t.By += ", in a sandbox"
-		t.Caged = true
-		if s.spec.Network != cage.WholeNetwork {
-			t.Labels &^= approve.Sends
-			t.Held = approve.Sends
-		}
+// Held are the traits of a tool with the sandbox, if there is one: the programs that the
+// tool runs are in it. A tool without network sends nothing.
+func (s *Sandbox) Held(t approve.Traits) approve.Traits {
+	if s == nil || !t.Labels.Has(approve.Runs) {
 		return t
 	}
-	return srv
+	t.By += ", in a sandbox"
+	t.Caged = true
+	if s.spec.Network != cage.WholeNetwork {
+		t.Labels &^= approve.Sends
+		t.Held = approve.Sends
+	}
+	return t
 }
 
 // temp is the private directory of programs.

@@ -19,7 +19,6 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/stream/text/jsontext"
-	"toolpipe/stream/text/secrets"
 )
 
 // decide gives every call its verdict, in order, before any is run. The error ends
@@ -238,7 +237,7 @@ func (r *round) mayRead(ctx context.Context, c *call) bool {
 // readVerdict is the outcome if the model read the file that a call of a built-in tool names.
 func (r *round) readVerdict(ctx context.Context, c *call) approve.Outcome {
 	for _, t := range r.box.All() {
-		if t.Name == "read_file" && t.Conn.Local != nil && t.Conn.Root == c.tool.Conn.Root {
+		if t.Declares().Opens && t.Conn.Root == c.tool.Conn.Root {
 			asked := r.asked(c, t)
 			asked.Open = false // the user has seen the call c, and none of t
 			x, err := r.plan.Inv.Gate.Explain(ctx, asked)
@@ -298,10 +297,6 @@ func ApprovalHint(tool string, v approve.Verdict) string {
 	return hint
 }
 
-// hostPatience is how long the user of a host has for an answer. Some hosts never give
-// one (gleanwork/glean-plugins-vnext#39).
-const hostPatience = 5 * time.Minute
-
 // form has one required boolean and no default: some hosts accept a form without fields,
 // or one that is filled in already, by themselves (openai/codex#17164).
 const form = `{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call once"}},"required":["allow"]}`
@@ -320,7 +315,7 @@ func (r *round) put(ctx context.Context, c *call, q *approve.Question) error {
 		case r.silent.Load():
 			return false, errors.New("the host did not answer the question before")
 		}
-		limited, cancel := context.WithTimeoutCause(ctx, hostPatience, fmt.Errorf("the host gave no answer in %v", hostPatience))
+		limited, cancel := context.WithTimeoutCause(ctx, elicit.HostPatience, fmt.Errorf("the host gave no answer in %v", elicit.HostPatience))
 		defer cancel()
 		answer, err := ask(limited, wire.Form{Message: text, Schema: []byte(form)})
 		if limited.Err() != nil && ctx.Err() == nil && !errors.Is(err, toolserver.ErrNotBack) {
@@ -356,23 +351,5 @@ func (r *round) askerOf(c *call) toolserver.Asker {
 // asksHost asks the user of the host for a server, which its name in front says; nil
 // where c is no call of a host that can.
 func (r *round) asksHost(c *call) wire.AskFunc {
-	return AskHost(r.askerOf(c), c.tool.Conn.Name, r.secrets)
-}
-
-// AskHost asks the user of a host for a server of that name; nil where ask is nil.
-func AskHost(ask toolserver.Asker, server string, hidden *secrets.Set) wire.AskFunc {
-	if ask == nil {
-		return nil
-	}
-	return func(ctx context.Context, form wire.Form) (string, []byte) {
-		limited, cancel := context.WithTimeout(ctx, hostPatience)
-		defer cancel()
-		form = elicit.Safe(form)
-		form.Message = hidden.Message().HideString("Server " + server + " asks: " + form.Message)
-		answer, err := ask(limited, form)
-		if err != nil {
-			return "cancel", nil
-		}
-		return answer.Action, answer.Content
-	}
+	return elicit.AtHost(r.askerOf(c), c.tool.Conn.Name, r.secrets)
 }

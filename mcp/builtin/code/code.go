@@ -108,7 +108,7 @@ func tools() []tool {
 		{toolserver.Define("edit_definition", "Edit one definition of a source file. The comment and decorators directly above belong to it. Content that is indented as the definition is goes in unchanged; of other content, the common indentation is adapted. An edit is refused when the file would no longer parse.", toolserver.Destroys, toolserver.Effects{Writes: true, Path: "path", Shows: true, Private: true}, file,
 			toolserver.Parameter{Name: "name", Kind: "string", About: "name of the definition, such as parse or Parser.parse; name:LINE where there are several", Required: true},
 			toolserver.Parameter{Name: "operation", Kind: "string", About: "replace (the whole definition by content), signature (all before the body by content), remove, insert_before or insert_after (content beside the definition), move (to another place in the file), wrap_region (put content around it)", Required: true},
-			toolserver.Parameter{Name: "content", Kind: "string", About: "new source, whole lines; for wrap_region the lines around, with a line " + placeholder + " where the definition goes, such as \"#ifdef DEBUG\\n" + placeholder + "\\n#endif\""},
+			toolserver.Parameter{Name: "content", Kind: "string", About: "new source, whole lines; for wrap_region the lines around, with a line " + placeholder + " where the definition goes, such as \"#ifdef DEBUG\\n" + placeholder + "\\n#endif\"", InDiff: true},
 			toolserver.Parameter{Name: "to", Kind: "string", About: "for move: \"before NAME\" or \"after NAME\", another definition of the file"},
 			toolserver.Parameter{Name: "force", Kind: "boolean", About: "write it though the file no longer parses"},
 		), editDefinition},

@@ -51,10 +51,10 @@ func New(spec Spec) (*toolserver.Server, error) {
 		return nil, err
 	}
 	f := &fetch{spec: spec, rules: rules, limit: min(fetchTimeout, cmp.Or(spec.Limit, fetchTimeout))}
-	tool := &toolserver.Builtin{Name: "fetch_url", About: "Fetch a web page or file by HTTP GET and answer its text; HTML is made readable.", Params: []toolserver.Parameter{
-		{Name: "url", Kind: "string", About: "http or https URL", Required: true},
-		{Name: "raw", Kind: "boolean", About: "answer HTML as it is"},
-	}, Annotations: toolserver.Fetches, Effects: toolserver.Effects{Sends: true, Destination: "url", Untrusted: true}}
+	tool := toolserver.Define("fetch_url", "Fetch a web page or file by HTTP GET and answer its text; HTML is made readable.", toolserver.Fetches, toolserver.Effects{Sends: true, Destination: "url", Untrusted: true},
+		toolserver.Parameter{Name: "url", Kind: "string", About: "http or https URL", Required: true},
+		toolserver.Parameter{Name: "raw", Kind: "boolean", About: "answer HTML as it is"},
+	)
 	s := toolserver.New("fetch", spec.Version)
 	s.AddBuiltin(tool, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 		return f.url(ctx, args.Text("url"), args.Flag("raw"))

@@ -56,7 +56,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 			return toolserver.TextResult(answer), nil
 		})
 	}
-	s.AddBuiltin(toolserver.Define("notify", "Call the user's attention, when a person is needed or what was asked for is done. Nobody answers here.", toolserver.Adds, toolserver.Effects{},
+	s.AddBuiltin(toolserver.Define("notify", "Call the user's attention, when a person is needed or what was asked for is done. Nobody answers here.", toolserver.Adds, toolserver.Effects{None: true},
 		toolserver.Parameter{Name: "reason", Kind: "string", About: fmt.Sprintf("a short sentence, at most %d bytes", maxReason), Required: true},
 	), attention)
 	return s, nil
@@ -73,7 +73,7 @@ type tool struct {
 
 func (n *server) tools() []tool {
 	name := toolserver.Parameter{Name: "name", Kind: "string", About: "name of the note", Required: true}
-	brings, none := toolserver.Effects{Private: true, Untrusted: true}, toolserver.Effects{} // an earlier run may have written there what it had read anywhere
+	brings, none := toolserver.Effects{Private: true, Untrusted: true}, toolserver.Effects{None: true} // an earlier run may have written there what it had read anywhere
 	return []tool{
 		{toolserver.Define("list", "List the notes with their revisions and sizes. They are kept, and other runs may change them at any time.", toolserver.ReadsOnly, brings), n.list},
 		{toolserver.Define("read", "Read a note and its revision.", toolserver.ReadsOnly, brings, name,

@@ -109,7 +109,7 @@ type tool struct {
 
 func (s *server) tools() []tool {
 	id := toolserver.Parameter{Name: "id", Kind: "string", About: "id of the process, as start and list say it", Required: true}
-	runs := toolserver.Effects{Runs: true, Sends: true, Private: true, Untrusted: true}
+	runs := command.Effects()
 	brings := toolserver.Effects{Private: true, Untrusted: true} // what a program has written
 	return []tool{
 		{toolserver.Define("start", "Start a program that goes on in the background, such as a server, a long build or an interactive program, and answer its id. "+

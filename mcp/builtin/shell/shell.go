@@ -26,6 +26,9 @@ type Spec struct {
 	Version  string
 }
 
+// CommandTool is the name by which the model knows the tool.
+const CommandTool = "shell__run_command"
+
 const (
 	defaultTimeout = 60 * time.Second
 	// keptOutput is how many bytes of each end of an output are kept: both outputs
@@ -52,9 +55,9 @@ func New(spec Spec) (*toolserver.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	tool := &toolserver.Builtin{Name: "run_command", About: strings.TrimSpace("Run a command and answer its output and exit code. Give argv, or script for /bin/sh. Its input is empty. " + spec.Commands.Note), Params: append(command.Parameters(),
+	tool := toolserver.Define("run_command", strings.TrimSpace("Run a command and answer its output and exit code. Give argv, or script for /bin/sh. Its input is empty. "+spec.Commands.Note), toolserver.RunsFree, command.Effects(), append(command.Parameters(),
 		toolserver.Parameter{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("seconds after which the command is killed with what it started; %v when absent", sh.timeout.Seconds())},
-	), Annotations: toolserver.RunsFree, Effects: toolserver.Effects{Runs: true, Sends: true, Private: true, Untrusted: true}}
+	)...)
 	s := toolserver.New("shell", spec.Version)
 	s.AddBuiltin(tool, sh.run)
 	return s, nil
