@@ -91,25 +91,22 @@ var imports = map[string]string{
 	"mcp/oauth/dpop":           "stream/text/jsontext",
 	"mcp/process":              "mcp/process/cage stream/goroutine",
 	"mcp/process/cage":         "stream/goroutine",
-	"mcp/process/processtest":  "testing",
-	"mcp/servertest":           "mcp mcp/process mcp/toolserver stream/text/jsontext testing",
 	"mcp/socket":               "mcp/filelock mcp/wire stream/goroutine stream/ownership",
 	"mcp/task":                 "mcp/wire stream/goroutine stream/text/jsontext",
 	"mcp/toolserver":           "mcp/wire stream/goroutine stream/text/jsontext stream/text/nearest",
 	"mcp/wire":                 "stream/goroutine stream/text/jsontext",
 
-	"stream":                        "stream/goroutine stream/text/jsontext stream/loopback stream/ownership stream/text/secrets stream/text/subschema stream/text/toolong github.com/tidwall/gjson",
-	"stream/goroutine":              "",
-	"stream/loopback":               "",
-	"stream/ownership":              "",
-	"stream/text/escape":            "",
-	"stream/text/escape/screentest": "stream/text/escape stream/text/screen testing",
-	"stream/text/jsontext":          "",
-	"stream/text/nearest":           "",
-	"stream/text/screen":            "",
-	"stream/text/secrets":           "stream/text/jsontext",
-	"stream/text/toolong":           "",
-	"stream/text/subschema":         "stream/text/jsontext github.com/tidwall/gjson",
+	"stream":                "stream/goroutine stream/text/jsontext stream/loopback stream/ownership stream/text/secrets stream/text/subschema stream/text/toolong github.com/tidwall/gjson",
+	"stream/goroutine":      "",
+	"stream/loopback":       "",
+	"stream/ownership":      "",
+	"stream/text/escape":    "",
+	"stream/text/jsontext":  "",
+	"stream/text/nearest":   "",
+	"stream/text/screen":    "",
+	"stream/text/secrets":   "stream/text/jsontext",
+	"stream/text/toolong":   "",
+	"stream/text/subschema": "stream/text/jsontext github.com/tidwall/gjson",
 }
 
 // sseOnly is all that mcp may use of stream: there is one SSE reader, and
@@ -156,7 +153,8 @@ type goFile struct {
 	lines      int
 }
 
-// moduleFiles parses all files of the module but those of nested modules.
+// moduleFiles parses all files of the module but those below a folder testdata, where the
+// packages are that only tests import.
 func moduleFiles(t *testing.T) (files []goFile) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
@@ -225,7 +223,7 @@ func TestMentions(t *testing.T) {
 		}
 		for path, names := range selections(file) {
 			for _, name := range names {
-				if file.pack != "." && !forTests(file.pack) && slices.Contains(mainOnly[path], name.Name) {
+				if file.pack != "." && slices.Contains(mainOnly[path], name.Name) {
 					t.Errorf("%s: %s.%s outside main", file.positions.Position(name.Pos()), path, name.Name)
 				}
 				if why := nowhere[path+"."+name.Name]; why != "" && !(file.pack == "." && path == "fmt") {
@@ -237,11 +235,6 @@ func TestMentions(t *testing.T) {
 			}
 		}
 	}
-}
-
-// forTests reports whether only tests import a package.
-func forTests(pack string) bool {
-	return slices.Contains(strings.Fields(imports[pack]), "testing")
 }
 
 // selections gives what a file uses of each import.
@@ -293,7 +286,7 @@ func TestGoroutines(t *testing.T) {
 func TestOnePackageComment(t *testing.T) {
 	comments := map[string][]string{}
 	for _, file := range moduleFiles(t) {
-		if !file.test && file.syntax.Doc != nil {
+		if file.syntax.Doc != nil {
 			comments[file.pack] = append(comments[file.pack], file.path)
 		}
 	}
@@ -445,7 +438,7 @@ func TestHouse(t *testing.T) {
 	files, methods := map[string]int{}, map[string]bool{}
 	structs, embedded := map[string]*ast.StructType{}, map[string][]string{}
 	for _, file := range moduleFiles(t) {
-		if file.test || forTests(file.pack) {
+		if file.test {
 			continue
 		}
 		files[file.pack]++

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // A renameCase is files, a rename, and what the files are then; "" for the error.
