@@ -90,7 +90,7 @@ func digest(m *Message) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// RestoreState reads the member that AppendChatMessage wrote for m, whose parts and
+// RestoreState reads the member that ChatMessage wrote for m, whose parts and
 // calls are read already. Where they are not those that were written, only
 // what does not repeat them is kept: what the user reads and edits is what is sent.
 func (m *Message) RestoreState(value []byte) error {
