@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 // An Approver is a program or a service that is asked about every call that no
@@ -100,13 +101,8 @@ func parseApproverAnswer(answer []byte) (Decision, string) {
 	}
 }
 
-// clip shortens s to maxReason bytes, without a part of a character.
-func clip(s string) string {
-	if len(s) <= maxReason {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxReason], "") + "..."
-}
+// clip shortens s to maxReason bytes.
+func clip(s string) string { return readable.Cut(s, maxReason, "...") }
 
 // AskCommand makes an Approver.Ask that asks a program, which it starts anew for
 // each call, with env as its whole environment. The program reads the question from

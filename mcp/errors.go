@@ -14,6 +14,7 @@ import (
 	"toolpipe/mcp/oauth"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/text/readable"
 )
 
 // ConnectError says why a server could not be used. Message names the server, the
@@ -103,7 +104,7 @@ func (s *Session) connectError(err error) *ConnectError {
 	case tried == "start" && !errors.Is(err, errDirectory) && !exhausted(err):
 		e.Hint = s.startHint()
 	}
-	e.Message, e.Hint, e.Stderr = capped(s.report.hide(e.Message), maxReported), capped(s.report.hide(e.Hint), maxReported), s.report.hide(e.Stderr)
+	e.Message, e.Hint, e.Stderr = readable.Cut(s.report.hide(e.Message), maxReported, "…"), readable.Cut(s.report.hide(e.Hint), maxReported, "…"), s.report.hide(e.Stderr)
 	return e
 }
 

@@ -66,8 +66,8 @@ func isStrict(value []byte) bool {
 	return jsontext.Check(value, jsontext.Options{Depth: jsontext.DefaultDepth - outside}) == nil
 }
 
-// readable are calls without the members that a strict reader would refuse.
-func readable(calls []Call) []Call {
+// readableCalls are calls without the members that a strict reader would refuse.
+func readableCalls(calls []Call) []Call {
 	for i, c := range calls {
 		if len(c.Extra) > 0 && !isStrict(formed(`{"id":0,"type":0,"function":0,?}`, c.Extra)) {
 			calls = slices.Clone(calls)

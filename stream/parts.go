@@ -52,7 +52,7 @@ func chatMessageForm(w *segments, m *Message) {
 		}
 		w.str("]")
 	}
-	chatCalls(w, readable(m.Calls), keptArguments)
+	chatCalls(w, readableCalls(m.Calls), keptArguments)
 	writeState(w, m)
 	if len(m.Labels) > 0 {
 		w.str(`,"` + LabelsMember + `":["` + strings.Join(m.Labels, `","`) + `"]`)

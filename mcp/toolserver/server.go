@@ -15,6 +15,7 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 // A Server offers tools that are Go functions. New makes one, Add adds its tools;
@@ -353,7 +354,7 @@ const maxFailure = 32 << 10 // bytes of an error that are answered
 // argument, and an argument may be as long as a model likes.
 func failedResult(err error) *wire.Result {
 	text := err.Error()
-	r := TextResult(Cut(text, maxFailure, fmt.Sprintf("\n[toolpipe] %d bytes of the error are left out\n", len(text)-maxFailure)))
+	r := TextResult(readable.Cut(text, maxFailure, fmt.Sprintf("\n[toolpipe] %d bytes of the error are left out\n", len(text)-maxFailure)))
 	r.IsError = true
 	return r
 }

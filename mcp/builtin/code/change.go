@@ -12,6 +12,7 @@ import (
 	"toolpipe/mcp/builtin/code/rename"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/stream/text/readable"
 )
 
 // maxChanged is how many files one call changes.
@@ -76,7 +77,7 @@ func renamed(plan *rename.Plan, def *definition, note string) []byte {
 				lines = append(lines, line)
 			}
 		}
-		list("  %s: %s\n", confine.ShownName(f.Path), toolserver.Cut(strings.Join(lines, ", "), maxShownLine, " …"))
+		list("  %s: %s\n", confine.ShownName(f.Path), readable.Cut(strings.Join(lines, ", "), maxShownLine, " …"))
 		places, files = places+len(at), files+1
 	}
 	b = append(fmt.Appendf(nil, "renamed %s to %s: %s in %s; %s\n", def.fullName(), plan.To, many(places, "place"), many(files, "file"), strings.TrimSuffix(note, "\n")), b...)

@@ -17,6 +17,7 @@ import (
 	"toolpipe/mcp/builtin/code/rename"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/stream/text/readable"
 )
 
 const maxImports = 1000 // of one file
@@ -48,7 +49,7 @@ func showImports(_ context.Context, c *call, args toolserver.Arguments) ([]byte,
 	}
 	var b []byte
 	for _, i := range found[:min(len(found), maxImports)] {
-		b = fmt.Appendf(b, "%d: %s", i.line, toolserver.Cut(i.text, maxShownLine, ""))
+		b = fmt.Appendf(b, "%d: %s", i.line, readable.Cut(i.text, maxShownLine, ""))
 		if len(i.paths) > 0 {
 			b = fmt.Appendf(b, " -> %s", strings.Join(i.paths, ", "))
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"toolpipe/run/report/history"
+	"toolpipe/stream/text/readable"
 )
 
 // A bar is one thing that took time.
@@ -264,7 +265,7 @@ func (p *page) tokens(r *history.Run, level int) {
 	p.raw(`<ol class="bars">` + "\n")
 	for i, t := range r.Turns {
 		if i == maxBars {
-			p.raw("<li>" + grouped(int64(len(r.Turns)-i)) + " further turns are not drawn.</li>\n")
+			p.raw("<li>" + readable.Grouped(int64(len(r.Turns)-i)) + " further turns are not drawn.</li>\n")
 			break
 		}
 		k := t.Tokens
@@ -280,13 +281,13 @@ func (p *page) tokens(r *history.Run, level int) {
 				at += part.n
 			}
 		}
-		p.raw(`</svg><span class="num">` + grouped(k.Input) + " in")
+		p.raw(`</svg><span class="num">` + readable.Grouped(k.Input) + " in")
 		if k.Cached > 0 {
-			p.raw(" (" + grouped(k.Cached) + " cached)")
+			p.raw(" (" + readable.Grouped(k.Cached) + " cached)")
 		}
-		p.raw(", " + grouped(k.Output) + " out")
+		p.raw(", " + readable.Grouped(k.Output) + " out")
 		if k.Reasoning > 0 {
-			p.raw(" (" + grouped(k.Reasoning) + " reasoning)")
+			p.raw(" (" + readable.Grouped(k.Reasoning) + " reasoning)")
 		}
 		if t.Cost != "" {
 			p.raw(", ")
