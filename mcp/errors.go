@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -110,13 +109,8 @@ func (s *Session) connectError(err error) *ConnectError {
 
 // plainError is the text of err without the operations of the libraries.
 func plainError(err error) string {
-	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		return fmt.Sprintf("the host %q: %s", dns.Name, dns.Err)
-	}
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil {
-		if sys, ok := errors.AsType[syscall.Errno](op); ok {
-			return "cannot reach " + op.Addr.String() + ": " + sys.Error()
-		}
+	if problem := readable.NetworkError(err); problem != "" {
+		return problem
 	}
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Sprintf("%q: %v", p.Path, p.Err)
