@@ -5,6 +5,7 @@ import (
 
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 // callResult is a tool's answer as the result of tools/call. Before 2026-07-28 a
@@ -78,7 +79,7 @@ const maxFailure = 32 << 10 // bytes of an error that are answered
 // argument, and an argument may be as long as a model likes.
 func failedResult(err error) *wire.Result {
 	text := err.Error()
-	r := TextResult(Cut(text, maxFailure, fmt.Sprintf("\n[toolpipe] %d bytes of the error are left out\n", len(text)-maxFailure)))
+	r := TextResult(readable.Cut(text, maxFailure, fmt.Sprintf("\n[toolpipe] %d bytes of the error are left out\n", len(text)-maxFailure)))
 	r.IsError = true
 	return r
 }

@@ -19,6 +19,7 @@ import (
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 const (
@@ -168,7 +169,7 @@ func (f *Finder) find(query string, limit int) string {
 		t := f.tools[i]
 		f.wanted[t] = true
 		line, _, _ := strings.Cut(strings.TrimSpace(cmp.Or(t.Description, t.Title)), "\n")
-		b.WriteString(t.ModelName + ": " + toolserver.Cut(line, 200, "…") + "\n")
+		b.WriteString(t.ModelName + ": " + readable.Cut(line, 200, "…") + "\n")
 	}
 	if more := len(best) - limit; more > 0 {
 		fmt.Fprintf(&b, "(%d more fit less well)\n", more)

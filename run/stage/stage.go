@@ -41,6 +41,7 @@ import (
 	"toolpipe/run/stdio"
 	"toolpipe/stream/ownership"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 // File is an open plan. Its methods may be called concurrently.
@@ -355,9 +356,7 @@ func (s *File) NotSent(c *Call) error {
 func (s *File) Done(c *Call, r Result) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(r.Text) > maxKept {
-		r.Text = strings.ToValidUTF8(r.Text[:maxKept], "") + "…"
-	}
+	r.Text = readable.Cut(r.Text, maxKept, "…")
 	c.Result = &r
 	line := jsontext.AppendMember([]byte(`{"result":{`), "call", jsontext.Quoted(c.ID))
 	for _, m := range [][2]string{{"status", r.Status}, {"digest", s.Digest}, {"time", r.Time}} {

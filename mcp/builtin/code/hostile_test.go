@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // generated is a source of about 20 lines for each of n classes.

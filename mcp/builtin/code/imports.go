@@ -14,6 +14,7 @@ import (
 	"toolpipe/mcp/builtin/code/imports"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/stream/text/readable"
 )
 
 const maxImports = 1000 // of one file
@@ -45,7 +46,7 @@ func showImports(_ context.Context, c *call, args toolserver.Arguments) ([]byte,
 	}
 	var b []byte
 	for _, i := range found[:min(len(found), maxImports)] {
-		b = fmt.Appendf(b, "%d: %s", i.line, toolserver.Cut(i.text, maxShownLine, ""))
+		b = fmt.Appendf(b, "%d: %s", i.line, readable.Cut(i.text, maxShownLine, ""))
 		if len(i.paths) > 0 {
 			b = fmt.Appendf(b, " -> %s", strings.Join(i.paths, ", "))
 		}

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // The moved lines take the line endings of the other file, and go before the code that runs

@@ -22,6 +22,7 @@ import (
 	"toolpipe/mcp/netguard"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/text/readable"
 )
 
 // A Spec says what may be fetched.
@@ -158,7 +159,7 @@ func (f *fetch) readPage(ctx context.Context, resp *http.Response, raw bool) (*w
 	}
 	cut := len(body) > maxFetched
 	if cut {
-		body = toolserver.WholeRunes(body[:maxFetched])
+		body = readable.WholeRunes(body[:maxFetched])
 	}
 	declared := resp.Header.Get("Content-Type")
 	kind, params, _ := mime.ParseMediaType(declared)
@@ -179,7 +180,7 @@ func (f *fetch) readPage(ctx context.Context, resp *http.Response, raw bool) (*w
 	status := strings.ReplaceAll(resp.Status, "\r", " ") // what follows could be taken for a line of ours
 	b := fmt.Appendf(nil, "URL: %s\nStatus: %s\nContent-Type: %s\n\n", at, status, declared)
 	if room := toolserver.MaxText - len(b); len(text) > room {
-		text, cut = toolserver.WholeRunes(text[:room]), true
+		text, cut = readable.WholeRunes(text[:room]), true
 	}
 	b = append(b, text...)
 	switch {
@@ -195,7 +196,7 @@ func (f *fetch) readPage(ctx context.Context, resp *http.Response, raw bool) (*w
 
 func textual(kind string, body []byte) bool {
 	named := strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml")
-	return !toolserver.LooksBinary(body) && (named || utf8.Valid(toolserver.WholeRunes(body[:min(len(body), 4096)])))
+	return !toolserver.LooksBinary(body) && (named || utf8.Valid(readable.WholeRunes(body[:min(len(body), 4096)])))
 }
 
 // asUTF8 returns a text that is said to be in Latin 1, which on the web is Windows-1252,

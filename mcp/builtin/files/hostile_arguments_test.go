@@ -24,10 +24,10 @@ import (
 	"toolpipe/mcp/builtin/notes"
 	"toolpipe/mcp/builtin/shell"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/testdata/servertest"
 )
 
 // What one call with hostile arguments may take: processor time, memory

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/servertest"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/testdata/servertest"
 )
 
 // swapped is a tree in which links to protected things wait for their chance:

@@ -13,7 +13,7 @@ import (
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/process/cage"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // needCage skips a test where there is no cage for git, which TestGitDiffWithoutCage is

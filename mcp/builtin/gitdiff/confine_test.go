@@ -18,7 +18,7 @@ import (
 	"testing"
 
 	"toolpipe/mcp"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // walledRepository is a repository beside a file and another repository that

@@ -11,9 +11,9 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
+	"toolpipe/testdata/servertest"
 )
 
 // newRepository is a git repository with one commit, and a session with a server

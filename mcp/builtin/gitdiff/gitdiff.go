@@ -18,6 +18,7 @@ import (
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/stream/text/readable"
 )
 
 // Tool is the definition of the tool.
@@ -134,7 +135,7 @@ var flags = []string{"--no-ext-diff", "--no-textconv", "--no-color", "--no-renam
 func (r *repository) report(text []byte, cut bool) []byte {
 	switch {
 	case cut:
-		if text = toolserver.WholeRunes(text); len(text) > 0 && text[len(text)-1] != '\n' {
+		if text = readable.WholeRunes(text); len(text) > 0 && text[len(text)-1] != '\n' {
 			text = append(text, '\n')
 		}
 		text = append(text, "[toolpipe] the diff goes on and is cut here; a path shows less of it\n"...)

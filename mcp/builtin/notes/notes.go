@@ -19,6 +19,7 @@ import (
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/nearest"
+	"toolpipe/stream/text/readable"
 )
 
 // A Spec says where the notes are.
@@ -146,12 +147,9 @@ func (n *server) read(_ context.Context, args toolserver.Arguments) (string, err
 	if offset > int64(len(note.content)) {
 		return "", fmt.Errorf("offset %d is behind the end: the note %q has %d bytes", offset, name, len(note.content))
 	}
-	from := int(offset)
-	for from < len(note.content) && !utf8.RuneStart(note.content[from]) {
-		from++
-	}
-	piece := []byte(note.content[from:])
-	piece = toolserver.WholeRunes(piece[:min(int64(len(piece)), max(most, utf8.UTFMax), toolserver.MaxText)])
+	piece := readable.FromRune([]byte(note.content[offset:]))
+	from := len(note.content) - len(piece)
+	piece = readable.WholeRunes(piece[:min(int64(len(piece)), max(most, utf8.UTFMax), toolserver.MaxText)])
 	b := fmt.Appendf(nil, "[toolpipe] %s\n%s", note.about(), piece)
 	if end := from + len(piece); end < len(note.content) {
 		b = fmt.Appendf(b, "\n[toolpipe] these are the bytes %d to %d; offset %d goes on\n", from, end, end)

@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"toolpipe/mcp"
-	"toolpipe/mcp/process/processtest"
-	"toolpipe/mcp/servertest"
 	"toolpipe/stream/goroutine"
+	"toolpipe/testdata/processtest"
+	"toolpipe/testdata/servertest"
 )
 
 func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args)) }

@@ -22,6 +22,7 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 	"toolpipe/stream/text/screen"
 )
 
@@ -297,7 +298,7 @@ func (s *server) all() []*program {
 func (s *server) list(context.Context, toolserver.Arguments, func(wire.Progress)) (*wire.Result, error) {
 	var b []byte
 	for _, p := range s.all() {
-		b = fmt.Appendf(b, "%s; %d bytes of output: %s\n", p.describe(), p.out.Size(), toolserver.Cut(strings.Join(p.cmd.Args, " "), 200, "…"))
+		b = fmt.Appendf(b, "%s; %d bytes of output: %s\n", p.describe(), p.out.Size(), readable.Cut(strings.Join(p.cmd.Args, " "), 200, "…"))
 	}
 	if b == nil {
 		b = []byte("[toolpipe] no process was started yet\n")

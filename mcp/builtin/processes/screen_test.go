@@ -8,8 +8,8 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/command"
-	"toolpipe/mcp/servertest"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/testdata/servertest"
 )
 
 // withScreen starts a script on a terminal, where there is one.

@@ -16,6 +16,7 @@ import (
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 // A Spec says how commands are run.
@@ -156,7 +157,7 @@ func commandResult(out, errs *process.Output, state *os.ProcessState, killed str
 func outputText(o *process.Output) (text []byte, dropped int64) {
 	head, tail, dropped := o.Kept()
 	if dropped > 0 {
-		head = fmt.Appendf(toolserver.WholeRunes(head), "\n[toolpipe] %d bytes are left out here\n", dropped)
+		head = fmt.Appendf(readable.WholeRunes(head), "\n[toolpipe] %d bytes are left out here\n", dropped)
 	}
 	return append(head, tail...), dropped
 }

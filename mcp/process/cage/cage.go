@@ -12,7 +12,10 @@
 // systems, and New says so.
 package cage
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // A Spec says what a child in the cage may do.
 type Spec struct {
@@ -84,4 +87,9 @@ type Child struct {
 	// Wrapped says that another program started it, which has its pid, and has to be spared
 	// by all signals but SIGKILL: that ends both.
 	Wrapped bool
+}
+
+// below reports whether a path is a directory, or below it.
+func below(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
