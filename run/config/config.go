@@ -23,22 +23,18 @@ type Mode uint8
 
 const (
 	Answer Mode = iota // let model and tools take turns
+	List               // list the servers, models, resources, prompts or logins, as Target says
 	ListTools
 	DescribeTool
 	CallTool
 	CallMany // make the calls that standard input lists
 	Apply    // make the calls of the plan Target
-	ListServers
-	ListResources
-	ListPrompts
 	UpdateLock
 	Explain
 	ReadResource
-	ListModels
 	Check
 	SignIn // get a login at the server Target
 	SignOut
-	ListLogins
 	Serve  // be a server over standard input and output
 	Report // write a document about what runs have left behind, in the form Target
 )
@@ -112,7 +108,7 @@ type Config struct {
 	ClientMetadataURL string // client_metadata_url of the config file, for every server
 
 	Mode   Mode
-	Target string // what DescribeTool, CallTool, Apply, Explain, ReadResource, SignIn and SignOut are about, and the form of Report
+	Target string // what List, DescribeTool, CallTool, Apply, Explain, ReadResource, SignIn and SignOut are about, and the form of Report
 
 	// input
 	Args       []string // the prompt arguments; with Report the files that it reads
@@ -287,7 +283,10 @@ func (c *Config) Plan() string {
 }
 
 // ShowsServers reports whether this run shows every server, each with its failure.
-func (c *Config) ShowsServers() bool { return c.Mode == ListServers || c.Mode == Check }
+func (c *Config) ShowsServers() bool { return c.Lists("servers") || c.Mode == Check }
+
+// Lists reports whether this run is --list WHAT.
+func (c *Config) Lists(what string) bool { return c.Mode == List && c.Target == what }
 
 // StartsLater reports whether the run takes the tools from the lock, and starts a server
 // when it is needed. What shows the servers, or pins their tools, starts all of them.

@@ -23,9 +23,12 @@ type choice struct {
 }
 
 func (c *Config) choices() []choice {
-	form, report := c.Output, ""
-	if c.Mode == Report {
+	form, report, list := c.Output, "", ""
+	switch c.Mode {
+	case Report:
 		report = c.Target
+	case List:
+		list = c.Target
 	}
 	if _, isBlock := c.Block(); isBlock {
 		form = "block"
@@ -40,6 +43,7 @@ func (c *Config) choices() []choice {
 		{"start", c.Start, []string{"first", "beside", "call"}},
 		{"find-tools", c.FindTools, []string{"never", "auto", "always"}},
 		{"elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},
+		{"list", list, []string{"servers", "models", "resources", "prompts", "logins"}},
 		{"report", report, []string{"markdown", "html"}},
 		{"api", c.API, stream.APIs()},
 		{"trim", "", []string{"auto", "off"}}, // or a number: mistakes has the check
@@ -61,7 +65,8 @@ func Choices(flag string) []string {
 func (c *Config) Validate() error {
 	for _, f := range c.choices() {
 		if f.value != "" && !slices.Contains(f.words, f.value) {
-			return failure.UsageError([]string{"--" + f.flag + " is one of: " + JoinWords(f.words)}, "--%s: %q is not one of its values", f.flag, f.value)
+			hints := DidYouMean("--"+f.flag+" ", Nearest(f.value, f.words), "--"+f.flag+" is one of: "+JoinWords(f.words))
+			return failure.UsageError(hints, "--%s: %q is not one of its values", f.flag, f.value)
 		}
 	}
 	for _, m := range append(c.mistakes(), c.listening()...) {

@@ -50,9 +50,9 @@ func inputFlags(c *config.Config) []Flag {
 			Help: "never read standard input, such as the list of a loop"},
 		{Name: "session", Value: "FILE", Setting: &c.Session,
 			Help: "keep the conversation in FILE, and go on with the one that is there"},
-		{Name: "resource", Value: "NAME:URI", Setting: &c.Resources,
+		{Name: "mcp-resource", Value: "NAME:URI", Setting: &c.Resources,
 			Help: "attach the resource URI of the tool server NAME"},
-		{Name: "prompt", Value: "NAME:PROMPT[,ARG=VALUE...]", Setting: &c.Prompt,
+		{Name: "mcp-prompt", Value: "NAME:PROMPT[,ARG=VALUE...]", Setting: &c.Prompt,
 			Help: "begin with a prompt of the tool server NAME"},
 	}
 }
@@ -125,6 +125,8 @@ func toolFlags(c *config.Config) []Flag {
 	}
 }
 
+		{Name: "list", Everyday: true, Value: "WHAT", Setting: config.List,
+			Help: "print servers, models, resources, prompts or logins"},
 func modeFlags(c *config.Config) []Flag {
 	return []Flag{
 		{Name: "list-tools", Everyday: true, Setting: config.ListTools,
@@ -147,8 +149,6 @@ func modeFlags(c *config.Config) []Flag {
 			Help: "print the verdict on a call of NAME, arguments as for --call"},
 		{Name: "tools-lock-update", Setting: config.UpdateLock,
 			Help: "write the file of --tools-lock and exit"},
-		{Name: "list-servers", Setting: config.ListServers,
-			Help: "print the servers and exit"},
 		{Name: "check", Everyday: true, Setting: config.Check,
 			Help: "say what a run would use, and what is wrong with it; the exit status is that of the run"},
 		{Name: "serve", Everyday: true, Setting: config.Serve,
@@ -159,19 +159,12 @@ func modeFlags(c *config.Config) []Flag {
 			Help: "with --listen: end when no client has been there for that long (default never)"},
 		{Name: "report", Everyday: true, Value: "FORM", Setting: config.Report,
 			Help: "show logs, sessions and plans as html or markdown; the arguments name the files, without them stdin is read"},
-		{Name: "list-models", Setting: config.ListModels,
-			Help: "print the models of the endpoint and exit"},
-		{Name: "list-resources", Setting: config.ListResources,
-			Help: "print the servers' resources and exit"},
-		{Name: "list-prompts", Setting: config.ListPrompts,
-			Help: "print the servers' prompts and exit"},
 		{Name: "login", Everyday: true, Value: "NAME|URL", Setting: config.SignIn,
 			Help: "sign in to a tool server, in the browser; by its name or its URL"},
 		{Name: "login-scope", Value: "SCOPES", Setting: &c.LoginScopes,
 			Help: "with --login: ask for these scopes too"},
 		{Name: "logout", Value: "NAME|URL", Setting: config.SignOut,
 			Help: "forget the login at a tool server, and revoke it"},
-		{Name: "list-logins", Setting: config.ListLogins, Help: "print the logins, without tokens, and exit"},
 	}
 }
 

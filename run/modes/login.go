@@ -18,21 +18,21 @@ import (
 	"toolpipe/run/turn"
 )
 
-// logins are the modes --login, --logout and --list-logins. No model and no other
+// logins are the modes --login, --logout and --list logins. No model and no other
 // server takes part, and a run never does any of it: only a person signs in.
 type logins struct {
 	inv *invocation.Invocation
 	box *toolbox.Toolbox
 }
 
-// Logins does what one of the modes SignIn, SignOut and ListLogins says.
+// Logins does what one of these modes says.
 func Logins(ctx context.Context, p *turn.Plan) error { return (&logins{p.Inv, p.Box}).run(ctx) }
 
 func (l *logins) run(ctx context.Context) error {
 	if err := l.box.EmitStart(); err != nil {
 		return err
 	}
-	if l.inv.Config.Mode == config.ListLogins {
+	if l.inv.Config.Lists("logins") {
 		return l.listLogins(ctx)
 	}
 	srv, err := servers.LoginServer(l.inv.Config, append(l.inv.Servers, l.inv.Unused...), l.inv.Config.Target)
@@ -251,7 +251,7 @@ func (l *logins) listLogins(ctx context.Context) error {
 		l.inv.Emit(loginEvent(&all[i]))
 	}
 	if err != nil {
-		return &failure.Error{Status: failure.StatusServer, Message: "--list-logins: " + err.Error(), Cause: err}
+		return &failure.Error{Status: failure.StatusServer, Message: "--list logins: " + err.Error(), Cause: err}
 	}
 	if len(all) == 0 {
 		l.inv.Face.Say("there is no login; --login NAME|URL signs in to a server")
