@@ -41,12 +41,10 @@ const (
 
 // ServerFlags are the flags that say something of one server.
 type ServerFlags struct {
-	ServerAuthEnv   []string // NAME=VAR
-	ServerEnv       []string // NAME=VAR[,VAR…]
-	ServerDirs      []string // [NAME=]DIR
-	ServerProtocols []string // NAME=legacy or NAME=2026-07-28
-	LoginScopes     string   // further scopes that SignIn asks for, separated by blanks
-	Elicit          string
+	ServerAuthEnv []string // NAME=VAR
+	ServerEnv     []string // NAME=VAR[,VAR…]
+	ServerDirs    []string // [NAME=]DIR
+	Elicit        string
 }
 
 // Listening is being a server for many clients.
@@ -133,9 +131,8 @@ type Config struct {
 	MaxTokens       int
 	Temperature     string
 	ReasoningEffort string
-	Params          []string // NAME=JSON
-	Schema          string   // a file, or the schema itself
-	ThinkTags       bool
+	Params          []string       // NAME=JSON
+	Schema          string         // a file, or the schema itself
 	RetryFor        *time.Duration // 0: nothing is sent again; nil: three times
 
 	// tools

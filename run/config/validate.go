@@ -176,7 +176,6 @@ func (c *Config) mistakes() []mistake {
 		{c.Mode == UpdateLock && c.ToolsLock == "", "--tools-lock-update: goes with --tools-lock FILE", nil},
 		{c.Start != "" && c.Start != "first" && c.ToolsLock == "", "--start " + c.Start + ": needs --tools-lock FILE, which tells the tools before a server starts",
 			[]string{"--tools-lock FILE --tools-lock-update writes one"}},
-		{c.LoginScopes != "" && c.Mode != SignIn, "--login-scope: goes with --login NAME", nil},
 		{len(c.FetchAllow) > 0 && !c.Fetch, "--fetch-allow: goes with --fetch", nil},
 		{c.Mode != Answer && c.Output == "messages", "--output messages: there is no conversation to print; use text, ndjson or json", nil},
 		{c.Quiet && c.Verbose > 0, "--quiet and --verbose: only one of them can be given", nil},

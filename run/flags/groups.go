@@ -27,8 +27,6 @@ func modelFlags(c *config.Config) []Flag {
 			Help: "JSON Schema that the answer must fit"},
 		{Name: "retry-for", Value: "D", Setting: &c.RetryFor,
 			Help: "how long a failed connection, 429 and 503 are retried (default: three times); 0 is never"},
-		{Name: "think-tags", Setting: &c.ThinkTags,
-			Help: "text between <think> and </think> is reasoning"},
 	}
 }
 
@@ -75,8 +73,6 @@ func serverFlags(c *config.Config) []Flag {
 			Help: "hand variables, by their names, to the server NAME, which is a command"},
 		{Name: "mcp-cwd", Value: "[NAME=]DIR", Setting: &c.ServerDirs,
 			Help: "where the server NAME starts, or those of -t and --mcp-config that say nothing of it"},
-		{Name: "mcp-protocol", Value: "NAME=REVISION", Setting: &c.ServerProtocols,
-			Help: "the server NAME speaks legacy (before 2026-07-28) or 2026-07-28; else both are tried"},
 		{Name: "trust", Value: "NAME", Setting: &c.Trust,
 			Help: "believe the server NAME about its tools being read-only"},
 		{Name: "elicit", Value: "HOW", Setting: &c.Elicit,
@@ -125,12 +121,12 @@ func toolFlags(c *config.Config) []Flag {
 	}
 }
 
-		{Name: "list", Everyday: true, Value: "WHAT", Setting: config.List,
-			Help: "print servers, models, resources, prompts or logins"},
 func modeFlags(c *config.Config) []Flag {
 	return []Flag{
 		{Name: "list-tools", Everyday: true, Setting: config.ListTools,
 			Help: "print the tools and their verdicts; with -v also what to review in their definitions"},
+		{Name: "list", Everyday: true, Value: "WHAT", Setting: config.List,
+			Help: "print servers, models, resources, prompts or logins"},
 		{Name: "describe-tool", Value: "NAME", Setting: config.DescribeTool,
 			Help: "print the definition of the tool NAME and exit"},
 		{Name: "call", Everyday: true, Value: "NAME", Setting: config.CallTool,
@@ -161,8 +157,6 @@ func modeFlags(c *config.Config) []Flag {
 			Help: "show logs, sessions and plans as html or markdown; the arguments name the files, without them stdin is read"},
 		{Name: "login", Everyday: true, Value: "NAME|URL", Setting: config.SignIn,
 			Help: "sign in to a tool server, in the browser; by its name or its URL"},
-		{Name: "login-scope", Value: "SCOPES", Setting: &c.LoginScopes,
-			Help: "with --login: ask for these scopes too"},
 		{Name: "logout", Value: "NAME|URL", Setting: config.SignOut,
 			Help: "forget the login at a tool server, and revoke it"},
 	}

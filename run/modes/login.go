@@ -66,7 +66,7 @@ func (l *logins) signIn(ctx context.Context, srv *servers.Server) error {
 	}
 	for again := false; ; again = true {
 		login, err := oauth.SignIn(ctx, oauth.Request{
-			Server: srv.URL, Settings: srv.OAuth, Refusal: refusal, Previous: previous, Scopes: strings.Fields(l.inv.Config.LoginScopes),
+			Server: srv.URL, Settings: srv.OAuth, Refusal: refusal, Previous: previous,
 			Secret: l.inv.Secrets.Add, Paste: l.paste(), Show: l.showConsent,
 			Warn: func(code, message string) { l.inv.Warn(code, srv.Name, message) },
 		})
@@ -98,7 +98,7 @@ func (l *logins) refused(srv *servers.Server, refusal *oauth.Refusal) error {
 	e := &failure.Error{Status: failure.StatusServer, Message: "server " + strconv.Quote(srv.Name) + " refuses the new login with HTTP status " + strconv.Itoa(refusal.Status) + "; it is stored"}
 	if scopes := refusal.Scopes(); len(scopes) > 0 {
 		e.Message += "; the server asks for the scopes " + strconv.Quote(strings.Join(scopes, " "))
-		e.Hints = []string{srv.LoginCommand(scopes)}
+		e.Hints = []string{srv.ScopesHint(scopes)}
 	}
 	return e
 }

@@ -183,7 +183,7 @@ func Request(ctx context.Context, c *config.Config, e *Endpoint) (*stream.Reques
 		Model:           e.Model,
 		MaxTokens:       c.MaxTokens,
 		ReasoningEffort: c.ReasoningEffort,
-		ThinkTags:       c.ThinkTags,
+		ThinkTags:       e.profile.thinkTags,
 	}
 	if c.Temperature != "" {
 		r.Temperature = json.RawMessage(c.Temperature)
