@@ -27,8 +27,6 @@ func modelFlags(c *config.Config) []Flag {
 			Help: "JSON Schema that the answer must fit"},
 		{Name: "retry-for", Value: "D", Setting: &c.RetryFor,
 			Help: "how long a failed connection, 429 and 503 are retried (default: three times); 0 is never"},
-		{Name: "think-tags", Setting: &c.ThinkTags,
-			Help: "text between <think> and </think> is reasoning"},
 	}
 }
 
@@ -50,9 +48,9 @@ func inputFlags(c *config.Config) []Flag {
 			Help: "never read standard input, such as the list of a loop"},
 		{Name: "session", Value: "FILE", Setting: &c.Session,
 			Help: "keep the conversation in FILE, and go on with the one that is there"},
-		{Name: "resource", Value: "NAME:URI", Setting: &c.Resources,
+		{Name: "mcp-resource", Value: "NAME:URI", Setting: &c.Resources,
 			Help: "attach the resource URI of the tool server NAME"},
-		{Name: "prompt", Value: "NAME:PROMPT[,ARG=VALUE...]", Setting: &c.Prompt,
+		{Name: "mcp-prompt", Value: "NAME:PROMPT[,ARG=VALUE...]", Setting: &c.Prompt,
 			Help: "begin with a prompt of the tool server NAME"},
 	}
 }
@@ -75,8 +73,6 @@ func serverFlags(c *config.Config) []Flag {
 			Help: "hand variables, by their names, to the server NAME, which is a command"},
 		{Name: "mcp-cwd", Value: "[NAME=]DIR", Setting: &c.ServerDirs,
 			Help: "where the server NAME starts, or those of -t and --mcp-config that say nothing of it"},
-		{Name: "mcp-protocol", Value: "NAME=REVISION", Setting: &c.ServerProtocols,
-			Help: "the server NAME speaks legacy (before 2026-07-28) or 2026-07-28; else both are tried"},
 		{Name: "trust", Value: "NAME", Setting: &c.Trust,
 			Help: "believe the server NAME about its tools being read-only"},
 		{Name: "elicit", Value: "HOW", Setting: &c.Elicit,
@@ -129,6 +125,8 @@ func modeFlags(c *config.Config) []Flag {
 	return []Flag{
 		{Name: "list-tools", Everyday: true, Setting: config.ListTools,
 			Help: "print the tools and their verdicts; with -v also what to review in their definitions"},
+		{Name: "list", Everyday: true, Value: "WHAT", Setting: config.List,
+			Help: "print servers, models, resources, prompts or logins"},
 		{Name: "describe-tool", Value: "NAME", Setting: config.DescribeTool,
 			Help: "print the definition of the tool NAME and exit"},
 		{Name: "call", Everyday: true, Value: "NAME", Setting: config.CallTool,
@@ -147,8 +145,6 @@ func modeFlags(c *config.Config) []Flag {
 			Help: "print the verdict on a call of NAME, arguments as for --call"},
 		{Name: "tools-lock-update", Setting: config.UpdateLock,
 			Help: "write the file of --tools-lock and exit"},
-		{Name: "list-servers", Setting: config.ListServers,
-			Help: "print the servers and exit"},
 		{Name: "check", Everyday: true, Setting: config.Check,
 			Help: "say what a run would use, and what is wrong with it; the exit status is that of the run"},
 		{Name: "serve", Everyday: true, Setting: config.Serve,
@@ -159,19 +155,10 @@ func modeFlags(c *config.Config) []Flag {
 			Help: "with --listen: end when no client has been there for that long (default never)"},
 		{Name: "report", Everyday: true, Value: "FORM", Setting: config.Report,
 			Help: "show logs, sessions and plans as html or markdown; the arguments name the files, without them stdin is read"},
-		{Name: "list-models", Setting: config.ListModels,
-			Help: "print the models of the endpoint and exit"},
-		{Name: "list-resources", Setting: config.ListResources,
-			Help: "print the servers' resources and exit"},
-		{Name: "list-prompts", Setting: config.ListPrompts,
-			Help: "print the servers' prompts and exit"},
 		{Name: "login", Everyday: true, Value: "NAME|URL", Setting: config.SignIn,
 			Help: "sign in to a tool server, in the browser; by its name or its URL"},
-		{Name: "login-scope", Value: "SCOPES", Setting: &c.LoginScopes,
-			Help: "with --login: ask for these scopes too"},
 		{Name: "logout", Value: "NAME|URL", Setting: config.SignOut,
 			Help: "forget the login at a tool server, and revoke it"},
-		{Name: "list-logins", Setting: config.ListLogins, Help: "print the logins, without tokens, and exit"},
 	}
 }
 

@@ -65,7 +65,7 @@ func (p *Plan) Resolve(ctx context.Context) error {
 	if err := p.Box.ReadLock(); err != nil {
 		return err
 	}
-	if c.Mode == config.Answer || c.Mode == config.ListModels {
+	if c.Mode == config.Answer || c.Lists("models") {
 		if err := p.Inv.ResolveModel(ctx); err != nil {
 			return err
 		}
