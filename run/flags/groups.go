@@ -17,7 +17,7 @@ func modelFlags(c *config.Config) []Flag {
 		{Name: "insecure-http", Value: "HOST", Setting: &c.InsecureHTTP,
 			Help: "allow plain http to HOST for a key or an approver"},
 		{Name: "max-tokens", Value: "N", Setting: &c.MaxTokens,
-			Help: "longest answer, in tokens"},
+			Help: "limit of the answer, in tokens"},
 		{Name: "temperature", Value: "X", Setting: &c.Temperature, Help: "sampling temperature"},
 		{Name: "reasoning-effort", Value: "WORD", Setting: &c.ReasoningEffort,
 			Help: "such as low, medium or high"},
