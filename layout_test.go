@@ -43,7 +43,7 @@ var imports = map[string]string{
 	"run/review":     "run/event stream/text/escape stream/text/jsontext stream/text/readable",
 	"run/sandbox":    "run/config run/event run/failure run/invocation run/settings approve mcp/builtin/command mcp/builtin/confine mcp/builtin/watch mcp/process mcp/process/cage",
 	"run/schema":     "stream/text/jsontext stream/text/readable",
-	"run/servers":    "run/config run/document run/failure run/servers/convert run/stdio approve mcp mcp/oauth mcp/socket mcp/toolserver mcp/wire stream/text/secrets",
+	"run/servers":    "run/config run/document run/failure run/servers/convert run/stdio approve mcp mcp/oauth mcp/socket mcp/toolserver stream/text/secrets",
 	"run/session":    "run/config run/document run/failure run/input run/stdio approve mcp/filelock stream stream/ownership stream/text/jsontext",
 	"run/settings":   "run/config run/document run/event run/failure run/servers run/stdio approve mcp/oauth mcp/process stream stream/loopback stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/stage":      "run/config run/document run/failure run/stdio approve mcp/filelock stream/ownership stream/text/jsontext stream/text/readable",

@@ -299,7 +299,7 @@ func flagError(err error, table *flags.Table, args []string) error {
 		}
 	}
 	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") && strings.ContainsAny(a, " \t\n") }) {
-		e.Hints = append(e.Hints, "a prompt that begins with - goes behind --: toolpipe -- '- one'")
+		e.Hints = append(e.Hints, "a prompt that begins with - goes after --: toolpipe -- '- one'")
 	}
 	var names []string
 	for f := range table.All() {

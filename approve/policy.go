@@ -170,7 +170,7 @@ func (p *policyReader) warnOfLiterals(r *Rule) {
 	}
 	for _, pattern := range globs {
 		if literal := literalGlobs(pattern); literal != "" {
-			p.warnings = append(p.warnings, Warning{Code: "policy_glob", Message: fmt.Sprintf("%s: %s in the glob %q stands for itself; an example under \"match\" shows that this is meant", r.Origin, literal, pattern)})
+			p.warnings = append(p.warnings, Warning{Code: "policy_glob", Message: fmt.Sprintf("%s: %s in the glob %q matches only itself; an example under \"match\" shows that this is meant", r.Origin, literal, pattern)})
 		}
 	}
 }

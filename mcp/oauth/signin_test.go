@@ -331,7 +331,7 @@ func TestPaste(t *testing.T) {
 	if err != nil || l.AccessToken == "" {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if len(wrongs) != 3 || !strings.Contains(wrongs[1], "begins with https://tools.test/back") || !strings.Contains(wrongs[2], "its state is not that of this sign-in") {
+	if len(wrongs) != 3 || !strings.Contains(wrongs[1], "begins with https://tools.test/back") || !strings.Contains(wrongs[2], "its state belongs to another sign-in") {
 		t.Errorf("said %q", wrongs)
 	}
 	r.Paste = nil

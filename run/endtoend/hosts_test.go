@@ -82,7 +82,7 @@ var hostFiles = map[string]struct {
 }
 
 // noServers is for a file in a form without servers that are read.
-const noServers = "stderr '^toolpipe: error: .*: holds no servers in a form that is read: '\n"
+const noServers = "stderr '^toolpipe: error: .*: has no servers in a known form: '\n"
 
 // row is a check for a line of --list servers: its columns are patterns.
 func row(columns ...string) string {

@@ -112,7 +112,7 @@ func listenError(address string, err error) error {
 	case errors.Is(err, socket.ErrTaken):
 		return failure.UsageError([]string{"-t NAME=" + config.ShellQuote(address) + " uses the server there"}, "--listen %s: %v", address, err)
 	}
-	return failure.UsageError([]string{"a directory that only you can write to is a good place, such as $XDG_RUNTIME_DIR"}, "--listen %s: %s", address, failure.Cause(err))
+	return failure.UsageError([]string{"choose a directory that only you can write to, such as $XDG_RUNTIME_DIR"}, "--listen %s: %s", address, failure.Cause(err))
 }
 
 // connection serves the client with the number n. What ends it does not end the others,

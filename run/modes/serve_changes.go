@@ -148,7 +148,7 @@ func (h *host) complete(ctx context.Context, r *toolserver.HostRequest) ([]byte,
 		}
 	}
 	if c == nil {
-		return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no server has what is to be completed"}
+		return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no server has this prompt or resource"}
 	}
 	sent := jsontext.AppendMember([]byte{'{'}, "ref", append(own, '}'))
 	for _, key := range []string{"argument", "context"} {

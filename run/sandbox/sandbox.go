@@ -58,7 +58,7 @@ func New(c *config.Config, flag string, said config.Sandbox, roots []string, net
 		s.spec.Network = cage.WholeNetwork
 	case "loopback":
 		if s.spec.Network = cage.OwnNetwork; held.Without != "" {
-			return nil, failure.UsageError([]string{"apt install bubblewrap; net=none and net=all do not need it"}, "net=loopback is a network of its own, which needs bubblewrap: %s", held.Without)
+			return nil, failure.UsageError([]string{"apt install bubblewrap; net=none and net=all do not need it"}, "net=loopback is a private network, which needs bubblewrap: %s", held.Without)
 		}
 	}
 	probe, _, err := cage.New(cage.Spec{Network: s.spec.Network, Holder: held})
@@ -76,7 +76,7 @@ func New(c *config.Config, flag string, said config.Sandbox, roots []string, net
 	for _, dir := range slices.Concat(roots, said.Write) {
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil {
-			return nil, failure.UsageError([]string{"what is to be written must exist"}, "%q: %s", dir, failure.Cause(err))
+			return nil, failure.UsageError([]string{"a directory for writing must exist"}, "%q: %s", dir, failure.Cause(err))
 		}
 		s.roots = append(s.roots, real)
 	}

@@ -235,7 +235,7 @@ func applyServerEnv(c *config.Config, all []Server) error {
 		for i, variable := range strings.Split(list, ",") {
 			value, set := c.LookupEnv(variable)
 			if !set {
-				return failure.UsageError([]string{"what follows " + name + "= is the names of variables, not their values; export them first"},
+				return failure.UsageError([]string{"after " + name + "= come the names of variables, not their values; export them first"},
 					"--mcp-env: for server %q: number %d is not the name of a variable that is set", name, i+1)
 			}
 			if s.Env == nil {

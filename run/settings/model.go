@@ -140,7 +140,7 @@ func noModel(asked string, hasURL bool, s *Settings) error {
 	case hasURL:
 		return failure.UsageError(append([]string{"-m NAME (or TOOLPIPE_MODEL) names the model at that endpoint"}, profiles...), "no model: an endpoint is configured, but no name")
 	case asked == "" && len(names) > 0:
-		return failure.UsageError(profiles, "no model: the config has profiles, but names none of them")
+		return failure.UsageError(profiles, "no model: the config has profiles, but does not choose one")
 	}
 	what := "no model: neither a name nor an endpoint is configured"
 	if asked != "" {

@@ -242,7 +242,7 @@ func (s *File) read(c *config.Config, makes, goesOn bool, warn config.Warner) er
 		return failure.UsageError([]string{"toolpipe --apply " + config.ShellQuote(s.path) + " --dry-run shows it", "rm " + config.ShellQuote(s.path) + ", or name another file"},
 			"%s: %q is there already, with %d calls of %s", s.flag, s.path, len(s.Calls), s.Head.Time)
 	case cut && !isOwn(end.Cut):
-		return failure.Usage("%s: %s:%d: the plan is cut off here: its last line is not whole", s.flag, s.path, end.Number)
+		return failure.Usage("%s: %s:%d: the plan is cut off here: its last line is not complete", s.flag, s.path, end.Number)
 	case cut && len(end.Cut) > 0: // a line that a killed --apply was writing; what it tells of has not begun
 		err = s.f.Truncate(end.At)
 	case end.Unended:

@@ -39,7 +39,7 @@ func (t *Tool) Lost(r *wire.Result) error {
 	if t.far == nil || !r.IsError || !far.IsUnknown(r.Meta) || len(r.Content) == 0 {
 		return nil
 	}
-	return &wire.NoReplyError{Sent: true, Message: "behind the socket: " + jsontext.Unquote(r.Content[0].Text)}
+	return &wire.NoReplyError{Sent: true, Message: "at the socket: " + jsontext.Unquote(r.Content[0].Text)}
 }
 
 // Sent is the name by which the server is asked for the tool.

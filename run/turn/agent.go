@@ -178,7 +178,7 @@ func (a *Agent) goOn(ctx context.Context, n *nestedRun, args toolserver.Argument
 	case state == lru.Dropped:
 		return nil, fmt.Errorf("the conversation of the nested run %.100q was dropped: of the last used ones %d are kept, and %d MiB, but none that was interrupted; begin a new one with all that it has to know", id, keptRuns, keptRunBytes>>20)
 	case state != lru.Kept:
-		return nil, fmt.Errorf("no nested run of this run has the id %.100q: ids stand at the end of the answers of %s__run, and are good until the run ends, or the connection", id, a.Name)
+		return nil, fmt.Errorf("no nested run of this run has the id %.100q: ids are at the end of the answers of %s__run, and work until the run or the connection ends", id, a.Name)
 	case l.nest.agent != a.Name:
 		n.round.nested.Keep(id, l, l.weight())
 		return nil, fmt.Errorf("the nested run %.100q is one of the agent %s: %s__continue goes on with it", id, l.nest.agent, l.nest.agent)

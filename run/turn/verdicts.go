@@ -256,7 +256,7 @@ func (c *caller) unapproved(stop *failure.Error, k *call, v approve.Verdict) *fa
 		what += " (asked for by the agent " + c.nest.agent + ")"
 	}
 	if v.TellsSecret() {
-		return &failure.Error{Status: failure.StatusUnapproved, Message: "ended at a second call whose arguments hold a secret: " + what + ": " + v.Reason, Hints: []string{"--egress off lets such calls run"}}
+		return &failure.Error{Status: failure.StatusUnapproved, Message: "ended at a second call with a secret in its arguments: " + what + ": " + v.Reason, Hints: []string{"--egress off lets such calls run"}}
 	}
 	if v.EndsRun {
 		return &failure.Error{Status: failure.StatusUnapproved, Message: "ended by the user at the question about " + what}

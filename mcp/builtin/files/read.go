@@ -92,7 +92,7 @@ func getFileSlice(ctx context.Context, l *confine.Location, args toolserver.Argu
 	}
 	switch {
 	case s.far:
-		return nil, fmt.Errorf("%q has %d bytes; the first %d end in line %d, and no lines are counted behind; read_file with offset reads there, grep_files finds lines", l.Asked, size, toolserver.MaxCounted, s.line)
+		return nil, fmt.Errorf("%q has %d bytes; the first %d end in line %d, and later lines are not counted; read_file with offset reads there, grep_files finds lines", l.Asked, size, toolserver.MaxCounted, s.line)
 	case s.full:
 		shown(false)
 		return s.cutText(), nil

@@ -145,7 +145,7 @@ func (n *server) read(_ context.Context, args toolserver.Arguments) (string, err
 		return "", d.missing(name)
 	}
 	if offset > int64(len(note.content)) {
-		return "", fmt.Errorf("offset %d is behind the end: the note %q has %d bytes", offset, name, len(note.content))
+		return "", fmt.Errorf("offset %d is after the end: the note %q has %d bytes", offset, name, len(note.content))
 	}
 	piece := readable.FromRune([]byte(note.content[offset:]))
 	from := len(note.content) - len(piece)

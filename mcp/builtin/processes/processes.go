@@ -216,7 +216,7 @@ func terminalSize(args toolserver.Arguments) (size, error) {
 		return sizeOf(args, size{usualColumns, usualRows})
 	}
 	if args.Has("cols") || args.Has("rows") {
-		return size{}, errors.New("cols and rows are those of a terminal: give pty too")
+		return size{}, errors.New("cols and rows need a terminal: give pty too")
 	}
 	return size{}, nil
 }

@@ -49,7 +49,7 @@ func (s *Spec) checkAlone(landlock bool) error {
 	case s.Read == nil && s.Execute == nil:
 		return nil
 	case !landlock:
-		return errors.New("only Landlock (Linux 5.19) holds a child to some files alone")
+		return errors.New("only Landlock (Linux 5.19) can limit a child process to some files")
 	case s.Read != nil && len(s.Hide) > 0:
 		return errors.New("nothing can be hidden below the files that alone may be read")
 	}
