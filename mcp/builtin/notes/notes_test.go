@@ -20,6 +20,7 @@ import (
 	"toolpipe/mcp/process/processtest"
 	"toolpipe/mcp/servertest"
 	"toolpipe/stream/goroutine"
+	"toolpipe/testdata/load"
 )
 
 func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args)) }
@@ -413,7 +414,7 @@ func init() {
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	processes, count := 4, 20
-	if os.Getenv("TOOLPIPE_LOAD") != "" && !testing.Short() {
+	if load.Full(t) {
 		processes, count = 10, 1000
 	}
 	path := filepath.Join(t.TempDir(), "notes")
