@@ -422,10 +422,37 @@ func builds(t *testing.T, path string, tags ...string) bool {
 	return ok
 }
 
+// mostLines is a ratchet: how many lines each top room has at most, without tests. A
+// commit that needs more changes the table, and says in its message what became
+// unnecessary for it, or why nothing could. Each number is the one of today.
+var mostLines = map[string]int{
+	".":       334,
+	"approve": 5445,
+	"mcp":     28286,
+	"run":     27613,
+	"stream":  10715,
+	"in all":  72393,
+}
+
+func TestLines(t *testing.T) {
+	lines := map[string]int{}
+	for _, file := range moduleFiles(t) {
+		if !file.test {
+			room, _, _ := strings.Cut(file.pack, "/")
+			lines[room] += file.lines
+			lines["in all"] += file.lines
+		}
+	}
+	for room, n := range lines {
+		if n > mostLines[room] {
+			t.Errorf("%s: %d lines without tests; mostLines allows %d", room, n, mostLines[room])
+		}
+	}
+}
+
 // The rules that keep a feature in one room. None of what house lists may grow, and
 // what is within a rule is taken out of it.
 const (
-	maxFiles  = 12 // of a package
 	maxFields = 10 // of a struct with methods
 	maxLevels = 2  // of embedding
 	maxLines  = 60 // of a function
@@ -453,12 +480,6 @@ var house = map[string]int{
 	"fields of stream.exchange":                15,
 	"fields of stream.messagesBlock":           13,
 	"fields of stream.responsesItem":           12,
-	"files in approve":                         26,
-	"files in mcp":                             29,
-	"files in mcp/builtin/code":                22,
-	"files in mcp/builtin/confine":             17,
-	"files in mcp/oauth":                       15,
-	"files in stream":                          42,
 }
 
 // TestHouse holds the rules, and that house has no exception that is none.
@@ -469,13 +490,12 @@ func TestHouse(t *testing.T) {
 			found[what] = n
 		}
 	}
-	files, methods := map[string]int{}, map[string]bool{}
+	methods := map[string]bool{}
 	structs, embedded := map[string]*ast.StructType{}, map[string][]string{}
 	for _, file := range moduleFiles(t) {
 		if file.test {
 			continue
 		}
-		files[file.pack]++
 		for _, d := range file.syntax.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
@@ -500,9 +520,6 @@ func TestHouse(t *testing.T) {
 				}
 			}
 		}
-	}
-	for pack, n := range files {
-		over("files in "+pack, n, maxFiles)
 	}
 	for name, s := range structs {
 		if methods[name] {

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"toolpipe/mcp"
+	"toolpipe/testdata/load"
 	"toolpipe/testdata/servertest"
 )
 
@@ -152,7 +153,7 @@ func TestGitDiffRace(t *testing.T) {
 	os.Remove(in(".git/index"))
 	git("read-tree", "HEAD") // no entry is known to be as the file is
 	often := 12
-	if os.Getenv("TOOLPIPE_LOAD") != "" {
+	if load.Full(t) {
 		often = 40
 	}
 	calls := func() {

@@ -18,6 +18,7 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/stream/goroutine"
+	"toolpipe/testdata/load"
 	"toolpipe/testdata/processtest"
 	"toolpipe/testdata/servertest"
 )
@@ -413,7 +414,7 @@ func init() {
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	processes, count := 4, 20
-	if os.Getenv("TOOLPIPE_LOAD") != "" && !testing.Short() {
+	if load.Full(t) {
 		processes, count = 10, 1000
 	}
 	path := filepath.Join(t.TempDir(), "notes")
