@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/mcp/builtin/code/golang"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/stream/text/nearest"
 )
@@ -119,14 +118,6 @@ func (s *session) outline(f *sourceFile) error {
 		f.defs[i].file = f
 	}
 	return nil
-}
-
-// goDefinitions gives the definitions of a Go file.
-func goDefinitions(text []byte) (defs []definition) {
-	for _, d := range golang.Definitions(text) {
-		defs = append(defs, definition{Name: d.Name, Kind: d.Kind, Scope: d.Scope, Line: d.Line, Start: d.Start, End: d.End, Signature: asLine(d.Signature), Parents: d.Parents})
-	}
-	return defs
 }
 
 func sorted(defs []definition) []definition {

@@ -1,6 +1,4 @@
-// Package golang finds the definitions of a Go text, with go/parser: functions, types, and
-// the constants and variables of the package.
-package golang
+package code
 
 import (
 	"bytes"
@@ -11,23 +9,13 @@ import (
 	"strings"
 )
 
-// A Definition is a named thing of a text. Lines are counted from 1 and included.
-type Definition struct {
-	Name, Kind string
-	Scope      string // the names of the definitions around it, joined by dots
-	Line       int    // of the name
-	Start, End int    // Start is that of the comment above
-	Signature  string // of a function: the text behind its name
-	Parents    []string
-}
-
-// Definitions gives the definitions of a Go file. Of a file with syntax errors it gives
+// goDefinitions gives the definitions of a Go file. Of a file with syntax errors it gives
 // those that the parser recognises.
-func Definitions(text []byte) []Definition {
+func goDefinitions(text []byte) []definition {
 	g := goFile{positions: token.NewFileSet(), text: text}
 	file, _ := parser.ParseFile(g.positions, "", text, parser.ParseComments|parser.SkipObjectResolution)
 	if clause := "package p; "; len(file.Decls) == 0 && !file.Package.IsValid() && !bytes.HasPrefix(text, []byte(clause)) {
-		return Definitions(append([]byte(clause), text...)) // of a piece of a file
+		return goDefinitions(append([]byte(clause), text...)) // of a piece of a file
 	}
 	for _, declaration := range file.Decls {
 		switch declaration := declaration.(type) {
@@ -43,18 +31,18 @@ func Definitions(text []byte) []Definition {
 type goFile struct {
 	positions *token.FileSet
 	text      []byte
-	defs      []Definition
+	defs      []definition
 }
 
 func (g *goFile) line(pos token.Pos) int { return g.positions.PositionFor(pos, false).Line }
 
 // add adds a definition at a name, of which node is the whole with doc above it.
-func (g *goFile) add(name *ast.Ident, kind, scope string, node ast.Node, doc *ast.CommentGroup) *Definition {
+func (g *goFile) add(name *ast.Ident, kind, scope string, node ast.Node, doc *ast.CommentGroup) *definition {
 	start := node.Pos()
 	if doc != nil {
 		start = doc.Pos()
 	}
-	g.defs = append(g.defs, Definition{
+	g.defs = append(g.defs, definition{
 		Name: name.Name, Kind: kind, Scope: scope,
 		Line: g.line(name.Pos()), Start: g.line(start), End: g.line(node.End() - 1),
 	})
@@ -136,7 +124,7 @@ func (g *goFile) typeSpec(spec *ast.TypeSpec, node ast.Node, doc *ast.CommentGro
 	g.defs[at].Parents = parents
 }
 
-// signature is the text behind a function's name.
+// signature is the text after the name of a function, in one line.
 func (g *goFile) signature(f *ast.FuncType) string {
 	from, to := f.Params.Pos(), f.End()
 	if f.TypeParams != nil {
@@ -146,7 +134,7 @@ func (g *goFile) signature(f *ast.FuncType) string {
 	if file == nil {
 		return ""
 	}
-	return string(g.text[file.Offset(from):min(file.Offset(to), len(g.text))])
+	return asLine(string(g.text[file.Offset(from):min(file.Offset(to), len(g.text))]))
 }
 
 // typeName is the name of a type without pointers, type parameters and package;
