@@ -1,6 +1,4 @@
-// Package tree writes trees as text: a line for each branch, two spaces for each level.
-// What stands in several places is shown whole in the first one.
-package tree
+package code
 
 import (
 	"context"
@@ -11,18 +9,19 @@ import (
 	"toolpipe/mcp/toolserver"
 )
 
-// MaxLines is how many lines a tree has at most.
-const MaxLines = 1000
+// maxTreeLines is how many lines a tree has at most.
+const maxTreeLines = 1000
 
-// A Branch is a line of a tree, and what stands below it. Branches of one label are
+// A branch is a line of a tree, and the branches below it. Branches of one label are
 // the same, and are followed once.
-type Branch struct {
+type branch struct {
 	Label string
-	Below func() []Branch // nil for nothing
+	Below func() []branch // nil for nothing
 }
 
-// A Text is a tree while it is written.
-type Text struct {
+// A tree is written as text: a line for each branch, two spaces for each level. A branch
+// that appears several times is shown with all that is below it in the first place only.
+type tree struct {
 	B        []byte // what is written so far
 	ctx      context.Context
 	deepest  int // levels below the first line
@@ -33,22 +32,22 @@ type Text struct {
 	way      []string        // the labels from the first line to here
 }
 
-// New begins a tree of at most deepest levels below the first line.
-func New(ctx context.Context, deepest int) *Text {
-	return &Text{ctx: ctx, deepest: deepest, followed: map[string]bool{}}
+// newTree begins a tree of at most deepest levels below the first line.
+func newTree(ctx context.Context, deepest int) *tree {
+	return &tree{ctx: ctx, deepest: deepest, followed: map[string]bool{}}
 }
 
-// Add adds a branch and all that is below it, until the context ends.
-func (t *Text) Add(br Branch) {
+// add adds a branch and all that is below it, until the context ends.
+func (t *tree) add(br branch) {
 	if t.ctx.Err() != nil {
 		return
 	}
-	if t.lines == MaxLines || len(t.B) > toolserver.MaxText {
+	if t.lines == maxTreeLines || len(t.B) > toolserver.MaxText {
 		t.more++
 		return
 	}
 	t.lines++
-	var below []Branch
+	var below []branch
 	mark, depth := "", len(t.way)
 	if slices.Contains(t.way, br.Label) {
 		mark = "  (cycle)"
@@ -68,13 +67,13 @@ func (t *Text) Add(br Branch) {
 	t.B = fmt.Appendf(t.B, "%s%s%s\n", strings.Repeat("  ", depth), br.Label, mark)
 	t.way = append(t.way, br.Label)
 	for _, next := range below {
-		t.Add(next)
+		t.add(next)
 	}
 	t.way = t.way[:depth]
 }
 
-// AppendNotes appends lines that say how much the tree left out.
-func (t *Text) AppendNotes(b []byte) []byte {
+// appendNotes appends lines that say how much the tree left out.
+func (t *tree) appendNotes(b []byte) []byte {
 	if t.more > 0 {
 		b = fmt.Appendf(b, "[toolpipe] %d more branches, and what is below them, are left out; a path further down shows less\n", t.more)
 	}
