@@ -63,8 +63,7 @@ var imports = map[string]string{
 	"approve/tty": "",
 
 	"mcp":                      "mcp/htmltext mcp/netguard mcp/oauth mcp/process mcp/socket mcp/task mcp/wire stream stream/goroutine stream/loopback stream/text/jsontext stream/text/readable stream/text/secrets",
-	"mcp/builtin/code":         "mcp/builtin/code/imports mcp/builtin/code/lexis mcp/builtin/code/parsers mcp/builtin/code/ruby mcp/builtin/confine mcp/process mcp/toolserver mcp/wire stream/goroutine stream/text/jsontext stream/text/nearest stream/text/readable go/ast go/parser",
-	"mcp/builtin/code/imports": "mcp/builtin/code/lexis",
+	"mcp/builtin/code":         "mcp/builtin/code/lexis mcp/builtin/code/parsers mcp/builtin/code/ruby mcp/builtin/confine mcp/process mcp/toolserver mcp/wire stream/goroutine stream/text/jsontext stream/text/nearest stream/text/readable go/ast go/parser",
 	"mcp/builtin/code/lexis":   "",
 	"mcp/builtin/code/parsers": "mcp/builtin/code/lexis mcp/builtin/confine mcp/process mcp/toolserver stream/text/jsontext stream/text/readable go/parser",
 	"mcp/builtin/code/ruby":    "mcp/builtin/code/lexis",

@@ -1,6 +1,4 @@
-// Package imports knows how the source files of many languages name other files. It reads
-// texts and no files.
-package imports
+package code
 
 import (
 	"regexp"
@@ -11,10 +9,10 @@ import (
 	"toolpipe/mcp/builtin/code/lexis"
 )
 
-// A Rule says how files of some languages name others, as a pattern in their texts.
-type Rule struct {
+// An importRule says how files of some languages name others, as a pattern in their texts.
+type importRule struct {
 	Languages string // separated by spaces
-	Quoted    bool   // the name stands in quotes, where the mask is blank
+	Quoted    bool   // the name is in quotes, where the mask is blank
 	Separator string // between the parts of a name; "" where a name is a path
 	From      string // where a name is looked for: dir, root, up (all directories above), or a directory
 	Endings   string // of the names of files; "" must be named, "-" is none
@@ -24,7 +22,7 @@ type Rule struct {
 
 const scriptEndings = "- .ts .tsx .d.ts .js .jsx .mjs .cjs .json /index.ts /index.tsx /index.js"
 
-var rules = []Rule{
+var importRules = []importRule{
 	{"C C++ Objective-C", true, "", "dir root include src", "-", `#[ \t]*(?:include|include_next|import)[ \t]*["<]([^">\n]+)[">]`},
 	{"Python", false, ".", "up", ".py /__init__.py .pyi", `import[ \t]+([^\n#;]+)`},
 	{"Python", false, ".", "up", ".py /__init__.py .pyi", `from[ \t]+([\w.]+[ \t]+import\b[^\n#;]*)`},
@@ -49,15 +47,15 @@ var rules = []Rule{
 }
 
 var (
-	rulesOnce sync.Once
-	patterns  []*regexp.Regexp // those of rules
+	importOnce     sync.Once
+	importPatterns []*regexp.Regexp // of importRules, in the same order
 )
 
-// RulesOf are the rules of a language; none where it is not known how it names files.
-func RulesOf(l *lexis.Language) (found []*Rule) {
-	for i := range rules {
-		if l.Is(strings.Fields(rules[i].Languages)...) {
-			found = append(found, &rules[i])
+// importRulesOf gives the rules of a language; none if it is not known how its files name others.
+func importRulesOf(l *lexis.Language) (found []*importRule) {
+	for i := range importRules {
+		if l.Is(strings.Fields(importRules[i].Languages)...) {
+			found = append(found, &importRules[i])
 		}
 	}
 	return found
@@ -65,21 +63,21 @@ func RulesOf(l *lexis.Language) (found []*Rule) {
 
 // Pattern is the expression that finds the names. Its first group is what is shown, its second
 // the names. All are compiled when a file first needs one.
-func (r *Rule) Pattern() *regexp.Regexp {
-	rulesOnce.Do(func() {
-		for _, rule := range rules {
+func (r *importRule) Pattern() *regexp.Regexp {
+	importOnce.Do(func() {
+		for _, rule := range importRules {
 			start := `(?m)^[ \t]*`
 			if strings.HasPrefix(rule.pattern, `\b`) {
 				start = ""
 			}
-			patterns = append(patterns, regexp.MustCompile(start+`(`+rule.pattern+`)`))
+			importPatterns = append(importPatterns, regexp.MustCompile(start+`(`+rule.pattern+`)`))
 		}
 	})
-	return patterns[slices.IndexFunc(rules, func(other Rule) bool { return other == *r })]
+	return importPatterns[slices.IndexFunc(importRules, func(other importRule) bool { return other == *r })]
 }
 
 // List gives the names in what the second group of a pattern has matched.
-func (r *Rule) List(text string) (names []string) {
+func (r *importRule) List(text string) (names []string) {
 	if r.Quoted {
 		return []string{strings.Trim(text, `"'`)}
 	}
