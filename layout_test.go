@@ -63,10 +63,9 @@ var imports = map[string]string{
 	"approve/tty": "",
 
 	"mcp":                      "mcp/htmltext mcp/netguard mcp/oauth mcp/process mcp/socket mcp/task mcp/wire stream stream/goroutine stream/loopback stream/text/jsontext stream/text/readable stream/text/secrets",
-	"mcp/builtin/code":         "mcp/builtin/code/lexis mcp/builtin/code/parsers mcp/builtin/code/ruby mcp/builtin/confine mcp/process mcp/toolserver mcp/wire stream/goroutine stream/text/jsontext stream/text/nearest stream/text/readable go/ast go/parser",
+	"mcp/builtin/code":         "mcp/builtin/code/lexis mcp/builtin/code/parsers mcp/builtin/confine mcp/process mcp/toolserver mcp/wire stream/goroutine stream/text/jsontext stream/text/nearest stream/text/readable go/ast go/parser",
 	"mcp/builtin/code/lexis":   "",
 	"mcp/builtin/code/parsers": "mcp/builtin/code/lexis mcp/builtin/confine mcp/process mcp/toolserver stream/text/jsontext stream/text/readable go/parser",
-	"mcp/builtin/code/ruby":    "mcp/builtin/code/lexis",
 	"mcp/builtin/command":      "mcp/builtin/confine mcp/process mcp/toolserver mcp/wire",
 	"mcp/builtin/confine":      "mcp/builtin/staged mcp/builtin/unified stream/text/jsontext stream/text/nearest stream/ownership",
 	"mcp/builtin/fetch":        "mcp/htmltext mcp/netguard mcp/toolserver mcp/wire stream/text/readable",

@@ -1,4 +1,4 @@
-package ruby
+package code
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 )
 
 // path passes names with :: between.
-func (p *parser) path() (names []string) {
+func (p *rubyParser) path() (names []string) {
 	for p.at < len(p.mask) {
 		switch {
 		case bytes.HasPrefix(p.mask[p.at:], []byte("::")):
@@ -23,16 +23,16 @@ func (p *parser) path() (names []string) {
 }
 
 // module passes the head of a module or class. class << object defines nothing.
-func (p *parser) module(kind string) {
+func (p *rubyParser) module(kind string) {
 	p.blanks()
 	names := p.path()
 	if len(names) == 0 {
-		p.push(block{definition: -1, singleton: true})
+		p.push(rubyBlock{definition: -1, singleton: true})
 		return
 	}
 	last := len(names) - 1
 	at := p.define(names[last], kind, append(p.scope(), names[:last]...))
-	p.push(block{definition: at, names: names})
+	p.push(rubyBlock{definition: at, names: names})
 	p.blanks()
 	if p.at < len(p.mask) && p.mask[p.at] == '<' {
 		p.at++
@@ -43,12 +43,12 @@ func (p *parser) module(kind string) {
 	}
 }
 
-// operators are the names of methods that are no words. Longer ones come first.
-var operators = [...]string{"[]=", "[]", "<=>", "===", "==", "=~", "!=", "!~", "!", "**", "*", "+@", "+", "-@", "-", "/", "%", "<<", "<=", "<", ">>", ">=", ">", "~", "^", "&", "|", "``", "`"}
+// rubyOperators are the names of methods that are no words. Longer ones come first.
+var rubyOperators = [...]string{"[]=", "[]", "<=>", "===", "==", "=~", "!=", "!~", "!", "**", "*", "+@", "+", "-@", "-", "/", "%", "<<", "<=", "<", ">>", ">=", ">", "~", "^", "&", "|", "``", "`"}
 
 // method passes the head of a method up to its parameters. A method whose head a = ends
 // has no end.
-func (p *parser) method() {
+func (p *rubyParser) method() {
 	p.blanks()
 	for p.at < len(p.mask) && p.mask[p.at] == '@' { // of the object in a variable
 		p.at++
@@ -63,7 +63,7 @@ func (p *parser) method() {
 		name = p.methodName()
 	}
 	if name == "" {
-		p.push(block{definition: -1})
+		p.push(rubyBlock{definition: -1})
 		return
 	}
 	at := p.define(name, kind, p.scope())
@@ -75,15 +75,15 @@ func (p *parser) method() {
 	if rest := p.mask[p.at:]; len(rest) > 1 && rest[0] == '=' && rest[1] != '=' && rest[1] != '~' {
 		p.at++
 		p.last, p.begins = '=', true
-		p.values = append(p.values, value{at, len(p.open) + p.depth})
+		p.values = append(p.values, rubyValue{at, len(p.open) + p.depth})
 		return
 	}
-	p.push(block{definition: at})
+	p.push(rubyBlock{definition: at})
 }
 
 // methodName passes the name of a method: a word that may have ?, ! or = behind it, or
 // an operator.
-func (p *parser) methodName() string {
+func (p *rubyParser) methodName() string {
 	if p.at < len(p.mask) && lexis.IsWord(p.mask[p.at]) {
 		name := p.name()
 		rest := p.mask[p.at:]
@@ -93,7 +93,7 @@ func (p *parser) methodName() string {
 		}
 		return name
 	}
-	for _, operator := range operators {
+	for _, operator := range rubyOperators {
 		if bytes.HasPrefix(p.mask[p.at:], []byte(operator)) {
 			p.at += len(operator)
 			return operator
@@ -103,7 +103,7 @@ func (p *parser) methodName() string {
 }
 
 // brackets passes a bracket and what it holds.
-func (p *parser) brackets() {
+func (p *rubyParser) brackets() {
 	for depth := 0; p.at < len(p.mask); {
 		switch p.mask[p.at] {
 		case '(', '[', '{':
@@ -122,7 +122,7 @@ func (p *parser) brackets() {
 
 // statement passes the head of a statement that may define constants, accessors or an
 // alias.
-func (p *parser) statement(word string, begins bool) {
+func (p *rubyParser) statement(word string, begins bool) {
 	if !begins {
 		return
 	}
@@ -139,7 +139,7 @@ func (p *parser) statement(word string, begins bool) {
 }
 
 // assignment passes the begin of an assignment to a constant, such as A or B::A.
-func (p *parser) assignment(word string) {
+func (p *rubyParser) assignment(word string) {
 	names := append([]string{word}, p.path()...)
 	to := p.at
 	p.blanks()
@@ -150,11 +150,11 @@ func (p *parser) assignment(word string) {
 	}
 	last := len(names) - 1
 	at := p.define(names[last], "constant", append(p.scope(), names[:last]...))
-	p.values = append(p.values, value{at, len(p.open) + p.depth})
+	p.values = append(p.values, rubyValue{at, len(p.open) + p.depth})
 }
 
 // accessors defines the methods that attr_reader, attr_writer or attr_accessor makes.
-func (p *parser) accessors(word string) {
+func (p *rubyParser) accessors(word string) {
 	p.symbols(100, func(name string) {
 		if word != "attr_writer" {
 			p.member(name, "accessor")
@@ -166,10 +166,10 @@ func (p *parser) accessors(word string) {
 }
 
 // member defines what stands in its line.
-func (p *parser) member(name, kind string) { p.found[p.define(name, kind, p.scope())].End = p.line }
+func (p *rubyParser) member(name, kind string) { p.found[p.define(name, kind, p.scope())].End = p.line }
 
 // symbols passes names with commas between, as :a, :b or as a, and visits at most so many.
-func (p *parser) symbols(most int, visit func(name string)) {
+func (p *rubyParser) symbols(most int, visit func(name string)) {
 	for range most {
 		p.blanks()
 		if p.at < len(p.mask) && p.mask[p.at] == ':' {

@@ -1,10 +1,4 @@
-// Package ruby finds the definitions of a Ruby text: its modules, classes, methods,
-// constants, accessors and aliases, each with the line of the "end" that closes it.
-//
-// It reads the mask of a text, in which comments and the insides of strings are blank.
-// In it, a block opens with a word such as class, def, do or if, and closes with end.
-// It looks at these words only and knows no other syntax.
-package ruby
+package code
 
 import (
 	"bytes"
@@ -14,17 +8,15 @@ import (
 	"toolpipe/mcp/builtin/code/lexis"
 )
 
-// A Definition is a named thing of a text. Lines are counted from 1.
-type Definition struct {
-	Name, Kind string   // the kind is module, class, method, singletonMethod, constant, accessor or alias
-	Scope      []string // the names of the modules and classes around it
-	Line, End  int      // of the name, and of the end; an End of 0 says that it stays open
-	Parents    []string // the superclass
-}
-
-// Definitions gives the definitions of a text by its mask, in the order of their lines.
-func Definitions(mask []byte) []Definition {
-	p := &parser{cursor: cursor{mask: mask, line: 1}, begins: true}
+// rubyDefinitions gives the definitions of a Ruby text, in the order of their lines: its
+// modules, classes, methods, constants, accessors and aliases. An End of 0 says that a
+// definition stays open.
+//
+// It reads the mask of the text, in which comments and the insides of strings are blank.
+// In it, a block opens with a word such as class, def, do or if, and closes with end.
+// It looks at these words only and knows no other syntax.
+func rubyDefinitions(mask []byte) []definition {
+	p := &rubyParser{rubyCursor: rubyCursor{mask: mask, line: 1}, begins: true}
 	for p.at < len(mask) {
 		p.token()
 	}
@@ -32,33 +24,33 @@ func Definitions(mask []byte) []Definition {
 	return p.found
 }
 
-// A cursor is where a parser is in a mask.
-type cursor struct {
+// A rubyCursor is where a parser is in a mask.
+type rubyCursor struct {
 	mask     []byte
 	at, line int
 }
 
-type parser struct {
-	cursor
+type rubyParser struct {
+	rubyCursor
 	last   byte // the last byte that is not white space; 0 at the begin
 	begins bool // a statement may begin here
 	loop   bool // while, until or for began in this statement: its do opens nothing more
 	quoted bool // the mask is between the quotes of a string, or in code inside a string
 	depth  int  // of brackets that are open
-	open   []block
+	open   []rubyBlock
 
-	values []value // that are not at their ends; the last is the innermost
-	found  []Definition
+	values []rubyValue // that are not at their ends; the last is the innermost
+	found  []definition
 }
 
-// A value is what follows the = of a constant, or of a method without end.
-type value struct {
+// A rubyValue is what follows the = of a constant, or of a method without end.
+type rubyValue struct {
 	definition int // its index
 	outer      int // how many blocks and brackets were open before it
 }
 
-// A block is open until its end.
-type block struct {
+// A rubyBlock is open until its end.
+type rubyBlock struct {
 	definition int      // its index; -1 for a block that defines nothing
 	names      []string // of the module or class
 	scope      []string // of what is inside
@@ -66,7 +58,7 @@ type block struct {
 }
 
 // token passes a word, or another byte.
-func (p *parser) token() {
+func (p *rubyParser) token() {
 	c := p.mask[p.at]
 	switch {
 	case c == '\n':
@@ -104,7 +96,7 @@ func (p *parser) token() {
 }
 
 // newLine ends a line, and the values that do not go on in the next.
-func (p *parser) newLine(atEnd bool) {
+func (p *rubyParser) newLine(atEnd bool) {
 	for n := len(p.values) - 1; n >= 0 && !p.quoted && len(p.open)+p.depth <= p.values[n].outer && (atEnd || !p.goesOn()); n-- {
 		p.found[p.values[n].definition].End = p.line
 		p.values = p.values[:n]
@@ -118,7 +110,7 @@ func (p *parser) newLine(atEnd bool) {
 }
 
 // goesOn reports whether the statement of a line goes on in the next line.
-func (p *parser) goesOn() bool {
+func (p *rubyParser) goesOn() bool {
 	if strings.IndexByte("=+-*/%&|^?:<.\\,([{", p.last) >= 0 {
 		return true
 	}
@@ -127,7 +119,7 @@ func (p *parser) goesOn() bool {
 }
 
 // word passes a word that may open or close a block.
-func (p *parser) word() {
+func (p *rubyParser) word() {
 	begins, before := p.begins, p.last
 	direct := p.at > 0 && p.mask[p.at-1] == before
 	word := p.name()
@@ -145,16 +137,16 @@ func (p *parser) word() {
 	case "def":
 		p.method()
 	case "begin", "case":
-		p.push(block{definition: -1})
+		p.push(rubyBlock{definition: -1})
 		p.begins = true
 	case "if", "unless":
 		if begins {
-			p.push(block{definition: -1})
+			p.push(rubyBlock{definition: -1})
 		}
 		p.begins = true
 	case "while", "until", "for":
 		if begins {
-			p.push(block{definition: -1})
+			p.push(rubyBlock{definition: -1})
 			p.loop = true
 		}
 		p.begins = true
@@ -173,7 +165,7 @@ func (p *parser) word() {
 }
 
 // name passes a word, with the ? or ! that may end it.
-func (p *parser) name() string {
+func (p *rubyParser) name() string {
 	from := p.at
 	for p.at < len(p.mask) && lexis.IsWord(p.mask[p.at]) {
 		p.at++
@@ -185,26 +177,26 @@ func (p *parser) name() string {
 }
 
 // block opens the block of a call. That of Name = Struct.new do holds methods of Name.
-func (p *parser) block() {
-	b := block{definition: -1}
+func (p *rubyParser) block() {
+	b := rubyBlock{definition: -1}
 	if n := len(p.values) - 1; n >= 0 && p.values[n].outer == len(p.open)+p.depth && p.found[p.values[n].definition].Kind == "constant" {
 		b.names = []string{p.found[p.values[n].definition].Name}
 	}
 	p.push(b)
 }
 
-// maxScope bounds the names of a scope.
-const maxScope = 100
+// maxRubyScope bounds the names of a scope.
+const maxRubyScope = 100
 
-func (p *parser) push(b block) {
+func (p *rubyParser) push(b rubyBlock) {
 	b.scope = p.scope()
-	if len(b.names) > 0 && len(b.scope) < maxScope {
+	if len(b.names) > 0 && len(b.scope) < maxRubyScope {
 		b.scope = append(slices.Clip(b.scope), b.names...)
 	}
 	p.open = append(p.open, b)
 }
 
-func (p *parser) pop() {
+func (p *rubyParser) pop() {
 	n := len(p.open) - 1
 	if n < 0 {
 		return
@@ -216,20 +208,20 @@ func (p *parser) pop() {
 }
 
 // scope is the names of the modules and classes around.
-func (p *parser) scope() []string {
+func (p *rubyParser) scope() []string {
 	if n := len(p.open); n > 0 {
 		return slices.Clip(p.open[n-1].scope)
 	}
 	return nil
 }
 
-func (p *parser) define(name, kind string, scope []string) int {
-	p.found = append(p.found, Definition{Name: name, Kind: kind, Scope: scope, Line: p.line})
+func (p *rubyParser) define(name, kind string, scope []string) int {
+	p.found = append(p.found, definition{Name: name, Kind: kind, Scope: strings.Join(scope, "."), Line: p.line})
 	return len(p.found) - 1
 }
 
 // blanks passes white space in the line.
-func (p *parser) blanks() {
+func (p *rubyParser) blanks() {
 	for p.at < len(p.mask) && (p.mask[p.at] == ' ' || p.mask[p.at] == '\t') {
 		p.at++
 	}

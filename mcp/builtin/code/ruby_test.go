@@ -1,4 +1,4 @@
-package ruby
+package code
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestDefinitions(t *testing.T) {
+func TestRubyDefinitions(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                               "",
 		"class":                          "",
@@ -34,8 +34,8 @@ func TestDefinitions(t *testing.T) {
 		"alias a= b\nundef c":                      "a= alias 1-1",
 	} {
 		var got []string
-		for _, d := range Definitions([]byte(text)) {
-			got = append(got, fmt.Sprintf("%s %s %d-%d", strings.Join(append(d.Scope, d.Name), "."), d.Kind, d.Line, d.End))
+		for _, d := range rubyDefinitions([]byte(text)) {
+			got = append(got, fmt.Sprintf("%s %s %d-%d", d.fullName(), d.Kind, d.Line, d.End))
 		}
 		if strings.Join(got, ", ") != want {
 			t.Errorf("%q: %s, want %s", text, strings.Join(got, ", "), want)
@@ -43,8 +43,8 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// TestAnyText holds that any text has an answer, whose lines are lines of the text.
-func TestAnyText(t *testing.T) {
+// TestAnyRubyText holds that any text has an answer, whose lines are lines of the text.
+func TestAnyRubyText(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	pieces := strings.Split("class module def end do begin if unless while A::B A = || << < self . :: : @ $ ( ) [ ] { } | ; , ? ! \" ' ` a 1 attr_accessor alias = \\ é \xff", " ")
 	pieces = append(pieces, " ", "\n", "\n", "\r\n", "\t")
@@ -57,13 +57,13 @@ func TestAnyText(t *testing.T) {
 			}
 		}
 		lines := bytes.Count(b.Bytes(), []byte("\n")) + 1
-		for _, d := range Definitions(b.Bytes()) {
+		for _, d := range rubyDefinitions(b.Bytes()) {
 			if d.Line < 1 || d.Line > lines || d.End > lines || d.End != 0 && d.End < d.Line || d.Name == "" {
 				t.Fatalf("%q: %+v", b.String(), d)
 			}
 		}
 	}
 	for _, piece := range []string{"class A\n", "def a\n", "A = [", "attr_reader :a,\n", "A::", "if ", "end ", "'", "A = b do\n"} {
-		Definitions([]byte(strings.Repeat(piece, 50_000)))
+		rubyDefinitions([]byte(strings.Repeat(piece, 50_000)))
 	}
 }
