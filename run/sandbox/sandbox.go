@@ -17,7 +17,6 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/builtin/watch"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/process/cage"
 	"toolpipe/run/config"
@@ -34,8 +33,8 @@ type Sandbox struct {
 	roots   []string // what it may write beside temp, without links
 	spec    cage.Spec
 	cage    *cage.Cage
-	partial []string     // what the cage leaves open
-	watch   *watch.Watch // over what is protected in roots
+	partial []string       // what the cage leaves open
+	watch   *confine.Watch // over what is protected in roots
 	seen
 }
 
@@ -155,7 +154,7 @@ func (s *Sandbox) Make(v *invocation.Invocation, root, of string) error {
 			}
 		}
 	}
-	s.watch = watch.New(spec.Write[1:], s.opened(), spec.Holder.Below)
+	s.watch = confine.NewWatch(spec.Write[1:], s.opened(), spec.Holder.Below)
 	if spec.Holder.Below {
 		spec.Protect = append(spec.Protect, s.watch.Protected()...)
 		hide = append(hide, s.watch.Secret()...)

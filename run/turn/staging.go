@@ -13,7 +13,6 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/builtin/staged"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
@@ -28,7 +27,7 @@ import (
 // concurrently.
 type staging struct {
 	file  *stage.File
-	files staged.Files
+	files confine.StagedFiles
 
 	mu    sync.Mutex
 	seen  map[string]string // the calls that are staged, by callKey: the file that each changes, "" for none
@@ -87,7 +86,7 @@ func (p *Plan) CloseStaging() int {
 }
 
 // contents are the staged contents; nil where nothing is staged.
-func (s *staging) contents() *staged.Files {
+func (s *staging) contents() *confine.StagedFiles {
 	if s == nil {
 		return nil
 	}
@@ -123,7 +122,7 @@ func (r *round) stage(ctx context.Context, c *call, bounds confine.Bounds, serve
 		c.answer = ownAnswer(event.ResultStaged, stagedText)
 		return
 	}
-	var change staged.Change
+	var change confine.StagedChange
 	if c.tool.Edits() {
 		bounds.Stage = &change
 		result, err := server.CallTool(confine.WithBounds(ctx, bounds), &mcp.ToolCall{Tool: c.tool.Name, Args: c.args, Progress: func(wire.Progress) {}})
@@ -154,7 +153,7 @@ func (r *round) stage(ctx context.Context, c *call, bounds confine.Bounds, serve
 func callKey(tool string, args []byte) string { return tool + "\x00" + string(args) }
 
 // add writes c to the plan, and before the first call the head.
-func (s *staging) add(r *round, c *call, change *staged.Change) error {
+func (s *staging) add(r *round, c *call, change *confine.StagedChange) error {
 	v, head := r.plan.Inv, r.plan.head()
 	if err := s.file.Begin(head); err != nil {
 		return err
@@ -191,7 +190,7 @@ func (p *Plan) head() stage.Head {
 
 // A Simulated is what a call of a plan would do now.
 type Simulated struct {
-	staged.Change
+	confine.StagedChange
 	File   string            // that it changes, as a plan names it
 	Err    error             // why it would not; nil if it would, or the call changes no file
 	Places map[string]string // where its paths and the directory of its command lead, by their texts
@@ -202,7 +201,7 @@ type Simulated struct {
 // the calls that are open. Calls of tools that this run does not have are left out.
 func (p *Plan) Simulate(ctx context.Context, calls []*stage.Call) []Simulated {
 	dir, _ := os.Getwd()
-	files, all := &staged.Files{}, make([]Simulated, len(calls))
+	files, all := &confine.StagedFiles{}, make([]Simulated, len(calls))
 	if p.staging != nil {
 		files = &p.staging.files
 	}
@@ -216,7 +215,7 @@ func (p *Plan) Simulate(ctx context.Context, calls []*stage.Call) []Simulated {
 		if !t.Edits() {
 			continue
 		}
-		all[i].Change, all[i].Err = p.simulate(ctx, t, c.Arguments, files)
+		all[i].StagedChange, all[i].Err = p.simulate(ctx, t, c.Arguments, files)
 		all[i].File = stage.PathFrom(dir, all[i].Path)
 	}
 	return all
@@ -232,7 +231,7 @@ func placesOf(t *toolbox.Tool, args []byte) map[string]string {
 	return call.PlacesOf(cmp.Or(jsontext.Text(jsontext.Member(args, dir)), "."))
 }
 
-func (p *Plan) simulate(ctx context.Context, t *toolbox.Tool, args []byte, files *staged.Files) (change staged.Change, err error) {
+func (p *Plan) simulate(ctx context.Context, t *toolbox.Tool, args []byte, files *confine.StagedFiles) (change confine.StagedChange, err error) {
 	server, err := t.Conn.Use(ctx)
 	if err != nil {
 		return change, err

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"toolpipe/mcp/builtin/staged"
 )
 
 // Bounds hold a call of a built-in tool to what was approved. Its paths were
@@ -33,9 +31,9 @@ type Bounds struct {
 	Call  string // the id of the call, by which Known is told to forget what it showed
 	// Staged has contents that the call sees instead of those on the disk. A file that is in
 	// it is not written. It may be nil.
-	Staged *staged.Files
+	Staged *StagedFiles
 	// Stage gets what the call would write, which goes to Staged; nil: the call writes.
-	Stage *staged.Change
+	Stage *StagedChange
 	// Change gets what the call has written, for the events of the run. It may be nil.
 	Change *Change
 	// Client ends with the client that the call is made for; nil: that is the run itself.

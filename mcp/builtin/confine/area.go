@@ -6,6 +6,7 @@
 //
 // An Area is the directory, an Access is the area as one call may use it, and a
 // Location is where a path leads in it. A Known is what a conversation knows of files.
+// StagedFiles keep changes for a review. A Watch reports changes of protected files.
 package confine
 
 import (

@@ -1,7 +1,4 @@
-// Package unified makes unified diffs of texts, as diff -u and git print them,
-// without the lines that name the file, which Names gives for a diff of several files. The built-in tools show with them what a
-// call changes.
-package unified
+package confine
 
 import (
 	"fmt"
@@ -19,8 +16,8 @@ const (
 	maxEdits = 1000
 )
 
-// Diff returns the hunks that lead from one text to another; "" if they are the
-// same.
+// Diff returns the hunks that lead from one text to another, as diff -u and git print
+// them; "" if they are the same. It has no lines that name the file.
 func Diff(before, after string) string {
 	a, b := slices.Collect(strings.Lines(before)), slices.Collect(strings.Lines(after))
 	var out strings.Builder
@@ -40,9 +37,9 @@ func Diff(before, after string) string {
 	return out.String()
 }
 
-// Names are the two lines that name a file in a diff of several files. The name of a file
+// diffNames are the two lines that name a file in a diff of several files. The name of a file
 // that may be taken for another line is quoted, as git does.
-func Names(name string, isNew bool) string {
+func diffNames(name string, isNew bool) string {
 	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
 		name = quoted
 	}
@@ -53,13 +50,13 @@ func Names(name string, isNew bool) string {
 	return "--- " + before + "\n+++ " + name + "\n"
 }
 
-// A run is n lines that are the same in both texts, from line a of the one and
+// A diffRun is n lines that are the same in both texts, from line a of the one and
 // line b of the other on.
-type run struct{ a, b, n int }
+type diffRun struct{ a, b, n int }
 
 // common returns runs in rising order, with changes between each two. The first one
 // begins both texts and the last one ends both; these may be empty.
-func common(a, b []string) []run {
+func common(a, b []string) []diffRun {
 	head := 0
 	for head < min(len(a), len(b)) && a[head] == b[head] {
 		head++
@@ -71,24 +68,24 @@ func common(a, b []string) []run {
 	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	runs := []run{{0, 0, head}}
+	runs := []diffRun{{0, 0, head}}
 	for _, r := range shortest(a[head:len(a)-tail], b[head:len(b)-tail]) {
-		runs = append(runs, run{r.a + head, r.b + head, r.n})
+		runs = append(runs, diffRun{r.a + head, r.b + head, r.n})
 	}
-	return append(runs, run{len(a) - tail, len(b) - tail, tail})
+	return append(runs, diffRun{len(a) - tail, len(b) - tail, tail})
 }
 
 // shortest returns the runs of a shortest diff. Myers, "An O(ND) difference
 // algorithm and its variations": after d edits, at(far, k) is how many lines of a
 // are passed at best where that is k more than the lines of b that are passed.
-func shortest(a, b []string) []run {
+func shortest(a, b []string) []diffRun {
 	most := min(len(a)+len(b), maxEdits)
 	far := make([]int, 2*most+3)
 	var before [][]int // for each d, far from k = -d-1 to d+1 before it
 	for d := range most + 1 {
 		before = append(before, slices.Clone(far[most-d:most+d+3]))
 		for k := -d; k <= d; k += 2 {
-			x, _ := step(before[d], k)
+			x, _ := diffStep(before[d], k)
 			for x < len(a) && x-k < len(b) && a[x] == b[x-k] {
 				x++
 			}
@@ -101,10 +98,10 @@ func shortest(a, b []string) []run {
 	return nil
 }
 
-// step makes one edit. From the lines passed before d edits, it gives the lines of a
+// diffStep makes one edit. From the lines passed before d edits, it gives the lines of a
 // that are passed behind it where that is k more than of b, and the k before it. The
-// first step makes no edit.
-func step(before []int, k int) (x, from int) {
+// first diffStep makes no edit.
+func diffStep(before []int, k int) (x, from int) {
 	middle := len(before) / 2
 	removed, added := before[middle+k-1]+1, before[middle+k+1]
 	switch {
@@ -117,13 +114,13 @@ func step(before []int, k int) (x, from int) {
 }
 
 // trace goes back from the ends x and y of both texts and collects the runs.
-func trace(before [][]int, x, y int) []run {
-	var runs []run
+func trace(before [][]int, x, y int) []diffRun {
+	var runs []diffRun
 	for d, passed := range slices.Backward(before) {
 		k := x - y
-		begin, from := step(passed, k)
+		begin, from := diffStep(passed, k)
 		if x > begin {
-			runs = append(runs, run{begin, begin - k, x - begin})
+			runs = append(runs, diffRun{begin, begin - k, x - begin})
 		}
 		if d > 0 {
 			x = passed[d+1+from]
@@ -135,22 +132,22 @@ func trace(before [][]int, x, y int) []run {
 }
 
 // writeHunk writes the changes between the runs, with lines of the first and the
-// last run around them.
-func writeHunk(out *strings.Builder, a, b []string, runs []run) {
+// last diffRun around them.
+func writeHunk(out *strings.Builder, a, b []string, runs []diffRun) {
 	first, last := runs[0], runs[len(runs)-1]
 	head, tail := min(first.n, around), min(last.n, around)
 	fromA, fromB := first.a+first.n-head, first.b+first.n-head
 	toA, toB := last.a+tail, last.b+tail
 	fmt.Fprintf(out, "@@ -%s +%s @@\n", extent(fromA, toA), extent(fromB, toB))
-	write(out, ' ', a[fromA:fromA+head])
+	writeLines(out, ' ', a[fromA:fromA+head])
 	for i, r := range runs[1:] {
 		before := runs[i]
-		write(out, '-', a[before.a+before.n:r.a])
-		write(out, '+', b[before.b+before.n:r.b])
+		writeLines(out, '-', a[before.a+before.n:r.a])
+		writeLines(out, '+', b[before.b+before.n:r.b])
 		if i == len(runs)-2 {
 			r.n = tail
 		}
-		write(out, ' ', a[r.a:r.a+r.n])
+		writeLines(out, ' ', a[r.a:r.a+r.n])
 	}
 }
 
@@ -166,7 +163,7 @@ func extent(from, to int) string {
 	return fmt.Sprintf("%d,%d", from+1, to-from)
 }
 
-func write(out *strings.Builder, mark byte, lines []string) {
+func writeLines(out *strings.Builder, mark byte, lines []string) {
 	for _, line := range lines {
 		out.WriteByte(mark)
 		out.WriteString(line)

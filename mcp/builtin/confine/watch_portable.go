@@ -1,6 +1,6 @@
 //go:build !linux || portable
 
-package watch
+package confine
 
 import (
 	"io/fs"

@@ -1,4 +1,4 @@
-package unified
+package confine
 
 import (
 	"math/rand/v2"

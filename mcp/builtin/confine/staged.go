@@ -1,8 +1,4 @@
-// Package staged has the contents that files would have if what was staged were made: calls
-// that change files are kept for a review, and the files stay as they are. Tools that read
-// one file, and those that change it, see its staged content; those that walk over
-// directories do not, and say so.
-package staged
+package confine
 
 import (
 	"crypto/sha256"
@@ -18,27 +14,27 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
-
-	"toolpipe/mcp/builtin/unified"
 )
 
-// Files are staged contents. Their methods may be called concurrently, and on nil, which has
-// none.
-type Files struct {
+// StagedFiles are the contents that files would have after the calls that are kept for a
+// review. The files stay as they are. Tools that read or change one file see its staged
+// content. Tools that walk over directories do not see it, and say so. The methods may be
+// called concurrently. Nil has no contents.
+type StagedFiles struct {
 	mu       sync.Mutex
 	contents map[string][]byte // by their absolute paths without links
 	bytes    int
 }
 
-// A Change is what a call would change in a file, or in several as one.
-type Change struct {
+// A StagedChange is what a call would change in a file, or in several as one.
+type StagedChange struct {
 	Path   string // absolute, without links; of several files, that of the first
 	Before string // SHA-256 of the content that it was made against, in hex; "" for a new file; of several files, of their names and sums
 	Diff   string // unified; "" for a new file, and for a file that is no text or too large; of several files, with their names
 }
 
-// An Edit is the new content of one of several files that a call changes.
-type Edit struct {
+// A stagedEdit is the new content of one of several files that a call changes.
+type stagedEdit struct {
 	Path    string // absolute, without links
 	Name    string // as a diff names it
 	Content []byte
@@ -52,7 +48,7 @@ const (
 )
 
 // Content is the staged content of a file.
-func (s *Files) Content(path string) (content []byte, ok bool) {
+func (s *StagedFiles) Content(path string) (content []byte, ok bool) {
 	if s == nil {
 		return nil, false
 	}
@@ -63,11 +59,11 @@ func (s *Files) Content(path string) (content []byte, ok bool) {
 }
 
 // Put stages the content of a file, which old, if it is not nil, reads as it is on the disk.
-func (s *Files) Put(path string, content []byte, old io.Reader) (c Change, err error) {
+func (s *StagedFiles) Put(path string, content []byte, old io.Reader) (c StagedChange, err error) {
 	c.Path = path
 	before, exists := s.Content(path)
 	if exists {
-		c.Before = sum(before)
+		c.Before = hexSum(before)
 	} else if old != nil {
 		if before, c.Before, err = hashed(old); err != nil {
 			return c, err
@@ -75,7 +71,7 @@ func (s *Files) Put(path string, content []byte, old io.Reader) (c Change, err e
 		exists = before != nil
 	}
 	if exists && len(before) <= maxDiffed && len(content) <= maxDiffed && utf8.Valid(before) && utf8.Valid(content) {
-		c.Diff = unified.Diff(string(before), string(content))
+		c.Diff = Diff(string(before), string(content))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +87,7 @@ func (s *Files) Put(path string, content []byte, old io.Reader) (c Change, err e
 }
 
 // PutAll stages the contents of several files, of all or of none.
-func (s *Files) PutAll(edits []Edit) (all Change, err error) {
+func (s *StagedFiles) PutAll(edits []stagedEdit) (all StagedChange, err error) {
 	s.mu.Lock()
 	contents, size := maps.Clone(s.contents), s.bytes
 	s.mu.Unlock()
@@ -102,19 +98,19 @@ func (s *Files) PutAll(edits []Edit) (all Change, err error) {
 			s.mu.Lock()
 			s.contents, s.bytes = contents, size
 			s.mu.Unlock()
-			return Change{}, err
+			return StagedChange{}, err
 		}
 		if i == 0 {
 			all.Path = c.Path
 		}
 		sums += e.Name + "\x00" + c.Before + "\n"
-		all.Diff += unified.Names(e.Name, c.Before == "") + c.Diff
+		all.Diff += diffNames(e.Name, c.Before == "") + c.Diff
 	}
-	all.Before = sum([]byte(sums))
+	all.Before = hexSum([]byte(sums))
 	return all, nil
 }
 
-func sum(content []byte) string {
+func hexSum(content []byte) string {
 	digest := sha256.Sum256(content)
 	return hex.EncodeToString(digest[:])
 }
@@ -133,8 +129,8 @@ func hashed(f io.Reader) (content []byte, digest string, err error) {
 	return content, hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// Open opens a staged content as a file that has no name.
-func Open(content []byte) (*os.File, fs.FileInfo, error) {
+// openStaged opens a staged content as a file that has no name.
+func openStaged(content []byte) (*os.File, fs.FileInfo, error) {
 	f, err := os.CreateTemp("", "toolpipe-staged-")
 	if err != nil {
 		return nil, nil, err
@@ -154,7 +150,7 @@ func Open(content []byte) (*os.File, fs.FileInfo, error) {
 
 // UnseenText tells a call that staged contents were not seen, and of which files; "" where
 // there are none.
-func (s *Files) UnseenText() string {
+func (s *StagedFiles) UnseenText() string {
 	if s == nil {
 		return ""
 	}

@@ -1,6 +1,6 @@
 //go:build !portable
 
-package watch
+package confine
 
 import (
 	"io/fs"

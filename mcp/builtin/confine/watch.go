@@ -1,12 +1,4 @@
-// Package watch looks at files below a root that other programs run or obey without being
-// asked, such as git's hooks and the definitions of CI, and says which have changed.
-//
-// A place is a directory of which certain names matter. Places are the root, the directories
-// directly in it, directories such as .github in those, what git obeys of its own, and all
-// below a protected directory. What is deeper is not looked at: packages that a tool installs
-// are full of such files, which nothing obeys there. For the same reason a directory that is
-// made later is a place only if its name says so.
-package watch
+package confine
 
 import (
 	"bufio"
@@ -21,8 +13,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"toolpipe/mcp/builtin/confine"
 )
 
 const (
@@ -35,8 +25,15 @@ const (
 // How far below a root a directory is a place, and is searched for secrets.
 const watchedDepth, searchedDepth = 2, 3
 
-// A Watch knows protected files, and how they were. Its methods are safe for concurrent
-// use.
+// A Watch reports which protected files below its roots have changed. Other programs run or
+// obey these files without a question, such as git's hooks and the definitions of CI. Its
+// methods are safe for concurrent use.
+//
+// Only certain directories are looked at, its places: the roots, the directories directly in
+// them, directories such as .github in those, what git obeys of its own, and all below a
+// protected directory. Deeper directories are not looked at: packages that a tool installs
+// are full of such files, which nothing obeys there. For the same reason a directory that is
+// made later is a place only if its name says so.
 type Watch struct {
 	except  []string // what is below these is not protected
 	secrets bool     // they are searched for
@@ -64,9 +61,9 @@ type note struct {
 	recent bool // it had changed so shortly before that another change may show the same times
 }
 
-// New notes what is protected below roots, which are absolute and without links, but not what is
-// below one of except. It searches for secrets only if that is asked for: they may be deeper.
-func New(roots, except []string, secrets bool) *Watch {
+// NewWatch notes what is protected below roots, which are absolute and without links, but not
+// what is below one of except. It searches for secrets only if that is asked for: they may be deeper.
+func NewWatch(roots, except []string, secrets bool) *Watch {
 	w := &Watch{except: except, secrets: secrets, places: map[string]place{}, files: map[string]note{}}
 	listed := 0
 	levels := watchedDepth
@@ -100,7 +97,7 @@ func (w *Watch) Full() bool { return w.full }
 
 // isPlace reports whether a directory so far below a root is a place.
 func isPlace(dir string, depth int) bool {
-	return depth < watchedDepth || depth == watchedDepth && confine.HoldsReadOnly(filepath.Base(dir))
+	return depth < watchedDepth || depth == watchedDepth && HoldsReadOnly(filepath.Base(dir))
 }
 
 // put makes a directory a place, if there is room.
@@ -116,7 +113,7 @@ func (w *Watch) put(dir string, p place) {
 // protecting says which names in a directory are protected. A file .git names a git directory.
 func protecting(dir string) func(name string, isDir bool) bool {
 	return func(name string, isDir bool) bool {
-		return confine.ReadOnlyPath(filepath.Base(dir), name) != "" || name == ".git" && !isDir
+		return ReadOnlyPath(filepath.Base(dir), name) != "" || name == ".git" && !isDir
 	}
 }
 
@@ -137,11 +134,11 @@ func (w *Watch) add(dir string, depth int) (below []string) {
 			if placed {
 				w.addGit(path, dir)
 			}
-		case w.secrets && confine.SecretPath(filepath.Base(dir), name) != "":
+		case w.secrets && SecretPath(filepath.Base(dir), name) != "":
 			if !w.excepts(path) {
 				w.secret = append(w.secret, path)
 			}
-		case entry.IsDir() && depth < watchedDepth && confine.HoldsReadOnly(name): // it is a place, before what is only searched
+		case entry.IsDir() && depth < watchedDepth && HoldsReadOnly(name): // it is a place, before what is only searched
 			below = append(below, w.add(path, depth+1)...)
 		case entry.IsDir():
 			below = append(below, path)
@@ -151,7 +148,7 @@ func (w *Watch) add(dir string, depth int) (below []string) {
 }
 
 func (w *Watch) excepts(path string) bool {
-	return slices.ContainsFunc(w.except, func(dir string) bool { return confine.IsBelow(path, dir) })
+	return slices.ContainsFunc(w.except, func(dir string) bool { return IsBelow(path, dir) })
 }
 
 // protect notes a protected file, or all below such a directory.
@@ -223,7 +220,7 @@ func directories(dir string) (paths []string) {
 // hooksPath is the directory core.hooksPath of a configuration, if that is in the tree; ""
 // for none.
 func hooksPath(config, tree string) string {
-	f, err := os.OpenFile(config, confine.OpenFlags, 0) // it may be a FIFO
+	f, err := os.OpenFile(config, OpenFlags, 0) // it may be a FIFO
 	if err != nil {
 		return ""
 	}
@@ -240,7 +237,7 @@ func hooksPath(config, tree string) string {
 		if !filepath.IsAbs(value) {
 			value = filepath.Join(tree, value)
 		}
-		if _, err := os.Lstat(value); err == nil && value != tree && confine.IsBelow(value, tree) {
+		if _, err := os.Lstat(value); err == nil && value != tree && IsBelow(value, tree) {
 			return filepath.Clean(value)
 		}
 	}
@@ -261,7 +258,7 @@ func noteOf(path string) (n note) {
 	case info.Mode().Type() == fs.ModeSymlink:
 		n.target, _ = os.Readlink(path)
 	case info.Mode().IsRegular() && info.Size() <= maxDigest:
-		if f, err := os.OpenFile(path, confine.OpenFlags, 0); err == nil { // another file may have come there
+		if f, err := os.OpenFile(path, OpenFlags, 0); err == nil { // another file may have come there
 			defer f.Close()
 			h := sha256.New()
 			_, _ = io.Copy(h, io.LimitReader(f, maxDigest))
@@ -332,7 +329,7 @@ func (w *Watch) look(dir string, p place) (found []string) {
 		case p.protects(entry.Name(), entry.IsDir()):
 			w.noteAll(path)
 			found = append(found, path)
-		case entry.IsDir() && p.depth < watchedDepth && confine.HoldsReadOnly(entry.Name()):
+		case entry.IsDir() && p.depth < watchedDepth && HoldsReadOnly(entry.Name()):
 			found = append(found, w.look(path, place{protects: protecting(path), depth: p.depth + 1})...)
 		}
 	}

@@ -1,4 +1,4 @@
-package watch
+package confine
 
 import (
 	"fmt"
@@ -45,7 +45,7 @@ func TestProtected(t *testing.T) {
 	root := tree(t, ".git/HEAD", ".git/config", ".git/hooks/pre-commit.sample", ".git/modules/sub/HEAD", ".git/modules/sub/config", ".git/worktrees/w/HEAD", ".git/worktrees/w/commondir",
 		"AGENTS.md", "sub/.github/workflows/a.yml", "sub/.git", "other/.git/config", "src/main.go", "src/deep/AGENTS.md", ".env", "src/deep/.env", "src/deep/deeper/.env", "my/hooks/pre-push", ".vscode/tasks.json")
 	write(t, filepath.Join(root, ".git/config"), "[core]\n\thooksPath = my/hooks\n")
-	w := New([]string{root}, []string{filepath.Join(root, ".vscode")}, true)
+	w := NewWatch([]string{root}, []string{filepath.Join(root, ".vscode")}, true)
 	if got, want := relative(root, w.Protected()), ".git/config .git/hooks .git/modules/sub/config .git/worktrees/w/commondir AGENTS.md my/hooks other/.git/config sub/.git sub/.github/workflows"; got != want {
 		t.Errorf("protected:\n%s, want\n%s", got, want)
 	}
@@ -136,7 +136,7 @@ func TestChanged(t *testing.T) {
 		for _, pause := range []time.Duration{0, 60 * time.Millisecond} { // the second is beyond what counts as recent
 			root := tree(t, names...)
 			time.Sleep(pause)
-			w := New([]string{root}, nil, true)
+			w := NewWatch([]string{root}, nil, true)
 			if err := x.change(func(name string) string { return filepath.Join(root, name) }); err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +158,7 @@ func TestHostile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := New([]string{root, filepath.Join(root, "none")}, nil, true)
+	w := NewWatch([]string{root, filepath.Join(root, "none")}, nil, true)
 	if len(w.places) > 12 || w.Full() {
 		t.Errorf("%d directories are watched", len(w.places))
 	}
@@ -178,7 +178,7 @@ func TestBounds(t *testing.T) {
 			}
 		}
 	}
-	w := New([]string{root}, nil, true)
+	w := NewWatch([]string{root}, nil, true)
 	if !w.Full() || len(w.places) > maxPlaces {
 		t.Errorf("%d directories are watched; full: %v", len(w.places), w.Full())
 	}
