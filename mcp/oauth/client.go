@@ -15,7 +15,6 @@ import (
 
 	"toolpipe/mcp/htmltext"
 	"toolpipe/mcp/netguard"
-	"toolpipe/mcp/oauth/dpop"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/loopback"
 	"toolpipe/stream/text/jsontext"
@@ -29,7 +28,7 @@ type agent struct {
 	client   *http.Client
 	vouched  []string  // endpoints that the metadata of the configured issuer names
 	revision string    // of MCP, sent with requests for documents; "" is not sent
-	key      *dpop.Key // that tokens are asked to be bound to; nil for none
+	key      *ProofKey // that tokens are asked to be bound to; nil for none
 }
 
 func newAgent(server *url.URL, s *Settings) *agent {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"toolpipe/mcp/oauth/dpop"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
 )
@@ -44,7 +43,7 @@ func (s *Settings) authMethod(supported []string) string {
 // Token is a token for the server.
 type Token struct {
 	AccessToken string    `json:"access_token"`
-	DPoP        *dpop.Key `json:"dpop_key,omitempty"` // that the token is bound to; nil for a bearer token
+	DPoP        *ProofKey `json:"dpop_key,omitempty"` // that the token is bound to; nil for a bearer token
 	Obtained    time.Time `json:"obtained_at,omitzero"`
 	Expires     time.Time `json:"expires_at,omitzero"` // zero: unknown
 }
@@ -111,7 +110,7 @@ func setTarget(form url.Values, resource string, scopes []string) {
 // key.
 func (a *agent) post(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (*response, error) {
 	r, err := a.postOnce(ctx, endpoint, issuer, c, form)
-	if refused, ok := errors.AsType[*Error](r.refusal()); ok && refused.Code == dpop.WantsNonce && a.key != nil {
+	if refused, ok := errors.AsType[*Error](r.refusal()); ok && refused.Code == codeUseNonce && a.key != nil {
 		r, err = a.postOnce(ctx, endpoint, issuer, c, form)
 	}
 	return r, err
@@ -175,7 +174,7 @@ const maxToken = 64 << 10
 
 // readTokenReply reads the reply to a request that was signed with key, nil for none. The
 // server may give a bearer token all the same.
-func readTokenReply(doc []byte, key *dpop.Key) (tokenReply, error) {
+func readTokenReply(doc []byte, key *ProofKey) (tokenReply, error) {
 	kind := strings.ToLower(textOf(doc, "token_type"))
 	if kind != "dpop" {
 		key = nil

@@ -1,4 +1,4 @@
-package dpop
+package oauth
 
 import (
 	"crypto/ecdsa"
@@ -63,7 +63,7 @@ func newRequest(t *testing.T, method, address string) *http.Request {
 }
 
 func TestProof(t *testing.T) {
-	k, err := New()
+	k, err := NewProofKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestProof(t *testing.T) {
 
 // TestNonces: each server has its own, which the next proofs for it have.
 func TestNonces(t *testing.T) {
-	k, err := New()
+	k, err := NewProofKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestNonces(t *testing.T) {
 func TestKeyText(t *testing.T) {
 	padded := false
 	for i := 0; i < 200 || !padded && i < 20000; i++ {
-		k, err := New()
+		k, err := NewProofKey()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func TestKeyText(t *testing.T) {
 		if err != nil || len(text) != 45 {
 			t.Fatalf("%s, %v", text, err)
 		}
-		again := &Key{}
+		again := &ProofKey{}
 		if err := json.Unmarshal(text, again); err != nil {
 			t.Fatal(err)
 		}
@@ -156,14 +156,14 @@ func TestKeyText(t *testing.T) {
 	}
 	zero := base64.RawURLEncoding.EncodeToString(make([]byte, 32))
 	for _, wrong := range []string{"", "x", "AA", "!", zero, strings.Repeat("_", 43), strings.Repeat("A", 100)} {
-		if err := new(Key).UnmarshalText([]byte(wrong)); err == nil {
+		if err := new(ProofKey).UnmarshalText([]byte(wrong)); err == nil {
 			t.Errorf("%q is a key", wrong)
 		}
 	}
 }
 
 func TestNoKey(t *testing.T) {
-	var k *Key
+	var k *ProofKey
 	req := newRequest(t, "GET", "https://tools.test/")
 	k.Learn(&url.URL{}, http.Header{"Dpop-Nonce": {"x"}})
 	if err := k.Sign(req, "x"); err != nil || len(req.Header) != 0 {

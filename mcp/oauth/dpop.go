@@ -1,7 +1,4 @@
-// Package dpop proves with each request that its sender has the key that a token is
-// bound to (RFC 9449, DPoP): a token that is stolen without the key is of no use.
-// Package oauth uses it.
-package dpop
+package oauth
 
 import (
 	"crypto/ecdsa"
@@ -19,34 +16,35 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Algorithm is how proofs are signed, as metadata names it (RFC 7518).
-const Algorithm = "ES256"
+// proofAlgorithm is how proofs are signed, as metadata names it (RFC 7518).
+const proofAlgorithm = "ES256"
 
-// WantsNonce is the error code of a server that wants its nonce in the proof.
-const WantsNonce = "use_dpop_nonce"
+// codeUseNonce is the error code of a server that wants its nonce in the proof.
+const codeUseNonce = "use_dpop_nonce"
 
-// A Key signs proofs, and remembers the nonce of each server. It may be used
-// concurrently. Its text, which is secret, is its private number in base64url. The
+// A ProofKey proves with each request that its sender has the key that a token is bound to
+// (RFC 9449, DPoP): a token that is stolen without the key is of no use. The key remembers
+// the nonce of each server. It may be used concurrently. Its text, which is secret, is its private number in base64url. The
 // methods of nil do nothing.
-type Key struct {
+type ProofKey struct {
 	private *ecdsa.PrivateKey
 	nonces  sync.Map // from the origin of a server to the nonce that it gave last
 }
 
-// New makes a key.
-func New() (*Key, error) {
+// NewProofKey makes a key.
+func NewProofKey() (*ProofKey, error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	return &Key{private: private}, err
+	return &ProofKey{private: private}, err
 }
 
 // MarshalText gives the text of the key.
-func (k *Key) MarshalText() ([]byte, error) {
+func (k *ProofKey) MarshalText() ([]byte, error) {
 	number, err := k.private.Bytes()
 	return []byte(base64.RawURLEncoding.EncodeToString(number)), err
 }
 
 // UnmarshalText reads the text of a key.
-func (k *Key) UnmarshalText(text []byte) error {
+func (k *ProofKey) UnmarshalText(text []byte) error {
 	number, err := base64.RawURLEncoding.DecodeString(string(text))
 	if err == nil {
 		k.private, err = ecdsa.ParseRawPrivateKey(elliptic.P256(), number)
@@ -56,7 +54,7 @@ func (k *Key) UnmarshalText(text []byte) error {
 
 // Sign puts a new proof into a request, in the place of one that is there. token is
 // the access token that the request has, "" for none.
-func (k *Key) Sign(req *http.Request, token string) error {
+func (k *ProofKey) Sign(req *http.Request, token string) error {
 	if k == nil {
 		return nil
 	}
@@ -65,7 +63,7 @@ func (k *Key) Sign(req *http.Request, token string) error {
 		return err
 	}
 	b64 := base64.RawURLEncoding.EncodeToString
-	header := fmt.Appendf(nil, `{"typ":"dpop+jwt","alg":%q,"jwk":{"kty":"EC","crv":"P-256","x":%q,"y":%q}}`, Algorithm, b64(point[1:33]), b64(point[33:]))
+	header := fmt.Appendf(nil, `{"typ":"dpop+jwt","alg":%q,"jwk":{"kty":"EC","crv":"P-256","x":%q,"y":%q}}`, proofAlgorithm, b64(point[1:33]), b64(point[33:]))
 	at := url.URL{Scheme: req.URL.Scheme, Host: req.URL.Host, Path: req.URL.Path, RawPath: req.URL.RawPath}
 	claims := fmt.Appendf(nil, `{"jti":%q,"htm":%q,"htu":%s,"iat":%d`, rand.Text(), req.Method, jsontext.Quoted(at.String()), time.Now().Unix())
 	if token != "" {
@@ -93,7 +91,7 @@ const maxNonce = 4 << 10
 
 // Learn keeps the nonce that a server gave with its response to a request to u, for
 // the next proofs that go there.
-func (k *Key) Learn(u *url.URL, header http.Header) {
+func (k *ProofKey) Learn(u *url.URL, header http.Header) {
 	if nonce := header.Get("DPoP-Nonce"); k != nil && nonce != "" && len(nonce) <= maxNonce {
 		k.nonces.Store(origin(u), nonce)
 	}
