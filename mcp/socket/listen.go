@@ -12,8 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"toolpipe/mcp/filelock"
-	"toolpipe/stream/ownership"
+	"toolpipe/stream/disk"
 )
 
 // A Listener is a socket that this process serves. Only processes of the same user get in.
@@ -41,7 +40,7 @@ func Listen(ctx context.Context, path string) (l *Listener, err error) {
 	if err := checkPlace(path); err != nil {
 		return nil, err
 	}
-	lock, err := ownership.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := disk.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +49,7 @@ func Listen(ctx context.Context, path string) (l *Listener, err error) {
 			lock.Close()
 		}
 	}()
-	if err := filelock.Wait(ctx, lock, lockWait); err != nil {
+	if err := disk.Lock(ctx, lock, lockWait); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
@@ -84,7 +83,7 @@ func Check(ctx context.Context, path string) error {
 		return err
 	}
 	defer lock.Close()
-	if filelock.Wait(ctx, lock, lockWait) != nil {
+	if disk.Lock(ctx, lock, lockWait) != nil {
 		return ErrTaken
 	}
 	return nil
@@ -108,7 +107,7 @@ func checkPlace(path string) error {
 // checkDirectory refuses a directory in which another user could put another socket in the
 // place of ours, or one that is another user's.
 func checkDirectory(dir string) error {
-	if err := ownership.CheckDirectories(dir + "/."); err != nil {
+	if err := disk.CheckDirectories(dir + "/."); err != nil {
 		return err
 	}
 	info, err := os.Stat(dir)
@@ -117,8 +116,8 @@ func checkDirectory(dir string) error {
 		return err
 	case info.Mode().Perm()&0o022 != 0:
 		return fmt.Errorf("other users can write to its directory %q, which has mode %04o", dir, info.Mode().Perm())
-	case ownership.Foreign(info):
-		return fmt.Errorf("its directory %q belongs to user %d", dir, ownership.Uid(info))
+	case disk.Foreign(info):
+		return fmt.Errorf("its directory %q belongs to user %d", dir, disk.Uid(info))
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
-// Package ownership says what other users of the machine can do to the files that the
-// user names: whether they can replace one, and whether one of their links is on the way
-// to it. Packages mcp, run and stream use it.
-package ownership
+// Package disk knows what other users and other processes can do to the files that this
+// program uses: who owns a file and can replace it, who has its lock, and whether the disk
+// has its content. All other packages may use it.
+package disk
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package filelock
+package disk
 
 import (
 	"context"
@@ -21,24 +21,24 @@ func open(t *testing.T, path string) *os.File {
 }
 
 // Two open files of one path are two holders, as two processes are.
-func TestWait(t *testing.T) {
+func TestLock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
 	first, second := open(t, path), open(t, path)
-	if err := Wait(t.Context(), first, 0); err != nil {
+	if err := Lock(t.Context(), first, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := Wait(t.Context(), second, time.Millisecond); err == nil || !strings.Contains(err.Error(), "has held the lock "+path) {
+	if err := Lock(t.Context(), second, time.Millisecond); err == nil || !strings.Contains(err.Error(), "has held the lock "+path) {
 		t.Errorf("a lock that is held: %v", err)
 	}
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(stop)
-	if err := Wait(ctx, second, time.Hour); !errors.Is(err, stop) {
+	if err := Lock(ctx, second, time.Hour); !errors.Is(err, stop) {
 		t.Errorf("after the end of the context: %v", err)
 	}
 	waited := make(chan error)
-	go func() { waited <- Wait(t.Context(), second, time.Hour) }()
+	go func() { waited <- Lock(t.Context(), second, time.Hour) }()
 	first.Close()
 	if err := <-waited; err != nil {
 		t.Errorf("after the holder has gone: %v", err)

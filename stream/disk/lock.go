@@ -1,6 +1,4 @@
-// Package filelock waits for the lock of a file that several processes change, and
-// until the disk has what was changed.
-package filelock
+package disk
 
 import (
 	"context"
@@ -15,9 +13,9 @@ import (
 // among others that lock the file again and again.
 const poll = 2 * time.Millisecond
 
-// Wait waits until nobody else has a lock on the open file f, at most for limit. The
+// Lock waits until nobody else has a lock on the open file f, at most for limit. The
 // lock ends when f is closed, also by the death of the process.
-func Wait(ctx context.Context, f *os.File, limit time.Duration) error {
+func Lock(ctx context.Context, f *os.File, limit time.Duration) error {
 	for deadline := time.Now().Add(limit); ; {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
