@@ -24,8 +24,8 @@ const codeUseNonce = "use_dpop_nonce"
 
 // A ProofKey proves with each request that its sender has the key that a token is bound to
 // (RFC 9449, DPoP): a token that is stolen without the key is of no use. The key remembers
-// the nonce of each server. It may be used concurrently. Its text, which is secret, is its private number in base64url. The
-// methods of nil do nothing.
+// the nonce of each server. It may be used concurrently. Its text, which is secret, is its
+// private number in base64url. The methods of nil do nothing.
 type ProofKey struct {
 	private *ecdsa.PrivateKey
 	nonces  sync.Map // from the origin of a server to the nonce that it gave last
