@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/loopback"
+	"toolpipe/stream/netguard"
 )
 
 // callback receives the redirect of the browser on the loopback addresses of
@@ -92,7 +92,7 @@ func SecureURL(raw string) (u *url.URL, ok bool) {
 	return u, err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || isPlainLoopback(u))
 }
 
-func isPlainLoopback(u *url.URL) bool { return u.Scheme == "http" && loopback.Is(u.Hostname()) }
+func isPlainLoopback(u *url.URL) bool { return u.Scheme == "http" && netguard.IsLoopback(u.Hostname()) }
 
 // listenLoopback listens on the port of a loopback host. The name localhost is
 // both loopback addresses: a browser may take either, and on one that is left
@@ -175,7 +175,7 @@ func (c *callback) handle(ctx context.Context, conn net.Conn) {
 // another Host.
 func (c *callback) check(r *http.Request) (url.Values, error) {
 	at := url.URL{Host: r.Host}
-	isHere := loopback.Is(at.Hostname()) && at.Port() == c.uri.Port() && r.URL.EscapedPath() == c.uri.EscapedPath()
+	isHere := netguard.IsLoopback(at.Hostname()) && at.Port() == c.uri.Port() && r.URL.EscapedPath() == c.uri.EscapedPath()
 	if !isHere || r.Method != http.MethodGet || r.Header.Get("Origin") != "" {
 		return nil, errors.New("it is another request")
 	}

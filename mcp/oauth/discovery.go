@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"toolpipe/mcp/netguard"
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/netguard"
 	"toolpipe/stream/text/jsontext"
 )
 

@@ -17,7 +17,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/servers"
 	"toolpipe/stream"
-	"toolpipe/stream/loopback"
+	"toolpipe/stream/netguard"
 	"toolpipe/stream/text/secrets"
 )
 
@@ -122,7 +122,7 @@ func usualKeys(c *config.Config, e *Endpoint, p profile) []usualKey {
 // only when the endpoint is on this machine, where most need none.
 func (e *Endpoint) noKey(unsent string, warn config.Warner) {
 	text := "no key is sent to " + origin(e.BaseURL) + ": " + unsent + "; --key-env NAME sends one"
-	if u, err := url.Parse(e.BaseURL); err == nil && loopback.Is(u.Hostname()) {
+	if u, err := url.Parse(e.BaseURL); err == nil && netguard.IsLoopback(u.Hostname()) {
 		e.Note = text
 		return
 	}

@@ -1,5 +1,5 @@
-// Package netguard says which addresses may be dialled when somebody else named
-// them: a model a URL to fetch, a server its authorization server.
+// Package netguard decides to which hosts a connection may be made: public addresses, if
+// somebody else named the host, such as a model or a server; this machine over plain http.
 package netguard
 
 import (
