@@ -84,18 +84,16 @@ var imports = map[string]string{
 	"mcp/toolserver":           "mcp/wire stream/goroutine stream/text/jsontext stream/text/nearest stream/text/readable",
 	"mcp/wire":                 "stream/goroutine stream/text/jsontext stream/text/readable",
 
-	"stream":                "stream/disk stream/goroutine stream/netguard stream/text/jsontext stream/text/readable stream/text/secrets stream/text/subschema stream/text/toolong github.com/tidwall/gjson",
-	"stream/goroutine":      "",
-	"stream/netguard":       "",
-	"stream/disk":           "",
-	"stream/text/escape":    "",
-	"stream/text/jsontext":  "",
-	"stream/text/nearest":   "",
-	"stream/text/readable":  "",
-	"stream/text/screen":    "",
-	"stream/text/secrets":   "stream/text/jsontext",
-	"stream/text/toolong":   "",
-	"stream/text/subschema": "stream/text/jsontext github.com/tidwall/gjson",
+	"stream":               "stream/disk stream/goroutine stream/netguard stream/text/jsontext stream/text/readable stream/text/secrets github.com/tidwall/gjson",
+	"stream/goroutine":     "",
+	"stream/netguard":      "",
+	"stream/disk":          "",
+	"stream/text/escape":   "",
+	"stream/text/jsontext": "",
+	"stream/text/nearest":  "",
+	"stream/text/readable": "",
+	"stream/text/screen":   "",
+	"stream/text/secrets":  "stream/text/jsontext",
 }
 
 // sseOnly is all that mcp may use of stream: there is one SSE reader, and

@@ -1,7 +1,4 @@
-// Package subschema writes a JSON Schema in the part of the language that a provider takes
-// for the form of an answer. What a provider does not know goes into descriptions, where the
-// model reads it: an answer that fits the result may break only that.
-package subschema
+package stream
 
 import (
 	"slices"
@@ -12,9 +9,11 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A Provider says which part of JSON Schema it takes. All of them demand that an object has
-// no other members than those that its schema names.
-type Provider struct {
+// A schemaPart is the part of JSON Schema that a provider takes for the form of an answer. What
+// a provider does not know goes into descriptions, where the model reads it: an answer that fits
+// the result may break only that. All providers demand that an object has no other members than
+// those that its schema names.
+type schemaPart struct {
 	Keywords    []string // that it takes beside those that all take
 	Formats     []string // of strings, that it takes
 	ObjectRoot  bool     // the whole schema must be of an object
@@ -22,34 +21,34 @@ type Provider struct {
 	Recursive   bool     // a schema may refer to itself
 }
 
-// Anthropic is structured outputs of the messages API
+// anthropicPart is structured outputs of the messages API
 // (docs.claude.com, "Structured outputs", JSON Schema limitations).
-var Anthropic = Provider{
+var anthropicPart = schemaPart{
 	Keywords: []string{"allOf"},
 	Formats:  []string{"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"},
 }
 
-// OpenAI is strict mode (platform.openai.com, "Structured model outputs", supported schemas).
-var OpenAI = Provider{
+// openAIPart is strict mode (platform.openai.com, "Structured model outputs", supported schemas).
+var openAIPart = schemaPart{
 	Keywords:   []string{"pattern", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "minItems", "maxItems"},
 	Formats:    []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"},
 	ObjectRoot: true, AllRequired: true, Recursive: true,
 }
 
 // Schema keywords that all providers take as they are.
-var common = []string{"type", "enum", "const", "description", "title", "default"}
+var commonKeywords = []string{"type", "enum", "const", "description", "title", "default"}
 
 // Keywords that say nothing about an answer.
-var silent = []string{"$schema", "$id", "$comment", "$defs", "definitions", "properties", "required", "additionalProperties", "items", "anyOf", "oneOf", "allOf", "$ref"}
+var silentKeywords = []string{"$schema", "$id", "$comment", "$defs", "definitions", "properties", "required", "additionalProperties", "items", "anyOf", "oneOf", "allOf", "$ref"}
 
-// maxDepth bounds how deep a schema nests.
-const maxDepth = 50
+// maxSchemaDepth bounds how deep a schema nests.
+const maxSchemaDepth = 50
 
-// Of is a schema in the part that a provider takes; false if there is none: an object may
+// of is a schema in the part that a provider takes; false if there is none: an object may
 // have members that nobody names, or anything may stand somewhere.
-func (p *Provider) Of(schema []byte) ([]byte, bool) {
+func (p *schemaPart) of(schema []byte) ([]byte, bool) {
 	root := gjson.ParseBytes(schema)
-	w := writer{Provider: p, root: root}
+	w := partWriter{schemaPart: p, root: root}
 	if p.ObjectRoot && root.Get("type").Str != "object" {
 		return nil, false
 	}
@@ -63,22 +62,22 @@ func (p *Provider) Of(schema []byte) ([]byte, bool) {
 	return closed, !w.failed
 }
 
-type writer struct {
-	*Provider
+type partWriter struct {
+	*schemaPart
 	root   gjson.Result
 	inside []string // the references that are being followed
 	done   []string // those that were
 	failed bool
 }
 
-func (w *writer) fail() []byte {
+func (w *partWriter) fail() []byte {
 	w.failed = true
 	return []byte("{}")
 }
 
 // schema is one schema, at a depth.
-func (w *writer) schema(v gjson.Result, depth int) []byte {
-	if !v.IsObject() || depth > maxDepth {
+func (w *partWriter) schema(v gjson.Result, depth int) []byte {
+	if !v.IsObject() || depth > maxSchemaDepth {
 		return w.fail()
 	}
 	out := []byte{'{'}
@@ -92,10 +91,10 @@ func (w *writer) schema(v gjson.Result, depth int) []byte {
 	v.ForEach(func(name, value gjson.Result) bool {
 		switch key := name.Str; {
 		case key == "description":
-		case slices.Contains(common, key), slices.Contains(w.Keywords, key) && key != "allOf", key == "format" && slices.Contains(w.Formats, value.Str),
+		case slices.Contains(commonKeywords, key), slices.Contains(w.Keywords, key) && key != "allOf", key == "format" && slices.Contains(w.Formats, value.Str),
 			key == "minItems" && value.Num <= 1:
 			add(key, []byte(value.Raw))
-		case !slices.Contains(silent, key):
+		case !slices.Contains(silentKeywords, key):
 			rest = append(rest, key+": "+value.Raw)
 		}
 		return true
@@ -135,7 +134,7 @@ func (w *writer) schema(v gjson.Result, depth int) []byte {
 }
 
 // object adds what is of an object alone.
-func (w *writer) object(out []byte, v gjson.Result, depth int) []byte {
+func (w *partWriter) object(out []byte, v gjson.Result, depth int) []byte {
 	properties, required := v.Get("properties"), v.Get("required")
 	names := 0
 	properties.ForEach(func(name, _ gjson.Result) bool {
@@ -171,7 +170,7 @@ func hasMember(object gjson.Result, name string) (found bool) {
 }
 
 // named is an object of schemas.
-func (w *writer) named(v gjson.Result, depth int) []byte {
+func (w *partWriter) named(v gjson.Result, depth int) []byte {
 	out := []byte{'{'}
 	v.ForEach(func(name, value gjson.Result) bool {
 		out = jsontext.AppendMember(out, name.Str, w.schema(value, depth+1))
@@ -181,7 +180,7 @@ func (w *writer) named(v gjson.Result, depth int) []byte {
 }
 
 // list is an array of schemas.
-func (w *writer) list(v gjson.Result, depth int) []byte {
+func (w *partWriter) list(v gjson.Result, depth int) []byte {
 	out := []byte{'['}
 	for i, value := range v.Array() {
 		if i > 0 {
@@ -194,7 +193,7 @@ func (w *writer) list(v gjson.Result, depth int) []byte {
 
 // follow fails on a reference that leads elsewhere than to a definition of the schema, or
 // round in a circle where that is not taken.
-func (w *writer) follow(ref string, depth int) {
+func (w *partWriter) follow(ref string, depth int) {
 	if w.Recursive && ref == "#" {
 		return
 	}

@@ -1,4 +1,4 @@
-package toolong
+package stream
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 
 // TestRefuses holds the words in which endpoints refuse a request for its length, as
 // their sources and reports of their users have them, and the share that they say would fit.
-func TestRefuses(t *testing.T) {
+func TestRefusesLength(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		of      string
@@ -46,17 +46,17 @@ func TestRefuses(t *testing.T) {
 		{"a proxy", 413, "<html><head><title>413 request entity too large</title></head></html>", 0},
 	}
 	for _, test := range tests {
-		if !Refuses(test.status, test.refusal) {
+		if !refusesLength(test.status, test.refusal) {
 			t.Errorf("%s: not taken for a refusal for length", test.of)
 		}
-		if fits := Fits(test.refusal); math.Abs(fits-test.fits) > .001 {
+		if fits := fittingShare(test.refusal); math.Abs(fits-test.fits) > .001 {
 			t.Errorf("%s: a share of %.3f would fit, want %.3f", test.of, fits, test.fits)
 		}
 	}
 }
 
 // TestRefusesOther holds refusals that a shorter conversation would not mend.
-func TestRefusesOther(t *testing.T) {
+func TestRefusesLengthOther(t *testing.T) {
 	t.Parallel()
 	for refusal, status := range map[string]int{
 		"max_tokens is too large: 100000. this model supports at most 16384 completion tokens, whereas you provided 100000.": 400,
@@ -73,7 +73,7 @@ func TestRefusesOther(t *testing.T) {
 		"the model `long-context` does not exist":               404,
 		"this model does not support assistant message prefill": 400,
 	} {
-		if Refuses(status, refusal) {
+		if refusesLength(status, refusal) {
 			t.Errorf("taken for a refusal for length: %s", refusal)
 		}
 	}

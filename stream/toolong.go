@@ -1,5 +1,4 @@
-// Package toolong reads the refusals by which endpoints say that a request is too long.
-package toolong
+package stream
 
 import (
 	"slices"
@@ -7,12 +6,12 @@ import (
 	"strings"
 )
 
-// Refuses reports whether a refusal, in lower case, says that the request is longer
+// refusesLength reports whether a refusal, in lower case, says that the request is longer
 // than the model's context or than what the endpoint takes. Each provider has its own words
 // for it. They name what is too long, a prompt, an input, messages or tokens, and say so;
 // OpenAI and llama-server add a code of their own. A max_tokens that has no room beside the
 // conversation is refused in the same words.
-func Refuses(status int, refusal string) bool {
+func refusesLength(status int, refusal string) bool {
 	switch status {
 	case 413:
 		return true
@@ -32,13 +31,13 @@ func Refuses(status int, refusal string) bool {
 				"maximum context length", "maximum prompt length", "context length is only", "context size is", "must have less than", "must be <=", "range of input length")
 }
 
-// Fits is the share of the request that the endpoint would have taken, as far as
+// fittingShare is the share of the request that the endpoint would have taken, as far as
 // its refusal for length tells: the limit by what was asked for. It is 0 where the text
 // does not hold both. The larger of two numbers is what was asked for; of three and more,
 // such as an input and a max_tokens beside the limit, it is the one that is the sum of
 // others, or, if there is none, the sum of the two others that are largest. It is never
 // below leastShare: a number may be something else.
-func Fits(refusal string) float64 {
+func fittingShare(refusal string) float64 {
 	numbers := tokenCounts(refusal)
 	if len(numbers) < 2 {
 		return 0

@@ -1,4 +1,4 @@
-package subschema
+package stream
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 
 // TestOf: what a provider does not know is in a description, objects are closed, and what
 // cannot be said so is said.
-func TestOf(t *testing.T) {
+func TestSchemaPart(t *testing.T) {
 	for _, x := range []struct{ schema, anthropic, openAI string }{ // "": there is none
 		{`{"type":"object","properties":{"n":{"type":"integer","minimum":0}},"required":["n"]}`,
 			`{"type":"object","properties":{"n":{"type":"integer","description":"minimum: 0"}},"required":["n"],"additionalProperties":false}`,
@@ -36,8 +36,8 @@ func TestOf(t *testing.T) {
 			`{"type":"object","properties":{"type":{"type":"string"},"$ref":{"type":"string"}},"required":["type","$ref"],"additionalProperties":false}`,
 			`{"type":"object","properties":{"type":{"type":"string"},"$ref":{"type":"string"}},"required":["type","$ref"],"additionalProperties":false}`},
 	} {
-		for p, want := range map[*Provider]string{&Anthropic: x.anthropic, &OpenAI: x.openAI} {
-			got, ok := p.Of([]byte(x.schema))
+		for p, want := range map[*schemaPart]string{&anthropicPart: x.anthropic, &openAIPart: x.openAI} {
+			got, ok := p.of([]byte(x.schema))
 			if ok != (want != "") || ok && string(got) != want {
 				t.Errorf("%s: %v\n%s\nwant\n%s", x.schema, ok, got, want)
 			}
@@ -49,7 +49,7 @@ func TestOf(t *testing.T) {
 }
 
 // TestDeep: a schema that nests or refers very much takes no long time.
-func TestDeep(t *testing.T) {
+func TestDeepSchema(t *testing.T) {
 	deep := strings.Repeat(`{"type":"array","items":`, 10000) + "{}" + strings.Repeat("}", 10000)
 	var wide strings.Builder
 	for i := range 40 {
@@ -57,6 +57,6 @@ func TestDeep(t *testing.T) {
 	}
 	wide.WriteString(`,"` + string(rune('a'+40)) + `":{"type":"null"}`)
 	for _, schema := range []string{deep, `{"$ref":"#/$defs/a","$defs":{` + wide.String()[1:] + `}}`} {
-		Anthropic.Of([]byte(schema))
+		anthropicPart.of([]byte(schema))
 	}
 }
