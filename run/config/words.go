@@ -8,7 +8,7 @@ import (
 	"toolpipe/approve"
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
-	"toolpipe/stream/text/nearest"
+	"toolpipe/stream/text/readable"
 )
 
 // SplitWords splits a command line into words as a shell quotes them, without
@@ -92,7 +92,7 @@ func MatchAny(patterns []string, name string) bool {
 
 // Nearest returns the word that w was most likely meant to be, "" if none is
 // near.
-func Nearest(w string, words []string) string { return nearest.Nearest(w, words) }
+func Nearest(w string, words []string) string { return readable.Nearest(w, words) }
 
 // NearestPart is Nearest for a name of which only a part may have been given: of the
 // names that hold it, without regard to case, the shortest is meant.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/stream/text/nearest"
+	"toolpipe/stream/text/readable"
 )
 
 // A definition is a named thing in a source file. Lines are counted from 1 and
@@ -204,7 +204,7 @@ func cutLine(name string) (string, int) {
 
 // didYouMean is a hint at the name that is most like another one; "" for none.
 func didYouMean(name string, names []string) string {
-	if near := nearest.Nearest(normalName(name), names); near != "" {
+	if near := readable.Nearest(normalName(name), names); near != "" {
 		return fmt.Sprintf(", did you mean %q?", near)
 	}
 	return ""

@@ -1,12 +1,10 @@
-// Package nearest finds the name that was meant by a misspelt one, for the hint
-// of an error.
-package nearest
+package readable
 
 import "strings"
 
-// Nearest returns the candidate with the fewest differences from name, without
-// regard to case; "" when all have too many for its length. Names of more than 200
-// bytes are not compared.
+// Nearest returns the candidate that a misspelt name most likely means, for the hint of an
+// error: the one with the fewest differences from name, without regard to case. It returns ""
+// if all have too many for its length. Names of more than 200 bytes are not compared.
 func Nearest(name string, candidates []string) string {
 	const longest = 200
 	if len(name) > longest {
