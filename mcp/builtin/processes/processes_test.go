@@ -24,7 +24,6 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/command"
-	"toolpipe/mcp/builtin/pattern"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
@@ -331,12 +330,12 @@ func TestWaitForLongLine(t *testing.T) {
 		"of lines":        {"^ready> $", strings.Repeat("50%\r", 30<<10) + "ready>", "matched at offset "},
 	} {
 		p := &program{out: process.Output{Head: keptHead, Tail: keptTail}}
-		re, tree, err := pattern.Compile(test.pattern, false)
+		re, tree, err := toolserver.CompilePattern(test.pattern, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		c := &condition{program: p, lineSearch: lineSearch{pattern: re}}
-		if c.inside, err = pattern.Inside(tree); err != nil {
+		if c.inside, err = toolserver.InsideLine(tree); err != nil {
 			t.Fatal(err)
 		}
 		text := "one\nbegin " + test.fill + " end"

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"toolpipe/mcp/builtin/command"
-	"toolpipe/mcp/builtin/pattern"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/readable"
@@ -122,15 +121,15 @@ func (s *server) condition(args toolserver.Arguments) (*condition, error) {
 	var err error
 	if args.Has("pattern") {
 		var tree *syntax.Regexp
-		if want.pattern, tree, err = pattern.Compile(args.Text("pattern"), false); err != nil {
+		if want.pattern, tree, err = toolserver.CompilePattern(args.Text("pattern"), false); err != nil {
 			return nil, err
 		}
-		if want.inside, err = pattern.Inside(tree); err != nil {
+		if want.inside, err = toolserver.InsideLine(tree); err != nil {
 			return nil, err
 		}
 	}
 	if args.Has("screen_pattern") {
-		if want.screen.row, _, err = pattern.Compile(args.Text("screen_pattern"), false); err != nil {
+		if want.screen.row, _, err = toolserver.CompilePattern(args.Text("screen_pattern"), false); err != nil {
 			return nil, fmt.Errorf("screen_pattern: %w", err)
 		}
 	}

@@ -1,5 +1,4 @@
-// Package pattern compiles the regular expressions that tools search lines with.
-package pattern
+package toolserver
 
 import (
 	"errors"
@@ -9,20 +8,20 @@ import (
 )
 
 const (
-	MaxBytes        = 4096 // of a regular expression or glob
+	MaxPattern      = 4096 // of a regular expression or glob
 	maxInstructions = 2048 // of a compiled regular expression
 )
 
-// Compile compiles an expression in which ^ and $ match at the ends of lines. A match
+// CompilePattern compiles an expression in which ^ and $ match at the ends of lines. A match
 // takes at most the product of the length of the text and the number of instructions,
 // which repetitions can make a thousand times as large as the expression is long. So
 // both have a limit. tree is the parsed expression.
-func Compile(expression string, ignoreCase bool) (re *regexp.Regexp, tree *syntax.Regexp, err error) {
+func CompilePattern(expression string, ignoreCase bool) (re *regexp.Regexp, tree *syntax.Regexp, err error) {
 	switch {
 	case expression == "":
 		return nil, nil, errors.New("the pattern is empty; it would match every line")
-	case len(expression) > MaxBytes:
-		return nil, nil, fmt.Errorf("the pattern has %d bytes, at most %d are allowed", len(expression), MaxBytes)
+	case len(expression) > MaxPattern:
+		return nil, nil, fmt.Errorf("the pattern has %d bytes, at most %d are allowed", len(expression), MaxPattern)
 	}
 	flags, prefix := syntax.Perl&^syntax.OneLine, "(?m)"
 	if ignoreCase {
@@ -30,7 +29,7 @@ func Compile(expression string, ignoreCase bool) (re *regexp.Regexp, tree *synta
 	}
 	tree, err = syntax.Parse(expression, flags)
 	if err == nil {
-		if Instructions(tree) > maxInstructions {
+		if PatternSteps(tree) > maxInstructions {
 			return nil, nil, fmt.Errorf("pattern %q is too large: its repetitions make more than %d steps", expression, maxInstructions)
 		}
 		re, err = regexp.Compile(prefix + expression)
@@ -41,9 +40,9 @@ func Compile(expression string, ignoreCase bool) (re *regexp.Regexp, tree *synta
 	return re, tree, err
 }
 
-// Inside compiles the tree of an expression, which it changes, for a text without line
+// InsideLine compiles the tree of an expression, which it changes, for a text without line
 // ends that begins inside of a line: nowhere in it does a line begin.
-func Inside(tree *syntax.Regexp) (*regexp.Regexp, error) {
+func InsideLine(tree *syntax.Regexp) (*regexp.Regexp, error) {
 	withoutBegin(tree)
 	return regexp.Compile(tree.String())
 }
@@ -57,14 +56,14 @@ func withoutBegin(re *syntax.Regexp) {
 	}
 }
 
-// Instructions estimates to how many instructions an expression is compiled.
-func Instructions(re *syntax.Regexp) int {
+// PatternSteps estimates how many instructions an expression is compiled to.
+func PatternSteps(re *syntax.Regexp) int {
 	n := max(1, len(re.Sub))
 	if re.Op == syntax.OpLiteral {
 		n = len(re.Rune)
 	}
 	for _, sub := range re.Sub {
-		n += Instructions(sub)
+		n += PatternSteps(sub)
 	}
 	if re.Op == syntax.OpRepeat {
 		n *= max(1, re.Min, re.Max)
