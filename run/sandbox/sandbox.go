@@ -15,8 +15,8 @@ import (
 	"sync"
 
 	"toolpipe/approve"
-	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/builtin/shell"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/process/cage"
 	"toolpipe/run/config"
@@ -96,7 +96,7 @@ func (s *Sandbox) Processes(procs *process.Processes) *process.Processes {
 }
 
 // Hold has commands start in the sandbox.
-func (s *Sandbox) Hold(commands *command.Spec) {
+func (s *Sandbox) Hold(commands *shell.CommandSpec) {
 	env := s.Environ()
 	maps.Copy(env, commands.Env)
 	commands.Env, commands.Note = env, "A command runs in a sandbox: "+s.about()+"."

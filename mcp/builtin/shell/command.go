@@ -1,7 +1,4 @@
-// Package command makes the commands of the built-in tools from the arguments of a
-// call: the program or script, the directory in which it starts, and its environment.
-// The tools that run commands share it, so that all have the same limits.
-package command
+package shell
 
 import (
 	"errors"
@@ -22,8 +19,8 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// A Spec says where and how commands are started.
-type Spec struct {
+// A CommandSpec says where and how commands are started.
+type CommandSpec struct {
 	Dir         string            // where commands start
 	Confined    bool              // cwd must be inside Dir
 	Environ     []string          // toolpipe's environment, of which commands get what ChildEnv passes
@@ -33,9 +30,10 @@ type Spec struct {
 	Note        string // of what holds commands, for who reads what a tool does; "" for nothing
 }
 
-// Commands makes and starts commands.
+// Commands makes commands from the arguments of a call, and starts them. The tools that run
+// commands share it, so that all have the same limits.
 type Commands struct {
-	spec      Spec
+	spec      CommandSpec
 	dir, real string // the starting directory, as given and without links
 }
 
@@ -49,8 +47,8 @@ const (
 	ProgressEvery = 5 * time.Second
 )
 
-// New looks at the directory. An error is about it or PathPrepend.
-func New(spec Spec) (*Commands, error) {
+// NewCommands looks at the directory. An error is about it or PathPrepend.
+func NewCommands(spec CommandSpec) (*Commands, error) {
 	for _, dir := range spec.PathPrepend {
 		if !filepath.IsAbs(dir) {
 			return nil, fmt.Errorf("path_prepend %q is not absolute", dir)
