@@ -75,7 +75,7 @@ var imports = map[string]string{
 	"mcp/builtin/shell":        "mcp/builtin/confine mcp/process mcp/toolserver mcp/wire stream/text/jsontext stream/text/readable",
 	"mcp/htmltext":             "",
 	"mcp/oauth":                "mcp/htmltext mcp/process mcp/wire stream/disk stream/goroutine stream/netguard stream/text/jsontext",
-	"mcp/process":              "mcp/process/cage stream/goroutine",
+	"mcp/process":              "stream/goroutine",
 	"mcp/process/cage":         "stream/goroutine",
 	"mcp/socket":               "mcp/wire stream/disk stream/goroutine",
 	"mcp/task":                 "mcp/wire stream/goroutine stream/text/jsontext",

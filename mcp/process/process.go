@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"toolpipe/mcp/process/cage"
 	"toolpipe/stream/goroutine"
 )
 
@@ -25,8 +24,8 @@ import (
 type Processes struct {
 	Before func() // called before each start, by several goroutines; may be nil
 
-	all  *Processes        // that In was called of; nil: these are all
-	cage func() *cage.Cage // in which children start
+	all   *Processes // that In was called of; nil: these are all
+	start StartFunc  // of children; nil: they start as they are
 
 	mu       sync.Mutex
 	starting sync.RWMutex          // held for reading by the starts under way
@@ -54,8 +53,9 @@ type Process struct {
 
 // birth is what a process keeps of its start.
 type birth struct {
-	mark uint64     // that its descendants inherit, 0 for none; see startMarked
-	in   cage.Child // how its cage started it, if it has one
+	mark    uint64 // that its descendants inherit, 0 for none; see startMarked
+	release func() // from StartFunc
+	wrapped bool   // from StartFunc
 }
 
 // errClosed is what Start gives after KillAll or Sweep.
@@ -74,20 +74,24 @@ func (p *Processes) Start(cmd *exec.Cmd) (*Process, error) {
 	return p.StartGroup(cmd, false)
 }
 
-// In is p, whose children start in the cage that in gives, which is asked for each. It is
-// only for starting them.
-func (p *Processes) In(in func() *cage.Cage) *Processes { return &Processes{all: p, cage: in} }
+// A StartFunc starts a child in a sandbox. When the child is reaped, release is called. If the
+// child is wrapped, another program started it and has its pid. This program is spared by all
+// signals except SIGKILL, which ends both.
+type StartFunc func(*exec.Cmd) (release func(), wrapped bool, err error)
+
+// In returns Processes that only start children of p, with start.
+func (p *Processes) In(start StartFunc) *Processes { return &Processes{all: p, start: start} }
 
 // StartGroup is Start. If groupEnds, the rest of the group is killed when the leader
 // has ended.
 func (p *Processes) StartGroup(cmd *exec.Cmd, groupEnds bool) (*Process, error) {
 	if p.all != nil {
-		return p.all.start(cmd, groupEnds, p.cage())
+		return p.all.startWith(cmd, groupEnds, p.start)
 	}
-	return p.start(cmd, groupEnds, nil)
+	return p.startWith(cmd, groupEnds, nil)
 }
 
-func (p *Processes) start(cmd *exec.Cmd, groupEnds bool, in *cage.Cage) (*Process, error) {
+func (p *Processes) startWith(cmd *exec.Cmd, groupEnds bool, in StartFunc) (*Process, error) {
 	if p.Before != nil {
 		p.Before()
 	}
@@ -109,14 +113,14 @@ func (p *Processes) start(cmd *exec.Cmd, groupEnds bool, in *cage.Cage) (*Proces
 	if cmd.WaitDelay == 0 {
 		cmd.WaitDelay = WaitDelay
 	}
-	pr := &Process{cmd: cmd, owner: p, groupEnds: groupEnds, birth: birth{in: cage.Child{Release: func() {}}}, done: make(chan struct{})}
+	pr := &Process{cmd: cmd, owner: p, groupEnds: groupEnds, birth: birth{release: func() {}}, done: make(chan struct{})}
 	start := func() (err error) {
 		if in == nil {
 			return cmd.Start()
 		}
-		child, err := in.Start(cmd)
+		release, wrapped, err := in(cmd)
 		if err == nil {
-			pr.in = child
+			pr.release, pr.wrapped = release, wrapped
 		}
 		return err
 	}
@@ -187,7 +191,7 @@ func (p *Processes) begin() {
 func (pr *Process) live() {
 	defer close(pr.done)
 	state, err := pr.awaitLeader()
-	pr.in.Release()
+	pr.release()
 	if err == nil && !state.Success() {
 		err = &exec.ExitError{ProcessState: state}
 	}
@@ -224,7 +228,7 @@ func (pr *Process) awaitLeader() (state *os.ProcessState, err error) {
 // gets the pid of its reaped leader (POSIX, "process ID"): one that has it now is not
 // ours. pr.mu is held.
 func (pr *Process) signal(s syscall.Signal) {
-	if pr.in.Wrapped && !pr.reaped && s != syscall.SIGKILL {
+	if pr.wrapped && !pr.reaped && s != syscall.SIGKILL {
 		if group := wrappedGroup(pr.pid); group != 0 {
 			syscall.Kill(-group, s)
 			return

@@ -8,6 +8,7 @@ package sandbox
 import (
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -92,7 +93,14 @@ func (s *Sandbox) Processes(procs *process.Processes) *process.Processes {
 	if s == nil {
 		return procs
 	}
-	return procs.In(func() *cage.Cage { return s.cage })
+	return procs.In(s.start)
+}
+
+func (s *Sandbox) start(cmd *exec.Cmd) (release func(), wrapped bool, err error) {
+	if s.cage == nil {
+		return func() {}, false, cmd.Start()
+	}
+	return s.cage.Start(cmd)
 }
 
 // Hold has commands start in the sandbox.

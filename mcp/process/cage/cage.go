@@ -81,14 +81,6 @@ type Open struct {
 	Words []string // such as "signals to other processes"
 }
 
-// A Child is how a child was started.
-type Child struct {
-	Release func() // to be called when it was reaped
-	// Wrapped says that another program started it, which has its pid, and has to be spared
-	// by all signals but SIGKILL: that ends both.
-	Wrapped bool
-}
-
 // below reports whether a path is a directory, or below it.
 func below(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
