@@ -25,7 +25,7 @@ type run struct {
 	tally  *turn.Tally
 	file   *stage.File
 	before stage.Count       // counts before this run
-	made   []turn.Simulated  // what each call would do, computed when the plan was checked
+	made   []turn.Simulated  // simulated effect of each call, from the check
 	said   map[string]string // problems that were shown, with the first call that has each
 }
 

@@ -29,7 +29,6 @@ const maxLine = 16 << 20
 // maxAhead is how many calls may be under way before the first one has its answer.
 const maxAhead = 64
 
-// run is one run of the mode.
 type run struct {
 	*turn.Plan
 	feed  *turn.Feed

@@ -52,9 +52,9 @@ func ReadFile(ctx context.Context, what, path string, limit int64, kind fileKind
 	return stdio.Await(ctx, func() ([]byte, error) { return kind.Read(nil, what, path, limit, warn) })
 }
 
-// Read reads the file at path once, through the descriptor that was checked. what is the flag or
-// key that names the file; errors begin with it. A file of another user causes a warning, unless it
-// is a PlainFile. c is nil for a PlainFile or a KeyFile.
+// Read reads the file at path once, through the descriptor that was checked. Errors begin with
+// what, the flag or key that names the file. A file of another user causes a warning, unless it is
+// a PlainFile. c is nil for a PlainFile or a KeyFile.
 func (k fileKind) Read(c *Config, what, path string, limit int64, warn Warner) ([]byte, error) {
 	mode := os.O_RDONLY
 	if k != PlainFile {
@@ -135,9 +135,9 @@ func (c *Config) checkDirectories(what, path string, info os.FileInfo, warn Warn
 	return nil
 }
 
-// OpenError is a usage error for err, which came from opening or writing the file at path. what is
-// the flag or key that names the file. If the disk is full, the status is the one for failed
-// output.
+// OpenError is a usage error for err, which came from opening or writing the file at path. It
+// begins with what, the flag or key that names the file. If the disk is full, the status is the one
+// for failed output.
 func OpenError(what, path string, err error) error {
 	if _, ok := errors.AsType[*failure.Error](err); ok {
 		return err
@@ -169,7 +169,8 @@ func Exists(path string) bool {
 	return err == nil
 }
 
-// ReadDocument reads a file that decides what may run. what is the flag or key that names it.
+// ReadDocument reads a file that decides what may run. Errors begin with what, the flag or key that
+// names it.
 func (c *Config) ReadDocument(what, path string, o jsontext.Options, warn Warner) (document.Value, error) {
 	data, err := RuleFile.Read(c, what, path, MaxRuleFile, warn)
 	if err != nil {

@@ -206,7 +206,7 @@ func isDigest(s string) bool {
 	return err == nil && len(digest) == sha256.Size
 }
 
-// trims reports whether --trim has a valid value.
+// trims reports whether the value of --trim is valid.
 func (c *Config) trims() bool {
 	tokens, err := strconv.ParseUint(c.Trim, 10, 31)
 	return c.Trim == "" || c.Trim == "auto" || c.Trim == "off" || err == nil && tokens >= fewestTokens

@@ -67,7 +67,7 @@ type tag struct {
 }
 
 // fields yields the fields of a struct in order, including embedded structs. The encoder and the
-// hiding of secrets both use it, so neither has a list of fields.
+// hiding of secrets both use it, so neither needs a list of fields.
 func fields(of reflect.Value) iter.Seq2[tag, reflect.Value] {
 	return func(yield func(tag, reflect.Value) bool) {
 		for i := range of.NumField() {
@@ -154,7 +154,7 @@ func (o *object) value(value reflect.Value) {
 				o.value(value.Index(i))
 			}
 			o.b = append(o.b, ']')
-		default: // a string: no event has a field of another kind
+		default: // a string: events have no fields of another kind
 			o.b = AppendString(o.b, value.String())
 		}
 	}

@@ -37,9 +37,9 @@ type Start struct {
 	Policy      string       `event:"policy,opt,plain"` // SHA-256 of the policy files
 	ConfigRules int          `event:"config_rules,opt"` // how many auto_approve rules of the config apply
 	Trace       string       `event:"trace,opt"`        // the id of the trace to which the run belongs
-	Sandbox     string       `event:"sandbox,opt"`      // what restricts commands, in words
+	Sandbox     string       `event:"sandbox,opt"`      // sandbox of commands, in words
 	Identity
-	SandboxPartial []string `event:"sandbox_partial,opt"` // what the sandbox cannot restrict
+	SandboxPartial []string `event:"sandbox_partial,opt"` // limits that the sandbox does not enforce
 }
 
 // Identity distinguishes a run from others.
@@ -52,7 +52,7 @@ type ServerInfo struct {
 	Name     string `event:"name,plain"`
 	Protocol string `event:"protocol,plain"`
 	Tools    int    `event:"tools"`
-	Sandbox  string `event:"sandbox,opt"` // what restricts its program, in words
+	Sandbox  string `event:"sandbox,opt"` // sandbox of its program, in words
 }
 
 // Input is the last user message at the beginning of a run, cut to its first bytes.
@@ -356,15 +356,15 @@ type Server struct {
 	Message   string `event:"message,opt,ours"`
 }
 
-// Nested is an event of a nested run. Its JSON has the members of the event after parent, the id of
-// the call that started the nested run. Outputs ignore it unless they say otherwise.
+// Nested is an event of a nested run. Its JSON begins with parent, the id of the call that started
+// the nested run; the members of the event follow. Outputs ignore it unless they say otherwise.
 type Nested struct {
 	Parent ID `event:"parent"`
 	Event
 }
 
-// OfConnection is an event caused by a client of --serve --listen. Its JSON has the members of the
-// event after connection, the number of the client's connection, from 1.
+// OfConnection is an event caused by a client of --serve --listen. Its JSON begins with connection,
+// the number of the client's connection, from 1; the members of the event follow.
 type OfConnection struct {
 	Connection int `event:"connection"`
 	Event

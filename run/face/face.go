@@ -214,7 +214,7 @@ func (f *Face) Wire(who string) func(byte, []byte) {
 // Event shows an event, after stdout has written its part. It never fails: a run does not end
 // because a message cannot be shown.
 func (f *Face) Event(e event.Event) error {
-	e, parent := event.Unconnected(e), event.ID("") // parent is the call whose nested run sent the event
+	e, parent := event.Unconnected(e), event.ID("") // parent is the call that started the nested run of e
 	if n, ok := e.(*event.Nested); ok {
 		switch e, parent = n.Event, n.Parent; e.(type) {
 		case *event.Call, *event.Approval, *event.Result, *event.Retry, *event.Warning, *event.Attention:

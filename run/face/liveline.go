@@ -10,11 +10,11 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// liveLine is the last line of a terminal while the run waits: what it waits for, how long, and how
-// much text came. It appears only after a moment, so that quick answers do not flicker. The cursor
-// stays in the first column. There an echoed ^C and messages of a shell do no harm, and if a
-// narrower window wraps the line, all of it is still below the cursor. The line is drawn only in
-// the foreground. The lock of the Face guards it.
+// liveLine is the last line of a terminal while the run waits. It names the wait, its duration, and
+// the amount of text so far. It appears only after a moment, so that quick answers do not flicker.
+// The cursor stays in the first column. There an echoed ^C and messages of a shell do no harm, and
+// if a narrower window wraps the line, all of it is still below the cursor. The line is drawn only
+// in the foreground. The lock of the Face guards it.
 type liveLine struct {
 	wait
 	enabled    bool
@@ -27,7 +27,7 @@ type liveLine struct {
 
 // wait is one wait of the run.
 type wait struct {
-	what    string    // what the run waits for; "": nothing
+	what    string    // name of the wait; "": none
 	since   time.Time // when the wait began
 	detail  string    // the server's progress, escaped
 	deltas  int       // pieces of a reply so far
@@ -62,7 +62,7 @@ func (l *liveLine) yields() bool {
 	return l.busy != nil && l.busy()
 }
 
-// received counts a piece of a reply. what names the model's activity.
+// received counts a piece of a reply of n bytes, and names the model's activity.
 func (l *liveLine) received(what string, n int) {
 	l.what = what
 	l.deltas++

@@ -32,7 +32,7 @@ type toolFrame struct {
 
 // callID identifies a call. Ids of a nested run may repeat ids of another run.
 type callID struct {
-	parent event.ID // the call whose nested run asks for it; "" for none
+	parent event.ID // call that started its nested run; "" for none
 	id     event.ID
 }
 

@@ -99,8 +99,8 @@ func Limit(hint, format string, args ...any) *Error {
 	return &Error{Status: StatusLimit, Message: fmt.Sprintf(format, args...), Hints: []string{hint}}
 }
 
-// Output returns the error for a failed write to stdout, the log or the recording; what is its
-// name.
+// Output returns the error for a failed write to stdout, the log or the recording. It begins with
+// what, the name of the target.
 func Output(what string, err error) *Error {
 	e := &Error{Status: StatusOutput, Message: what + ": " + Cause(err), Cause: err}
 	if what == "standard output" && errors.Is(err, syscall.EPIPE) {
@@ -115,7 +115,7 @@ func Output(what string, err error) *Error {
 // Overtime is the cause of the context after --timeout.
 type Overtime struct {
 	Limit   time.Duration
-	Awaited string // what the run waited for at that time
+	Awaited string // what the run was waiting for
 }
 
 func (o *Overtime) Error() string {

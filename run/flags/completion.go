@@ -124,7 +124,6 @@ func (t *Table) bash() string {
 	return strings.NewReplacer("@CASES@", cases.String(), "@FLAGS@", config.ShellQuote(strings.TrimSuffix(descriptions.String(), "\n"))).Replace(bashScript)
 }
 
-// zsh is the script for zsh.
 func (t *Table) zsh() string {
 	var specs strings.Builder
 	for f := range t.All() {
@@ -157,7 +156,6 @@ func escapeZsh(s string) string {
 
 func escapeFish(s string) string { return strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) }
 
-// fish is the script for fish.
 func (t *Table) fish() string {
 	var b strings.Builder
 	b.WriteString(fishScript)

@@ -234,8 +234,8 @@ func withoutMark(data []byte) []byte {
 	return append([]byte("   "), rest...)
 }
 
-// holds reports whether a message has a value for key. A null and an empty array count as none,
-// because libraries write them for a missing value.
+// holds reports whether key is set in a message. A null or an empty array does not count, because
+// libraries write them for a missing value.
 func holds(msg document.Value, key string) bool {
 	v, ok := msg.Get(key)
 	return ok && !v.IsNull() && !(v.Kind() == '[' && v.IsEmpty())

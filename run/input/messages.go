@@ -249,7 +249,7 @@ func parseContent(v document.Value) ([]stream.Part, error) {
 }
 
 // parseDocument reads a file part that contains a PDF; nil for any other part. Every API except
-// chat has a different form for it.
+// chat uses a different form for it.
 func parseDocument(e document.Value) *stream.Image {
 	file, ok := e.Get("file")
 	if !ok || len(file.Members()) != 2 || len(e.Members()) != 2 {

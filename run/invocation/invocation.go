@@ -92,7 +92,7 @@ func (v *Invocation) ResolveModel(ctx context.Context) error {
 		if c.Replay != "" { // the recording knows only the API of its next request
 			c.API = v.Settings.ProfileAPI(name)
 		}
-		var first *stream.Client // has the recording for all models
+		var first *stream.Client // contains the recording for all models
 		if v.Model != nil {
 			first = v.Model.Client
 		}

@@ -29,7 +29,7 @@ type entry[T any] struct {
 // maxDropped is how many ids of dropped values are remembered.
 const maxDropped = 1000
 
-// A State says whether the store has the value of an id.
+// A State says whether the store contains the value of an id.
 type State int
 
 const (

@@ -2,10 +2,10 @@
 // embedded in the program. A page is printed unchanged, or as roff for man. The files have this
 // form:
 //
-//	topic: what the page is about      the first line
+//	topic: title of the page           the first line
 //	HEADING                            a line that is not indented
 //	  A paragraph.                     indented by two
-//	  term  what the term means        rows of a table, indented by two, with two
+//	  term  meaning of the term        rows of a table, indented by two, with two
 //	        and more of it             or more blanks after the term
 //
 //	      an example                   indented by six, after an empty line

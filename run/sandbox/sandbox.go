@@ -34,7 +34,7 @@ type Sandbox struct {
 	roots   []string // writable besides temp, without symbolic links
 	spec    cage.Spec
 	cage    *cage.Cage
-	partial []string     // what the cage leaves open
+	partial []string     // gaps that the cage leaves, in words
 	watch   *watch.Watch // watches the protected files in roots
 	seen
 }

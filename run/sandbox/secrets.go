@@ -20,8 +20,8 @@ const secretPlaces = `.ssh .gnupg .aws .azure .kube .oci .docker .config/gcloud 
 const secretFiles = `/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/ssl/private /etc/krb5.keytab /etc/wireguard
 	/etc/NetworkManager/system-connections /etc/ssh/ssh_host_rsa_key /etc/ssh/ssh_host_ecdsa_key /etc/ssh/ssh_host_ed25519_key /root/.ssh /run/secrets`
 
-// homes are the home directories with secrets to hide: the user's home, and for root, who can read
-// all of them, those of other users.
+// homes are the home directories with secrets to hide: the user's home, and for root also the homes
+// of other users, which root can read.
 func homes(c *config.Config) (all []string) {
 	if home := c.Getenv("HOME"); filepath.IsAbs(home) {
 		all = append(all, home)

@@ -171,7 +171,7 @@ func (s *Schema) name(n *node, keyword, anchor string) error {
 	return nil
 }
 
-// keyword reads a keyword of n. ok is false if its value has the wrong type.
+// keyword reads a keyword of n. ok is false for a value of the wrong type.
 func (s *Schema) keyword(n *node, keyword string, v []byte) (ok bool, err error) {
 	switch kind := v[0]; keyword {
 	case "$dynamicRef": // its target depends on the path to it

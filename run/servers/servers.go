@@ -153,9 +153,8 @@ func legalName(s string) string {
 	return name
 }
 
-// giveNames gives a legal name to each server that has an illegal one: the most similar name, plus
-// a hash of the original if it is taken or reserved. So the name does not depend on the order in
-// the file.
+// giveNames replaces illegal server names by the most similar legal ones. A name that is taken or
+// reserved gets a hash of the original as suffix, so it does not depend on the order in the file.
 func giveNames(all []Server) {
 	for i := range all {
 		s := &all[i]

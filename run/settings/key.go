@@ -223,8 +223,8 @@ func readKey(ctx context.Context, c *config.Config, warn config.Warner) (key, fr
 	return key, "--key-file: " + c.KeyFile, nil
 }
 
-// keyNames are the variables with a model's key: the usual ones, the one of --key-env, and those of
-// all profiles and their headers. The variable with logins is included.
+// keyNames are the variables with a model's key: the usual ones, the variable of --key-env, and the
+// variables in all profiles and their headers. The variable with logins is included.
 func keyNames(c *config.Config, s *Settings) []string {
 	names := slices.Clone(process.OwnSecrets)
 	if c.KeyEnv != nil {

@@ -30,7 +30,7 @@ type Endpoint struct {
 }
 
 // ResolveModel decides which model to ask, and at which endpoint: from flag, environment or config,
-// in this order. A profile that the flag names has the rank of the flag.
+// in this order. A profile that the flag names ranks as the flag.
 func ResolveModel(ctx context.Context, c *config.Config, s *Settings, warn config.Warner) (*Endpoint, error) {
 	asked := askedModel(c, s)
 	p := s.profiles[asked]

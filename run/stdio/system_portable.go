@@ -7,7 +7,7 @@ import "time"
 // closeMemory does nothing: these systems have no safe equivalent.
 func closeMemory() {}
 
-// Stop is nil: ^Z has its default action here.
+// Stop is nil: ^Z keeps its default action here.
 var Stop func()
 
 // awaitWritable sleeps briefly: poll does not work on every terminal here.

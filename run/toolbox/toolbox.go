@@ -187,8 +187,8 @@ func (b *Toolbox) update(c *Connection, now *wire.Tool) *Tool {
 	return nil
 }
 
-// offers reports whether a server has a tool with a name that matches glob, or may have one: the
-// tools of a server that starts later may be incomplete.
+// offers reports whether glob matches a tool of a server, or may match one: the tools of a server
+// that starts later may be incomplete.
 func (b *Toolbox) offers(glob string) bool {
 	globs := []string{glob}
 	return slices.ContainsFunc(b.Conns, func(c *Connection) bool {

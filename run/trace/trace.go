@@ -11,7 +11,7 @@ import (
 
 // Context is a span in a trace. The zero value is no trace.
 type Context struct {
-	id, span, flags string // hexadecimal, in lower case
+	id, span, flags string // lower-case hexadecimal
 	state           string // of the participating systems; may be empty
 }
 

@@ -17,8 +17,8 @@ import (
 )
 
 // flow tracks the labels of a conversation and their sources. The labels of a call apply as soon as
-// the calls of its turn are decided: a call that runs in parallel or later could send its data. A
-// nested run has a separate flow.
+// the calls of its turn are decided: a call that runs in parallel or later could send its data.
+// Nested runs have separate flows.
 type flow struct {
 	strict bool       // calls that together could send private data do not run in parallel
 	warned *sync.Once // for the warning about the first call that sends from a private and untrusted conversation
@@ -79,8 +79,8 @@ func (f *flow) begin(msgs []stream.Message, box *toolbox.Toolbox) {
 }
 
 // mayBeExposed reports whether the conversation may be private and untrusted at a call of t with
-// undeclared effects: it has a label already, or contains the result of another tool with
-// undeclared labels.
+// undeclared effects: the conversation is labelled already, or contains the result of another tool
+// with undeclared labels.
 func (f *flow) mayBeExposed(t *toolbox.Tool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -77,8 +77,8 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// takeUp allows a call that an earlier run sent, because only the request for its result is sent. A
-// call that this run cannot make has an unknown outcome.
+// takeUp allows a call that an earlier run sent, because only the request for its result is sent.
+// If this run cannot make the call, its outcome is unknown.
 func (r *round) takeUp(c *call) error {
 	if c.answer != nil {
 		c.answer = lost()
@@ -125,9 +125,9 @@ func (l *Loop) UseSession(s *session.File) {
 	l.model.Request.Messages = all[:l.stored.saved] // results go in between
 }
 
-// useTrimmer sets up --trim for the requests of the loop. What they leave out is recorded in the
-// session, and files in it are no longer known to the model. frame is the number of messages that
-// do not belong to the conversation.
+// useTrimmer sets up --trim for the requests of the loop. Content that they leave out is recorded
+// in the session, and files in it are no longer known to the model. frame is the number of messages
+// that do not belong to the conversation.
 func (l *Loop) useTrimmer(frame int) {
 	t := trim.New(l.plan.Inv.Config.Trim)
 	t.Frame, t.Emit = frame, l.emit

@@ -66,8 +66,8 @@ type Tally struct {
 	uncounted bool // a turn came without usage
 }
 
-// NewLoop returns the loop of the main run. The model's request already has its tools and messages;
-// the first frame messages do not belong to the conversation.
+// NewLoop returns the loop of the main run. The model's request already contains its tools and
+// messages; the first frame messages do not belong to the conversation.
 func (p *Plan) NewLoop(tally *Tally, f *finder.Finder, known *confine.Known, frame int) *Loop {
 	v := p.Inv
 	l := &Loop{model: v.Model, form: answerForm{from: "--schema"}, finder: f, Tally: tally, caller: p.newCaller(known)}

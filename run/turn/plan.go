@@ -273,7 +273,7 @@ type caller struct {
 // limits are the rounds and the budget that a run has left.
 type limits struct {
 	rounds *rounds // nil: no loop asks for the calls
-	budget *budget // of the run; nil: each call of a host has a separate one
+	budget *budget // of the run; nil: a separate one for each call of a host
 }
 
 // client is the state of a client that makes calls, including nested runs that work for it: a

@@ -43,8 +43,8 @@ func (p *Plan) WithSystem(msgs []stream.Message, own System, box *toolbox.Toolbo
 // Instructs reports whether m is a system message.
 func Instructs(m stream.Message) bool { return m.Role == stream.System || m.Role == stream.Developer }
 
-// frame tells a model how to use tools in four lines, followed by the instructions of servers. It
-// is "" if no tool is offered.
+// frame is a system message of four lines about the use of tools, followed by the instructions of
+// servers. It is "" if no tool is offered.
 func frame(box *toolbox.Toolbox, cmdLines, stages bool) string {
 	if !slices.ContainsFunc(box.All(), func(t *toolbox.Tool) bool { return !t.Withheld }) {
 		return ""

@@ -112,7 +112,6 @@ func (v value) kind() byte { return jsontext.Kind(v) }
 // get is the value of a member; nil for none.
 func (v value) get(name string) value { return jsontext.Member(v, name) }
 
-// members are the members of an object.
 func (v value) members() (all []member) {
 	for literal, m := range jsontext.Members(v) {
 		all = append(all, member{name: jsontext.Unquote(literal), value: m})
@@ -120,7 +119,6 @@ func (v value) members() (all []member) {
 	return all
 }
 
-// elements are the elements of an array.
 func (v value) elements() (all []value) {
 	for e := range jsontext.Elements(v) {
 		all = append(all, e)

@@ -107,7 +107,6 @@ func article(noun string) string {
 	return "a " + noun
 }
 
-// run writes a run.
 func (d *document) run(r *history.Run, n, of int) {
 	size := d.stop - d.b.Len()
 	heading := "## " + mark(r)

@@ -143,7 +143,6 @@ func (p *page) review(c *history.Call, level int) {
 	p.raw("</dl>\n")
 }
 
-// change writes a diff.
 func (p *page) change(c *history.Call) {
 	p.raw("<p>")
 	p.code(c.Change.File)
@@ -167,7 +166,6 @@ func (p *page) change(c *history.Call) {
 	p.block(&c.Change.Diff, "diff")
 }
 
-// diff writes the lines of a diff.
 func (p *page) diff(s string) {
 	for line := range strings.Lines(s) {
 		class := "c"

@@ -1,7 +1,7 @@
 // Package page writes a report as one page of HTML that loads nothing and works without scripts.
 //
 // Its Content-Security-Policy allows only the script and the style in the page, by their SHA-256,
-// and loads nothing. So no element has a style attribute or an event handler; SVG elements use
+// and loads nothing. So elements use no style attributes and no event handlers; SVG elements use
 // presentation attributes and classes. Every text of a log passes through appendText or attribute.
 // A bar is a line of a picture. It is only visual: the page says the same in words elsewhere.
 package page

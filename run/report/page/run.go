@@ -70,7 +70,6 @@ func (p *page) status(r *history.Run) {
 	}
 }
 
-// section writes a run.
 func (p *page) section(r *history.Run, n int) {
 	p.raw(`<section id="` + p.run + `" aria-labelledby="` + p.run + `h"><h2 id="` + p.run + `h">`)
 	if len(p.report.Runs) > 1 {

@@ -144,7 +144,7 @@ func (p *page) timeline(r *history.Run, level int) {
 	p.raw("</figure>\n")
 }
 
-// used returns the pairs of class and meaning whose class occurs in rows.
+// used selects those pairs of a class and its meaning with a class that occurs in rows.
 func used(rows [][]bar, pairs ...string) (some []string) {
 	for pair := range slices.Chunk(pairs, 2) {
 		if slices.ContainsFunc(rows, func(row []bar) bool {
