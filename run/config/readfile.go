@@ -24,7 +24,7 @@ const (
 	PlainFile      fileKind = iota // any file: its content grants nothing
 	WrittenFile                    // any file that a run writes
 	KeyFile                        // a pipe, or a file that not everybody can write to
-	ProgramFile                    // a program, or a file that it reads: nobody else can replace it
+	ProgramFile                    // a program, or a file that it reads: also, nobody else can replace it
 	RuleFile                       // a regular file with the same checks: it decides what may run
 	PipeOrRuleFile                 // a pipe such as <(jq …), or a RuleFile
 )

@@ -16,7 +16,7 @@ import (
 const maxRefusal = 16 << 10
 
 // Refusal reads the output of a program in the sandbox. If the sandbox seems to have refused
-// something, it returns the option that would have allowed it; "" for nothing. To a program a
+// something, it returns a message with the option that would allow it; "" for nothing. To a program a
 // refusal of the sandbox looks like missing permissions of a file, and a reader of its message
 // would search there.
 func (s *Sandbox) Refusal(output string) string {

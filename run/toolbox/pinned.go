@@ -64,7 +64,7 @@ func (b *Toolbox) Revisions() map[string]string {
 	return all
 }
 
-// leaveOut drops servers without a locked tool that matches --tools.
+// leaveOut drops a server if the lock has tools of it and --tools selects none of them.
 func (b *Toolbox) leaveOut() {
 	if len(b.inv.Config.Tools) == 0 || b.inv.Config.Prompt != "" || len(b.inv.Config.Resources) > 0 {
 		return

@@ -61,8 +61,8 @@ func (b *Toolbox) sandboxOf(c *Connection) *sandbox.Sandbox {
 	return c.sandbox
 }
 
-// Refusal reads the output of a program of the connection, and returns the option of the sandbox
-// that would have allowed what the system seems to have refused; "" for nothing.
+// Refusal reads the output of a program of the connection. If the sandbox seems to have refused
+// something, it returns a message with the option that would allow it; "" for nothing.
 func (b *Toolbox) Refusal(c *Connection, output func() string) string {
 	s := b.sandboxOf(c)
 	if s == nil {

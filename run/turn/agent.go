@@ -141,7 +141,7 @@ func (a *Agent) call(ctx context.Context, r *round, c *call, progress func(wire.
 }
 
 // unfinished is the answer to the call of a nested run that ended together with the outer run. A
-// later run may repeat the call only if the nested run made no calls.
+// later run may make the call again only if the nested run made no calls.
 func (n *nestedRun) unfinished(ctx context.Context, err error) *answer {
 	why := failure.Of(err).Message
 	switch {

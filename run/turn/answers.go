@@ -24,7 +24,7 @@ type answer struct {
 	parts     []stream.Part
 	result    *wire.Result   // the tool's result; nil for none
 	refusal   *wire.RPCError // the server's JSON-RPC error; nil for none
-	keepsOpen bool           // the model gets no answer, so that a later run can repeat the call
+	keepsOpen bool           // the model gets no answer, so that a later run can make the call
 }
 
 // Prefix begins every text of toolpipe itself to the model.
@@ -37,8 +37,8 @@ func ownAnswer(status event.ResultStatus, text string) *answer {
 	return &answer{event: event.Result{Status: status, Text: literal, Bytes: len(text)}, parts: []stream.Part{{JSON: literal}}}
 }
 
-// notRun is the answer to a call that never ran because ctx or the run ended. A later run can
-// repeat the call.
+// notRun is the answer to a call that never ran because ctx or the run ended. A later run can make
+// the call.
 func notRun(ctx context.Context) *answer {
 	why := "the run ended"
 	if errors.Is(context.Cause(ctx), toolserver.ErrCancelled) {

@@ -25,8 +25,8 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// round is the calls of one turn. All of them are decided in order before any runs, and their
-// results are reported in order.
+// round is the calls of one turn. All of them are decided in order before any of them runs, and
+// their results are reported in order.
 type round struct {
 	*caller
 	turn  int
@@ -75,7 +75,7 @@ func eventID(c *call) event.ID {
 
 // answer decides and runs calls, then the command lines of the same reply, and returns messages
 // with the answers for the model. There are none if the run ends before any call has run: a later
-// run can then repeat all of them.
+// run can then make all of them.
 func (c *caller) answer(ctx context.Context, turn int, calls []stream.Call, lines []string) ([]stream.Message, CallTally, error) {
 	r := c.newRound(turn, calls, lines)
 	if err := r.decide(ctx); err != nil {

@@ -70,7 +70,7 @@ type Feed struct {
 	decide   waiting // calls without a verdict
 	schedule waiting // calls that may run
 	stop     context.CancelCauseFunc
-	leave    context.CancelFunc // frees what was kept for the client
+	leave    context.CancelFunc // ends everything that was kept for the client
 
 	// Ends says what ends because of an unapproved call. It is set before the first call.
 	Ends string

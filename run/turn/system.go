@@ -20,8 +20,8 @@ type System struct {
 
 // WithSystem puts the system message first: the one from flags, or else the frame if tools are
 // offered and there is no system message. The number is how many messages at the front are never
-// part of the output. WithSystem may reuse the memory of msgs, because it may be most of the memory
-// of a run.
+// part of the output. msgs must not be used afterwards: its memory is reused, because it may be most
+// of the memory of a run.
 func (p *Plan) WithSystem(msgs []stream.Message, own System, box *toolbox.Toolbox, cmdLines bool) ([]stream.Message, int) {
 	has := len(msgs) > 0 && Instructs(msgs[0])
 	switch {
@@ -77,8 +77,8 @@ func TextOf(m *stream.Message) (text string) {
 	return text
 }
 
-// commandLines are the commands in the text of a complete reply under --cmd-lines: lines that begin
-// with "CMD: " and do not continue only with blanks, outside fenced code blocks.
+// commandLines are the commands in the text of a complete reply under --cmd-lines: lines outside
+// fenced code blocks that begin with "CMD: ", followed by more than blanks.
 func (c *caller) commandLines(text event.Pieces) []string {
 	if !c.lines.enabled {
 		return nil

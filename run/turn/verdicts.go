@@ -21,8 +21,8 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// decide gives every call its verdict, in order, before any runs. An error ends the run; it is
-// about the first unapproved call, with a hint for each.
+// decide gives every call its verdict, in order, before any of them runs. An error ends the run; it
+// is about the first unapproved call, with a hint for each.
 func (r *round) decide(ctx context.Context) error {
 	var stop *failure.Error
 	for _, c := range r.calls {
