@@ -17,20 +17,20 @@ import (
 // A FileChange is the new content of one of the files that a call changes together.
 type FileChange struct {
 	Access *Access
-	Path   string // as Access.Find takes it
+	Path   string // as for Access.Find
 	Named  bool   // the arguments of the call name the file
-	Before []byte // the content that the change was made against; nil: there is no such file yet
+	Before []byte // the content that the change was made against; nil: the file does not exist yet
 	After  []byte
 }
 
-// errMoved says that a file is not as it was when the call read it.
+// errMoved means that a file changed after the call read it.
 var errMoved = errors.New("somebody else changed it meanwhile; call again")
 
-// ChangeAll changes several files as one. All are found, read and checked before the first
-// is written. Then each is replaced at once, so that a process that is killed leaves each
-// file whole, old or new. If one cannot be written, or the context ends, those before it are
-// written back, and the error says what state the files are in. With a preview in the
-// context, or where the call is staged, none is written.
+// ChangeAll changes several files as one. It finds, reads and checks all files before it
+// writes the first. Then it replaces each file atomically, so that a killed process leaves
+// each file complete, old or new. If a file cannot be written, or the context ends, the
+// earlier ones are written back, and the error describes the state of the files. For a
+// preview or a staged call, nothing is written.
 func ChangeAll(ctx context.Context, changes []FileChange) error {
 	Writing.Lock()
 	defer Writing.Unlock()
@@ -60,10 +60,10 @@ func ChangeAll(ctx context.Context, changes []FileChange) error {
 	return nil
 }
 
-// together is files that are changed as one.
+// together is a set of files that are changed as one.
 type together struct{ members []member }
 
-// A member is one of them, and where it is.
+// A member is one of the files with its location.
 type member struct {
 	change *FileChange
 	at     *Location
@@ -75,7 +75,7 @@ func (t *together) close() {
 	}
 }
 
-// add finds the file of a change, and checks that it may be written and is as it was.
+// add finds the file of a change, and checks that it may be written and is unchanged.
 func (t *together) add(ctx context.Context, c *FileChange) error {
 	find := c.Access.Find
 	if c.Before == nil {
@@ -109,7 +109,7 @@ func (t *together) add(ctx context.Context, c *FileChange) error {
 	return err
 }
 
-// change is what was written, by the path of the first file.
+// change is the written change, under the path of the first file.
 func (t *together) change() (c Change) {
 	if len(t.members) > 0 {
 		first := t.members[0]
@@ -118,15 +118,15 @@ func (t *together) change() (c Change) {
 	return c
 }
 
-// tell tells Bounds.Change of all files together, where each was told of by itself before.
+// tell reports all files together to Bounds.Change, replacing the reports of single files.
 func (t *together) tell(c Change) {
 	if len(t.members) > 0 && t.members[0].at.Access.Bounds.Change != nil {
 		*t.members[0].at.Access.Bounds.Change = c
 	}
 }
 
-// diff is the unified diff of all files, each with its name where there are several; "" if
-// the texts are together longer than MaxPreview, or one is no text.
+// diff is the unified diff of all files, with file names if there are several. It is "" if
+// the texts together exceed 2*MaxPreview, or one is not text.
 func (t *together) diff() string {
 	var b strings.Builder
 	size := 0
@@ -158,8 +158,8 @@ func (t *together) stage() (err error) {
 	return err
 }
 
-// restore writes the first n files back, which are those that may be written, after one has
-// failed. The context may have ended. A file that somebody else has changed since stays.
+// restore writes the first n files back, the ones that may be written, after one failed. The
+// context may have ended. A file that somebody else has changed since stays.
 func (t *together) restore(ctx context.Context, n int, failed error) error {
 	ctx = context.WithoutCancel(ctx)
 	var left []string
@@ -202,6 +202,6 @@ func (m *member) restore(ctx context.Context) error {
 	case c.Before != nil:
 		return l.Replace(ctx, c.Before)
 	}
-	m.at.written = false // the directories that were made for it go too
+	m.at.written = false // the directories that were made for it are removed too
 	return Reason(l.here().dir.Remove(path.Base(l.Rel)))
 }

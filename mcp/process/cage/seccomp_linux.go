@@ -123,9 +123,9 @@ const (
 
 // filter is the filter of a child. process is the pid of the process that starts it: the
 // child could reach the whole program through the starting thread, which is in the same
-// Landlock domain. process is 0 if the child sees neither. truncation means that Landlock
-// restricts truncate(2). The filter cannot check arguments in memory, because another thread
-// may change them meanwhile; it refuses such calls completely.
+// Landlock domain. process is 0 if the child sees neither. truncation means that
+// truncate(2) is restricted elsewhere. The filter cannot check arguments in memory, because
+// another thread may change them meanwhile; it refuses such calls completely.
 func filter(network Network, truncation bool, process int) []instruction {
 	p := answers{}
 	// Programs use other calls if these are missing. clone3 has its flags in memory, and
