@@ -76,7 +76,6 @@ type Verdict struct {
 	// if that could not be found out. The verdict holds for these places only.
 	Places map[string]string
 
-	Earlier bool // a person has answered a question before this call for it, and has not seen what it changes
 	EndsRun bool // the person wants the run to end here, or a second call holds a secret
 
 	// Except lists, in the verdict of Static, the calls that get another verdict, in words; "" for
@@ -119,5 +118,7 @@ type Server struct {
 // A Tool is a tool as a call of it without arguments.
 type Tool struct {
 	Call
-	Schema json.RawMessage // of its arguments
+	Schema  json.RawMessage // of its arguments
+	Scripts []string        // the arguments that a shell runs
+	Opens   bool            // built in, and answers a file: a rule that denies it paths denies them to all built-in tools that read
 }

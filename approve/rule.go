@@ -23,6 +23,8 @@ type Rule struct {
 	when      Labels // the conversation must have all of them
 	optional  bool   // the server or the tool need not exist
 	arguments *argumentTests
+
+	scriptPattern bool // a pattern over a script is accepted
 }
 
 // A selector says which tools a rule matches.

@@ -16,6 +16,7 @@ import (
 // server or a tool without a wildcard is an error if no server has that name: a
 // misspelt deny denies nothing. The same holds for label rules and for the denies of a flag. A
 // server that did not start may have any tool, and rules with "optional":true may name anything.
+// An allow rule with a pattern over a script is an error too.
 // Check also looks up the directories of rules, before any call can move them.
 func (g *Gate) Check(servers []Server) (warnings []Warning, err error) {
 	unused := func(message string) { warnings = append(warnings, Warning{Code: "pattern_unused", Message: message}) }
@@ -23,6 +24,9 @@ func (g *Gate) Check(servers []Server) (warnings []Warning, err error) {
 	for i := range g.Rules {
 		r := &g.Rules[i]
 		g.lookUpDirectories(r, servers)
+		if err := r.checkScripts(servers); err != nil {
+			return warnings, err
+		}
 		switch {
 		case r.optional:
 		case r.readOnly && r.By == "flag" && !slices.ContainsFunc(servers, func(s Server) bool {

@@ -66,8 +66,8 @@ func isStrict(value []byte) bool {
 	return jsontext.Check(value, jsontext.Options{Depth: jsontext.DefaultDepth - outside}) == nil
 }
 
-// readable are calls without the members that a strict reader would refuse.
-func readable(calls []Call) []Call {
+// readableCalls are calls without the members that a strict reader would refuse.
+func readableCalls(calls []Call) []Call {
 	for i, c := range calls {
 		if len(c.Extra) > 0 && !isStrict(formed(`{"id":0,"type":0,"function":0,?}`, c.Extra)) {
 			calls = slices.Clone(calls)
@@ -90,7 +90,7 @@ func digest(m *Message) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// RestoreState reads the member that AppendChatMessage wrote for m, whose parts and
+// RestoreState reads the member that ChatMessage wrote for m, whose parts and
 // calls are read already. Where they are not those that were written, only
 // what does not repeat them is kept: what the user reads and edits is what is sent.
 func (m *Message) RestoreState(value []byte) error {

@@ -15,19 +15,13 @@ import (
 // labels.
 const LabelsMember = "labels"
 
-// AppendChatMessage appends m in the chat-completions form, for outputs and for
-// a later input. The content is a string; it is an array where there are
-// several parts or one is not text, and null beside calls without text.
-// Arguments are exactly what came, if they are UTF-8. What must go back to the
-// endpoint beside them stands in StateMember.
-func AppendChatMessage(dst []byte, m *Message) []byte {
-	w := &segments{cur: dst}
-	chatMessageForm(w, m)
-	return w.flat()
-}
-
-// ChatMessage gives what AppendChatMessage appends in pieces, of which none ends inside a
-// character and each is valid until the next. For the last one the flag is true.
+// ChatMessage gives m in the chat-completions form, for outputs and for a later input.
+// The content is a string. It is an array if there are several parts or one is not text,
+// and null beside calls without text. Arguments are exactly what came, if they are UTF-8.
+// StateMember contains what must go back to the endpoint beside them.
+//
+// The form comes in pieces. No piece ends inside a character, and each is valid until the
+// next. The flag is true for the last one.
 func ChatMessage(m *Message) iter.Seq2[[]byte, bool] {
 	return func(yield func([]byte, bool) bool) {
 		goes := true
@@ -58,7 +52,7 @@ func chatMessageForm(w *segments, m *Message) {
 		}
 		w.str("]")
 	}
-	chatCalls(w, readable(m.Calls), keptArguments)
+	chatCalls(w, readableCalls(m.Calls), keptArguments)
 	writeState(w, m)
 	if len(m.Labels) > 0 {
 		w.str(`,"` + LabelsMember + `":["` + strings.Join(m.Labels, `","`) + `"]`)

@@ -49,8 +49,6 @@ type Request struct {
 	// Previous is the stored login, nil for none. The same issuer gets its registration
 	// again, and its scopes are requested again.
 	Previous *Login
-	// Scopes are scopes to request in addition to those that the server names.
-	Scopes []string
 
 	// Show is called once with the address to open, when the redirect can be received. It
 	// prints the address and starts a browser if there is one.

@@ -128,8 +128,8 @@ func (s *signIn) bind() (err error) {
 }
 
 // chooseScopes are the scopes to request: the configured ones, else the challenge's, else
-// those in the server's metadata. Scopes that were granted before and the scopes of the
-// Request are added. If the issuer offers tokens that can be refreshed, one is requested.
+// those in the server's metadata. Scopes that were granted before are added. If the issuer
+// offers tokens that can be refreshed, one is requested.
 func (s *signIn) chooseScopes(c challenge) []string {
 	scopes := s.Settings.Scopes
 	for _, other := range [][]string{c.scopes, s.resource.scopes} {
@@ -140,7 +140,6 @@ func (s *signIn) chooseScopes(c challenge) []string {
 	if s.Previous.Issuer == s.issuer.Name {
 		scopes = union(s.Previous.Scopes, scopes)
 	}
-	scopes = union(scopes, s.Scopes)
 	const offline = "offline_access"
 	if len(scopes) > 0 && len(s.Settings.Scopes) == 0 && slices.Contains(s.issuer.Scopes, offline) {
 		scopes = union(scopes, []string{offline})

@@ -369,14 +369,3 @@ func (p *Processes) awaitStarts() {
 	p.starting.Lock()
 	defer p.starting.Unlock()
 }
-
-// pids are the pids of the running children, which live waits for.
-func (p *Processes) pids() map[int]bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	pids := make(map[int]bool, len(p.running))
-	for pr := range p.running {
-		pids[pr.pid] = true
-	}
-	return pids
-}

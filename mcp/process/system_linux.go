@@ -108,6 +108,17 @@ func waitid(idType, pid, options uintptr) (ended bool, errno syscall.Errno) {
 	return info.signal != 0, errno
 }
 
+// pids are the pids of the running children, which live waits for.
+func (p *Processes) pids() map[int]bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pids := make(map[int]bool, len(p.running))
+	for pr := range p.running {
+		pids[pr.pid] = true
+	}
+	return pids
+}
+
 // sweep kills and reaps the children that nothing else waits for, and then their orphaned
 // children, until there are none or the deadline passes. It spares programs of StartDetached.
 func (p *Processes) sweep(deadline time.Time) (left int) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+	"toolpipe/testdata/load"
 )
 
 // TestGNUParallel runs the recipe for many prompts with the real parallel, eight
@@ -27,7 +28,7 @@ func TestGNUParallel(t *testing.T) {
 	if _, err := exec.LookPath("parallel"); err != nil {
 		t.Skip("needs parallel")
 	}
-	runs := load(400, 40)
+	runs := load.Of(t, 400, 40)
 	answer := func(name string) string {
 		return strings.Repeat("the answer to "+name+"\n", 200)
 	}

@@ -28,10 +28,6 @@ type Bounds struct {
 	// Matches reports whether a file is denied by one of its names: its path from the root,
 	// or its absolute path. It may be nil.
 	Matches func(names ...string) bool
-	// MayWrite reports whether the verdict on the call also covers another file that the call
-	// writes and the arguments do not name. path is absolute and without links. nil means all
-	// files.
-	MayWrite func(path string) bool
 	// Known records which files the call shows and writes. It may be nil.
 	Known *Known
 	Call  string // the id of the call, used to make Known forget what it showed

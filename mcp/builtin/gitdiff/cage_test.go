@@ -13,7 +13,7 @@ import (
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/process/cage"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // needCage skips a test where there is no cage for git, which TestGitDiffWithoutCage is
@@ -37,7 +37,7 @@ func TestGitDiffWithoutCage(t *testing.T) {
 	dir := t.TempDir()
 	servertest.Put(t, filepath.Join(dir, "a"), "one\n")
 	servertest.Git(t, dir)
-	servertest.Fails(t, diffServer(t, dir), "there is no cage here: "+err.Error(), "get_git_diff")
+	servertest.Fails(t, diffServer(t, dir), "there is no sandbox here: "+err.Error(), "get_git_diff")
 }
 
 // caging is git in its cage for a repository, with the repository's own git directory and

@@ -18,7 +18,8 @@ import (
 	"testing"
 
 	"toolpipe/mcp"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/load"
+	"toolpipe/testdata/servertest"
 )
 
 // walledRepository is a repository beside a file and another repository that
@@ -152,7 +153,7 @@ func TestGitDiffRace(t *testing.T) {
 	os.Remove(in(".git/index"))
 	git("read-tree", "HEAD") // no entry is known to be as the file is
 	often := 12
-	if os.Getenv("TOOLPIPE_LOAD") != "" {
+	if load.Full(t) {
 		often = 40
 	}
 	calls := func() {

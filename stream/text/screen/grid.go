@@ -50,15 +50,6 @@ func (r *row) used() int {
 	return n
 }
 
-// lastUsed is the last row that the cursor is in, or that something was written to.
-func (s *Screen) lastUsed() int {
-	i := len(s.rows) - 1
-	for i > s.cursor.row && s.rows[i].used() == 0 {
-		i--
-	}
-	return i
-}
-
 // put writes a character into a cell, and the next one if it is wide. Of a wide character of
 // which it takes a half the other half becomes blank.
 func (s *Screen) put(row, column int, c cell) {

@@ -44,9 +44,6 @@ type Options struct {
 	// Control is told each control function before it has its effect: a control character, or
 	// an escape sequence, of a long one its first bytes. nil is told nothing.
 	Control func(function []byte)
-	// Leaves is told each row that leaves the main screen at its top, as Lines has it, and
-	// whether its line goes on in the next row. nil is told nothing.
-	Leaves func(text string, goesOn bool)
 	// Answer gets what a terminal answers to a query that programs wait for: what it is (DA1),
 	// whether it works (DSR 5), and where the cursor is (CPR). nil: there are no answers.
 	Answer func(answer []byte)
@@ -109,19 +106,6 @@ func (s *Screen) View() View {
 
 // Version is that of View.
 func (s *Screen) Version() int64 { return s.revision.count }
-
-// Lines are the rows from above to the last one that is in use. Rows that were wrapped are one
-// line, and the blanks that were written at the end of a line stay.
-func (s *Screen) Lines() (all []string) {
-	line, last := "", s.lastUsed()
-	for i := range s.rows[:last+1] {
-		line += s.rows[i].text()
-		if !s.rows[i].wrapped || i == last {
-			all, line = append(all, line), ""
-		}
-	}
-	return all
-}
 
 // Write takes what a program writes. It never fails.
 func (s *Screen) Write(p []byte) (int, error) {

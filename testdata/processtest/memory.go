@@ -12,15 +12,15 @@ import (
 // the binary and its children see. Tests create and remove tens of thousands of small files;
 // on some disks that takes longer than the tests themselves. The file system is mounted over
 // an empty system directory, so that nothing is left, even if the binary is killed. The files
-// stay on disk if the binary may not mount (Linux lets root do it), and with TOOLPIPE_LOAD,
-// which .ci/run sets.
+// stay on disk if the binary may not mount (Linux lets root do it), and with
+// TOOLPIPE_LOAD=all.
 func FilesInMemory() {
 	const owner = "TOOLPIPE_TEST_MEMORY" // the pid that was started again
 	again := os.Getenv(owner)
 	os.Unsetenv(owner)
 	unshare, err := exec.LookPath("unshare")
 	dir := emptyDirectory()
-	if again == strconv.Itoa(os.Getpid()) || err != nil || dir == "" || runtime.GOOS != "linux" || os.Getuid() != 0 || os.Getenv("TOOLPIPE_LOAD") != "" {
+	if again == strconv.Itoa(os.Getpid()) || err != nil || dir == "" || runtime.GOOS != "linux" || os.Getuid() != 0 || os.Getenv("TOOLPIPE_LOAD") == "all" {
 		return
 	}
 	if exec.Command(unshare, "-m", "mount", "-t", "tmpfs", "tmpfs", dir).Run() != nil { // only a trial

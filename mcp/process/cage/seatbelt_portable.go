@@ -1,3 +1,5 @@
+//go:build !linux || portable
+
 package cage
 
 import (
@@ -64,9 +66,4 @@ func seatbeltArguments(spec *Spec) []string {
 		parameters = append(parameters, "-D"+name+"="+path)
 	}
 	return slices.Concat([]string{"-p", profile.String()}, parameters, []string{"--"})
-}
-
-// below reports whether path is dir or below it.
-func below(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
