@@ -107,8 +107,8 @@ func (a *authorization) replace(ctx context.Context, r *oauth.Refusal) error {
 	return err
 }
 
-// runForLine runs argv and returns the first line of its output as a token. what is the key
-// of the setting that names the program.
+// runForLine runs argv and returns the first line of its output as a token. Errors begin with
+// what, the key of the setting.
 func (s *Session) runForLine(ctx context.Context, what string, argv []string) (string, error) {
 	env := process.ChildEnv(s.spec.Environ, s.spec.Env, s.spec.InheritEnv)
 	value, err := s.procs.FirstLine(ctx, exec.Cmd{Args: argv, Env: env, Dir: s.spec.Dir})

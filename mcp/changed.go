@@ -14,8 +14,7 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// changes is the state of change notifications: what the server announced and what we asked
-// for.
+// changes is the state of change notifications: those announced and those requested.
 type changes struct {
 	announced atomic.Bool // the list of tools has changed
 	watched   atomic.Bool // Watch was called

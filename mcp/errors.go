@@ -21,7 +21,7 @@ import (
 type ConnectError struct {
 	Message string // one line
 	Stderr  string // the lines of it that may show the cause, unescaped; may be empty
-	Hint    string // what may be wrong at the server or in its Spec; "" if Cause is more exact
+	Hint    string // the likely fault of the server or its Spec; "" if Cause is more exact
 	Cause   error
 }
 

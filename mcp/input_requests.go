@@ -29,7 +29,7 @@ func (s *Session) exchangeWithInput(ctx context.Context, r *wire.Request) ([]byt
 		}
 		switch kind := resultType(raw); {
 		case kind == "complete", kind == "task" && !s.isLegacy() && (r.Method == "tools/call" || r.Method == "tasks/get"):
-			return raw, nil // in an example of the specification, tasks/get also has the type task
+			return raw, nil // an example of the specification answers tasks/get with the type task too
 		case kind != "input_required" || s.isLegacy():
 			return nil, &wire.NoReplyError{Sent: true, Cause: checkComplete(raw)}
 		case round == maxRounds:

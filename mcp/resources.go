@@ -40,7 +40,7 @@ func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, err
 type PromptMessage struct {
 	Role string // "user" or "assistant"
 	Text string // the text blocks, and a line for each other block, joined with a newline
-	// Images are the image blocks, in order. Each one also has a line in Text.
+	// Images are the image blocks, in order. Each one is also a line of Text.
 	Images []wire.Image
 }
 

@@ -15,7 +15,7 @@ import (
 type probeResult struct {
 	modern  bool
 	again   bool   // modern, but it refused the probe with -32022, after which a client tries again
-	version string // legacy: what to offer in initialize; "" for the newest
+	version string // legacy: the revision to offer in initialize; "" for the newest
 	err     error  // the server is neither modern nor legacy
 }
 

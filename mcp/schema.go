@@ -71,7 +71,7 @@ type schemaWalk struct {
 	root    string // its $id
 	nodes   int
 	headers []paramHeader
-	misuse  string // what is wrong in the x-mcp-header annotations; "" if they are right
+	misuse  string // the fault in the x-mcp-header annotations; "" if they are right
 }
 
 // walkSchema returns an error for a schema that is too large or refers to another document;

@@ -103,7 +103,7 @@ func tagName(b []byte) (name string, closing bool) {
 	return strings.ToLower(string(b)), closing
 }
 
-// hidden are the elements whose content is not shown as text.
+// hidden are the elements with content that is not shown as text.
 var hidden = []string{"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas", "select", "textarea"}
 
 // skipElement returns the text after the end tag of an element.

@@ -133,7 +133,7 @@ func (a *agent) chooseIssuer(r *resource, previous string) (string, error) {
 // A SettingError is a failure that a setting in the config would fix.
 type SettingError struct {
 	message string
-	Hint    string // what to configure, without a value that the server named, which nobody has checked
+	Hint    string // the setting to add, without values from the server, which nobody has checked
 	cause   error  // may be nil
 }
 

@@ -33,7 +33,7 @@ const (
 	helperTime = 10 * time.Second
 	// helperPrefix plus a login's id is the login's name for a helper. Helpers parse names as
 	// URLs: the one for the macOS keychain keeps host and path, refuses any scheme but https
-	// and http, and lists only paths. So a login has a host that no registry has, and its id
+	// and http, and lists only paths. So the host of a login is one that no registry has; its id
 	// is in the path.
 	helperPrefix = "https://toolpipe.invalid/login/"
 	// notFound is the text that a helper prints if it has no such login. Helpers have no

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// childName reports whether every child gets the variable of that name: what is needed to
-// find programs, a home, a language, a proxy and the trusted certificates. Variables of
+// childName reports whether every child gets the variable of that name: enough to find
+// programs, a home, a language, a proxy and the trusted certificates. Variables of
 // loaders and interpreters are excluded, since they run code of whoever set them.
 func childName(name string) bool {
 	switch name {

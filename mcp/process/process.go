@@ -30,7 +30,7 @@ type Processes struct {
 
 	mu       sync.Mutex
 	starting sync.RWMutex          // read-locked by each start in progress
-	running  map[*Process]struct{} // children that have not ended, or whose output is not read yet
+	running  map[*Process]struct{} // children that have not ended, or with unread output
 	left     []*Process            // children that have ended; other members of their group may still run
 	spared   []int                 // pids of children that Sweep spares; constant once closed is set
 	begun    bool                  // something was started
@@ -154,8 +154,7 @@ func (p *Processes) Capture(ctx context.Context, cmd *exec.Cmd, most int) (print
 }
 
 // StartDetached starts a program that outlives this process and is never ended here: the
-// user's browser. From now on orphans are not adopted, neither its own nor those of later
-// programs.
+// user's browser. From now on no orphans are adopted, also if later programs leave them.
 func (p *Processes) StartDetached(cmd *exec.Cmd) error {
 	leaveOrphans()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -28,7 +28,7 @@ var marks struct {
 	first, next uint64
 }
 
-// marked reports whether a process has the mark of any child.
+// marked reports whether the mark of a process belongs to a child.
 func marked(pid int) bool {
 	marks.Lock()
 	defer marks.Unlock()

@@ -20,7 +20,7 @@ type Parameter struct {
 }
 
 // A Builtin is one built-in tool. It declares everything that other packages know about the
-// tool: no other package has a list of tools.
+// tool: no other package lists tools.
 type Builtin struct {
 	Name, About string
 	Params      []Parameter
@@ -45,7 +45,7 @@ type Effects struct {
 	Sends       bool   // data to somebody else
 	Destination string // the argument with the receiver
 
-	Private, Untrusted bool // what its results may contain
+	Private, Untrusted bool // its results may contain private data, or text from outsiders
 }
 
 // Define returns a tool with these parameters.

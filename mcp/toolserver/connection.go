@@ -12,7 +12,7 @@ import (
 )
 
 // Pipe connects to the server inside this process. Requests that need no tool are answered
-// within Send; each call has its own goroutine. Close cancels the running calls and waits a
+// within Send; each call runs in its own goroutine. Close cancels the running calls and waits a
 // moment for them.
 func (s *Server) Pipe() wire.Transport { return s.connect(context.Background()) }
 
@@ -37,12 +37,12 @@ type requests struct {
 	running map[string]*request // by id, as received
 	taken   int                 // bytes of their parameters
 	freed   sync.Cond           // wakes the reader, which waits until there are fewer
-	asked   chan struct{}       // has an element for each running request that is not a call
+	asked   chan struct{}       // one element for each running request that is not a call
 }
 
 // request is a request that is being answered.
 type request struct {
-	id       []byte // as received; nil while the client has a question as the answer
+	id       []byte // as received; nil while the answer was a question
 	cancel   context.CancelCauseFunc
 	logLevel int    // that the request asks for
 	size     int    // bytes of its parameters

@@ -2,7 +2,7 @@
 // functions, in this process over an in-memory transport, or over two streams.
 // The built-in tools are such servers, and tests use them as peers.
 //
-// A connection has one client. Who calls whom:
+// A connection has one client. The calls:
 //
 //	client                 connection               program
 //	tools/call           ->  call     ->  a tool's function, or Front.Call

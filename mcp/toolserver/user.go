@@ -27,7 +27,7 @@ type Answer struct {
 // user is the state of questions to the user of a client.
 type user struct {
 	elicits bool                          // a legacy client has declared elicitation
-	asking  chan struct{}                 // has an element while a question to a legacy client is open
+	asking  chan struct{}                 // one element while a question to a legacy client is open
 	sent    int64                         // the last id of our requests, from 1
 	waiting map[int64]chan<- wire.Message // for the responses to such requests
 	held    map[string]*heldCall          // calls of 2026-07-28 that wait for an answer, by requestState

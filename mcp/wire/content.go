@@ -19,7 +19,7 @@ import (
 // Rendered is a result in the form for a model.
 type Rendered struct {
 	JSON      json.RawMessage // the text as a JSON string literal: valid UTF-8, no lone surrogate
-	Images    []Image         // in order; each has a placeholder in the text
+	Images    []Image         // in order; the text has a placeholder for each
 	Bytes     int             // of the complete text, decoded
 	Truncated bool            // JSON has only the head and the tail of the text
 }

@@ -200,7 +200,7 @@ func (u use) tier(from, to *definition) int {
 	return 4
 }
 
-// family is the language that stands for all languages which share definitions with the
+// family is the language that represents all languages that share definitions with the
 // file's language.
 func family(f *sourceFile) string {
 	switch f.language.Name {

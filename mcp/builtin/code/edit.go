@@ -286,7 +286,7 @@ func (e *editor) signatureStart(content string) int {
 	return min(e.starts[e.lineOf(from)-1], line)
 }
 
-// matched reports whether each bracket in some lines has its partner in these lines.
+// matched reports whether all brackets in some lines match within these lines.
 func (l *layout) matched(first, last int) bool {
 	from, to := l.starts[first-1], l.starts[last]
 	for i := from; i < to; i++ {

@@ -75,7 +75,7 @@ type outlineText struct {
 	b       []byte
 	listed  int
 	shownTo int  // the last line of the source that is shown
-	guessed bool // the answer has a definition with guessed lines
+	guessed bool // a definition in the answer has guessed lines
 }
 
 // full reports whether no more fits into the answer.

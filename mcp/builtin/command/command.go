@@ -79,7 +79,7 @@ func Parameters() []toolserver.Parameter {
 	}
 }
 
-// Effects are those of a tool that runs commands.
+// Effects are the effects of a tool that runs commands.
 func Effects() toolserver.Effects {
 	return toolserver.Effects{Runs: true, Dir: "cwd", Sends: true, Private: true, Untrusted: true}
 }

@@ -28,7 +28,7 @@ type Known struct {
 }
 
 const (
-	maxCompared = 1 << 20  // bytes of a file whose change is shown as a diff
+	maxCompared = 1 << 20  // bytes of a file; a change of a larger one is not shown as a diff
 	maxKept     = 64 << 20 // bytes of all texts that are kept for a diff
 	maxDigested = 64 << 20 // bytes of a file that are compared; after them only the size counts
 	maxDiff     = 16 << 10 // bytes of the diff of a file

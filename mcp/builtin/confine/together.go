@@ -64,7 +64,7 @@ func ChangeAll(ctx context.Context, changes []FileChange) error {
 		}
 		written = append(written, strconv.Quote(c.Path))
 	}
-	if bounds.Change != nil { // Replace has set it to each file alone
+	if bounds.Change != nil { // Replace reported each file separately
 		*bounds.Change = Change{Path: changes[0].real(), Diff: diffOf(changes)}
 	}
 	return nil
@@ -78,7 +78,7 @@ func writtenError(err error, written []string) error {
 	return fmt.Errorf("%w; %s was written before, and has its new content", err, strings.Join(written, ", "))
 }
 
-// find finds the file, and makes the directories that a new one needs.
+// find finds the file, and makes missing directories for a new one.
 func (c *FileChange) find(ctx context.Context) (err error) {
 	if !c.New {
 		c.at, err = c.Access.Find(c.Path)
@@ -91,7 +91,7 @@ func (c *FileChange) find(ctx context.Context) (err error) {
 	return err
 }
 
-// check returns an error when the file may not be written, or is not as it was.
+// check returns an error if the file may not be written, or has changed.
 func (c *FileChange) check() error {
 	if err := c.at.checkReplace(); err != nil {
 		return err

@@ -69,7 +69,7 @@ type fetch struct {
 	limit time.Duration // of a whole fetch
 }
 
-// client has its own transport: calls share nothing.
+// client makes a client with its own transport: calls share nothing.
 func (f *fetch) client() *http.Client {
 	transport := netguard.NewTransport()
 	transport.Proxy = nil

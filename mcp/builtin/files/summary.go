@@ -19,8 +19,8 @@ const (
 	summaryLineLen = 160      // bytes shown of each of them
 )
 
-// getFileSummary describes a file or directory without its content, so that a model learns
-// what reading it would cost.
+// getFileSummary describes a file or directory without its content, so that a model knows the
+// cost before it reads it.
 func getFileSummary(ctx context.Context, l *confine.Location, args toolserver.Arguments) ([]byte, error) {
 	if l.Info != nil && l.Info.IsDir() {
 		return summariseDirectory(ctx, l)

@@ -35,8 +35,8 @@ type repository struct {
 	dir     string // the private directory
 
 	git    exec.Cmd   // the common part of all commands
-	may    cage.Spec  // what git may always do
-	opened []*os.File // what git may read by its descriptor
+	may    cage.Spec  // the permanent permissions of git
+	opened []*os.File // files that git may read by descriptor
 
 	left    map[string]bool // names of files that could not be compared
 	notes   []string        // about these

@@ -31,7 +31,7 @@ type condition struct {
 	reacts bool          // a pause counts only after output that came since began
 
 	began   time.Time // when the wait began
-	outcome string    // what was met; "" until then
+	outcome string    // the met condition, in words; "" until then
 }
 
 // A lineSearch is the progress of the search for a line of output.

@@ -27,7 +27,7 @@ type Spec struct {
 	Version  string
 }
 
-// CommandTool is the name by which the model knows the tool.
+// CommandTool is the tool's name for the model.
 const CommandTool = "shell__run_command"
 
 const (

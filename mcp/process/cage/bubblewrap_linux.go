@@ -90,7 +90,7 @@ func rootOwned(path string) error {
 
 // namespaces are the arguments about everything except files. Root keeps its user namespace
 // and the capabilities over files: a container's job works as root in a directory of another
-// user, who has no number in a new namespace.
+// user, and that user has no number in a new namespace.
 func (b *bubblewrap) namespaces(network Network, terminal bool) []string {
 	args := []string{"--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"}
 	if os.Getuid() == 0 {

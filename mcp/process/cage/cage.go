@@ -89,7 +89,7 @@ type Child struct {
 	Wrapped bool
 }
 
-// below reports whether a path is a directory, or below it.
+// below reports whether path is dir or below it.
 func below(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }

@@ -119,7 +119,7 @@ func (r *ruleset) allowOpened(path string, flag int, rights uint64) error {
 		return err
 	}
 	switch stat.Mode & syscall.S_IFMT {
-	case syscall.S_IFLNK: // its target has a separate rule
+	case syscall.S_IFLNK: // a separate rule covers its target
 		return nil
 	case syscall.S_IFDIR:
 	default:

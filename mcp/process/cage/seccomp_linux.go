@@ -37,7 +37,7 @@ const (
 )
 
 // An answers maps each restricted call to the instructions that decide about it: they load
-// what they need, and a call that reaches their end is permitted.
+// their data, and a call that reaches their end is permitted.
 type answers map[uint32][]instruction
 
 func (a answers) add(call uint32, i ...instruction) {

@@ -32,8 +32,8 @@ const (
 
 // Scan returns the mask of a text: of the same length, with blanks for comments and the
 // insides of strings. Line ends stay, and so do the quotes around a string. For other
-// delimiters, such as the slashes of a regular expression, the mask has a double quote at the
-// first byte of each. Code inside a string, as in `${name}`, stays. The mask for an unknown
+// delimiters, such as the slashes of a regular expression, the first byte of each becomes a
+// double quote. Code inside a string, as in `${name}`, stays. The mask for an unknown
 // language is the text itself. states are the states of the lines, followed by the state at
 // the end of the text.
 func (l *Language) Scan(text []byte) (mask []byte, states []State) {
