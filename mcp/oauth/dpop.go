@@ -16,28 +16,27 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// proofAlgorithm is how proofs are signed, as metadata names it (RFC 7518).
+// proofAlgorithm is the signature algorithm of proofs, by its name in metadata (RFC 7518).
 const proofAlgorithm = "ES256"
 
 // codeUseNonce is the error code of a server that wants its nonce in the proof.
 const codeUseNonce = "use_dpop_nonce"
 
 // A ProofKey proves with each request that its sender has the key that a token is bound to
-// (RFC 9449, DPoP): a token that is stolen without the key is of no use. The key remembers
-// the nonce of each server. It may be used concurrently. Its text, which is secret, is its
-// private number in base64url. The methods of nil do nothing.
+// (RFC 9449, DPoP): a stolen token is useless without the key. It remembers the nonce of each
+// server. It may be used concurrently. Its text is secret: the private number in base64url. The
+// methods of nil do nothing.
 type ProofKey struct {
 	private *ecdsa.PrivateKey
-	nonces  sync.Map // from the origin of a server to the nonce that it gave last
+	nonces  sync.Map // from the origin of a server to its latest nonce
 }
 
-// NewProofKey makes a key.
 func NewProofKey() (*ProofKey, error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	return &ProofKey{private: private}, err
 }
 
-// MarshalText gives the text of the key.
+// MarshalText returns the text of the key.
 func (k *ProofKey) MarshalText() ([]byte, error) {
 	number, err := k.private.Bytes()
 	return []byte(base64.RawURLEncoding.EncodeToString(number)), err
@@ -52,8 +51,8 @@ func (k *ProofKey) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Sign puts a new proof into a request, in the place of one that is there. token is
-// the access token that the request has, "" for none.
+// Sign puts a new proof into a request and replaces an old one. token is the access token in
+// the request, "" for none.
 func (k *ProofKey) Sign(req *http.Request, token string) error {
 	if k == nil {
 		return nil
@@ -86,11 +85,11 @@ func (k *ProofKey) Sign(req *http.Request, token string) error {
 	return nil
 }
 
-// maxNonce bounds a nonce, which is sent with every request.
+// maxNonce limits a nonce, which is sent with every request, in bytes.
 const maxNonce = 4 << 10
 
-// Learn keeps the nonce that a server gave with its response to a request to u, for
-// the next proofs that go there.
+// Learn keeps the nonce in a server's response to a request to u, for the next proofs for
+// that server.
 func (k *ProofKey) Learn(u *url.URL, header http.Header) {
 	if nonce := header.Get("DPoP-Nonce"); k != nil && nonce != "" && len(nonce) <= maxNonce {
 		k.nonces.Store(origin(u), nonce)

@@ -12,10 +12,10 @@ const (
 	maxInstructions = 2048 // of a compiled regular expression
 )
 
-// CompilePattern compiles an expression in which ^ and $ match at the ends of lines. A match
-// takes at most the product of the length of the text and the number of instructions,
-// which repetitions can make a thousand times as large as the expression is long. So
-// both have a limit. tree is the parsed expression.
+// CompilePattern compiles an expression in which ^ and $ match at the ends of lines. A match takes
+// at most the product of the text's length and the number of instructions. Repetitions can
+// make the number of instructions a thousand times the length of the expression, so both are
+// limited. tree is the parsed expression.
 func CompilePattern(expression string, ignoreCase bool) (re *regexp.Regexp, tree *syntax.Regexp, err error) {
 	switch {
 	case expression == "":
@@ -40,8 +40,8 @@ func CompilePattern(expression string, ignoreCase bool) (re *regexp.Regexp, tree
 	return re, tree, err
 }
 
-// InsideLine compiles the tree of an expression, which it changes, for a text without line
-// ends that begins inside of a line: nowhere in it does a line begin.
+// InsideLine compiles the tree of an expression, which it changes, for a text without line ends
+// that begins inside a line: ^ matches nowhere in it.
 func InsideLine(tree *syntax.Regexp) (*regexp.Regexp, error) {
 	withoutBegin(tree)
 	return regexp.Compile(tree.String())
@@ -56,7 +56,7 @@ func withoutBegin(re *syntax.Regexp) {
 	}
 }
 
-// PatternSteps estimates how many instructions an expression is compiled to.
+// PatternSteps estimates the number of instructions of a compiled expression.
 func PatternSteps(re *syntax.Regexp) int {
 	n := max(1, len(re.Sub))
 	if re.Op == syntax.OpLiteral {

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// goDefinitions gives the definitions of a Go file. Of a file with syntax errors it gives
+// goDefinitions returns the definitions of a Go file. In a file with syntax errors it finds
 // those that the parser recognises.
 func goDefinitions(text []byte) []definition {
 	g := goFile{positions: token.NewFileSet(), text: text}
 	file, _ := parser.ParseFile(g.positions, "", text, parser.ParseComments|parser.SkipObjectResolution)
 	if clause := "package p; "; len(file.Decls) == 0 && !file.Package.IsValid() && !bytes.HasPrefix(text, []byte(clause)) {
-		return goDefinitions(append([]byte(clause), text...)) // of a piece of a file
+		return goDefinitions(append([]byte(clause), text...)) // of a part of a file
 	}
 	for _, declaration := range file.Decls {
 		switch declaration := declaration.(type) {
@@ -36,7 +36,7 @@ type goFile struct {
 
 func (g *goFile) line(pos token.Pos) int { return g.positions.PositionFor(pos, false).Line }
 
-// add adds a definition at a name, of which node is the whole with doc above it.
+// add adds a definition at a name. node is the complete definition, doc the comment above it.
 func (g *goFile) add(name *ast.Ident, kind, scope string, node ast.Node, doc *ast.CommentGroup) *definition {
 	start := node.Pos()
 	if doc != nil {
@@ -75,8 +75,8 @@ func (g *goFile) localTypes(body *ast.BlockStmt, scope string) {
 	})
 }
 
-// general adds the definitions in a declaration of const, var or type. A definition in
-// a declaration without brackets has the lines of the whole declaration.
+// general adds the definitions in a declaration of const, var or type. A definition in a
+// declaration without brackets has the lines of the whole declaration.
 func (g *goFile) general(d *ast.GenDecl) {
 	for _, spec := range d.Specs {
 		node, doc := ast.Node(spec), (*ast.CommentGroup)(nil)
@@ -137,8 +137,8 @@ func (g *goFile) signature(f *ast.FuncType) string {
 	return asLine(string(g.text[file.Offset(from):min(file.Offset(to), len(g.text))]))
 }
 
-// typeName is the name of a type without pointers, type parameters and package;
-// "" for one without a name.
+// typeName is the name of a type without pointers, type parameters and package; "" for an
+// unnamed type.
 func typeName(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.Ident:

@@ -9,15 +9,16 @@ import (
 	"toolpipe/mcp/builtin/code/lexis"
 )
 
-// An importRule says how files of some languages name others, as a pattern in their texts.
+// An importRule describes how files of some languages name others, as a pattern in their
+// texts.
 type importRule struct {
 	Languages string // separated by spaces
 	Quoted    bool   // the name is in quotes, where the mask is blank
-	Separator string // between the parts of a name; "" where a name is a path
-	From      string // where a name is looked for: dir, root, up (all directories above), or a directory
-	Endings   string // of the names of files; "" must be named, "-" is none
+	Separator string // between the parts of a name; "" if a name is a path
+	From      string // where to look for a name: dir, root, up (all parent directories), or a directory
+	Endings   string // file extensions; "" means that the name includes it, "-" none
 
-	pattern string // at the begin of a line, unless it begins with \b; its group is the names, separated by commas
+	pattern string // at the beginning of a line, unless it begins with \b; its group is the names, separated by commas
 }
 
 const scriptEndings = "- .ts .tsx .d.ts .js .jsx .mjs .cjs .json /index.ts /index.tsx /index.js"
@@ -48,10 +49,10 @@ var importRules = []importRule{
 
 var (
 	importOnce     sync.Once
-	importPatterns []*regexp.Regexp // of importRules, in the same order
+	importPatterns []*regexp.Regexp // for importRules, in the same order
 )
 
-// importRulesOf gives the rules of a language; none if it is not known how its files name others.
+// importRulesOf returns the rules of a language; none for a language without known rules.
 func importRulesOf(l *lexis.Language) (found []*importRule) {
 	for i := range importRules {
 		if l.Is(strings.Fields(importRules[i].Languages)...) {
@@ -61,8 +62,8 @@ func importRulesOf(l *lexis.Language) (found []*importRule) {
 	return found
 }
 
-// Pattern is the expression that finds the names. Its first group is what is shown, its second
-// the names. All are compiled when a file first needs one.
+// Pattern is the expression that finds the names. Its first group is the shown text, its
+// second the names. All patterns are compiled when a file first needs one.
 func (r *importRule) Pattern() *regexp.Regexp {
 	importOnce.Do(func() {
 		for _, rule := range importRules {
@@ -76,16 +77,16 @@ func (r *importRule) Pattern() *regexp.Regexp {
 	return importPatterns[slices.IndexFunc(importRules, func(other importRule) bool { return other == *r })]
 }
 
-// List gives the names in what the second group of a pattern has matched.
+// List returns the names in a match of the second group.
 func (r *importRule) List(text string) (names []string) {
 	if r.Quoted {
 		return []string{strings.Trim(text, `"'`)}
 	}
-	prefix, list, found := strings.Cut(text, "{") // Rust has crate::a::{b, c}, PHP A\{B, C}
+	prefix, list, found := strings.Cut(text, "{") // as in Rust's crate::a::{b, c} and PHP's A\{B, C}
 	if !found {
 		prefix, list = "", text
 	}
-	if base, members, found := strings.Cut(text, " import"); found && r.Separator == "." { // Python has from a import b, c
+	if base, members, found := strings.Cut(text, " import"); found && r.Separator == "." { // as in Python's from a import b, c
 		prefix, list = strings.TrimSpace(base), members
 		names = append(names, prefix)
 		if !strings.HasSuffix(prefix, ".") {

@@ -8,13 +8,13 @@ import (
 	"toolpipe/mcp/builtin/code/lexis"
 )
 
-// rubyDefinitions gives the definitions of a Ruby text, in the order of their lines: its
-// modules, classes, methods, constants, accessors and aliases. An End of 0 says that a
-// definition stays open.
+// rubyDefinitions returns the definitions of a Ruby text, in the order of their lines: its
+// modules, classes, methods, constants, accessors and aliases. End 0 means that a definition is
+// never closed.
 //
-// It reads the mask of the text, in which comments and the insides of strings are blank.
-// In it, a block opens with a word such as class, def, do or if, and closes with end.
-// It looks at these words only and knows no other syntax.
+// It reads the mask of the text, in which comments and the insides of strings are blank. In a
+// mask, a block opens with a word such as class, def, do or if, and closes with end. The
+// parser checks only these words and knows no other syntax.
 func rubyDefinitions(mask []byte) []definition {
 	p := &rubyParser{rubyCursor: rubyCursor{mask: mask, line: 1}, begins: true}
 	for p.at < len(mask) {
@@ -24,7 +24,7 @@ func rubyDefinitions(mask []byte) []definition {
 	return p.found
 }
 
-// A rubyCursor is where a parser is in a mask.
+// A rubyCursor is the position of a parser in a mask.
 type rubyCursor struct {
 	mask     []byte
 	at, line int
@@ -32,18 +32,18 @@ type rubyCursor struct {
 
 type rubyParser struct {
 	rubyCursor
-	last   byte // the last byte that is not white space; 0 at the begin
+	last   byte // the last byte that is not white space; 0 at the beginning
 	begins bool // a statement may begin here
-	loop   bool // while, until or for began in this statement: its do opens nothing more
+	loop   bool // while, until or for began in this statement: its do opens no further block
 	quoted bool // the mask is between the quotes of a string, or in code inside a string
-	depth  int  // of brackets that are open
+	depth  int  // of open brackets
 	open   []rubyBlock
 
-	values []rubyValue // that are not at their ends; the last is the innermost
+	values []rubyValue // values that have not ended; the last is the innermost
 	found  []definition
 }
 
-// A rubyValue is what follows the = of a constant, or of a method without end.
+// A rubyValue is the code after the = of a constant, or of a method without end.
 type rubyValue struct {
 	definition int // its index
 	outer      int // how many blocks and brackets were open before it
@@ -53,11 +53,11 @@ type rubyValue struct {
 type rubyBlock struct {
 	definition int      // its index; -1 for a block that defines nothing
 	names      []string // of the module or class
-	scope      []string // of what is inside
-	singleton  bool     // class << self: its methods are those of the object
+	scope      []string // for definitions inside it
+	singleton  bool     // class << self: its methods are the object's methods
 }
 
-// token passes a word, or another byte.
+// token reads a word, or another byte.
 func (p *rubyParser) token() {
 	c := p.mask[p.at]
 	switch {
@@ -95,7 +95,7 @@ func (p *rubyParser) token() {
 	p.at++
 }
 
-// newLine ends a line, and the values that do not go on in the next.
+// newLine ends a line, and the values that do not continue on the next.
 func (p *rubyParser) newLine(atEnd bool) {
 	for n := len(p.values) - 1; n >= 0 && !p.quoted && len(p.open)+p.depth <= p.values[n].outer && (atEnd || !p.goesOn()); n-- {
 		p.found[p.values[n].definition].End = p.line
@@ -109,7 +109,7 @@ func (p *rubyParser) newLine(atEnd bool) {
 	p.begins = true
 }
 
-// goesOn reports whether the statement of a line goes on in the next line.
+// goesOn reports whether the statement of a line continues on the next line.
 func (p *rubyParser) goesOn() bool {
 	if strings.IndexByte("=+-*/%&|^?:<.\\,([{", p.last) >= 0 {
 		return true
@@ -118,7 +118,7 @@ func (p *rubyParser) goesOn() bool {
 	return len(next) > 1 && (next[0] == '.' && next[1] != '.' || next[0] == '&' && next[1] == '.')
 }
 
-// word passes a word that may open or close a block.
+// word reads a word that may open or close a block.
 func (p *rubyParser) word() {
 	begins, before := p.begins, p.last
 	direct := p.at > 0 && p.mask[p.at-1] == before
@@ -164,7 +164,7 @@ func (p *rubyParser) word() {
 	}
 }
 
-// name passes a word, with the ? or ! that may end it.
+// name reads a word, including a final ? or !.
 func (p *rubyParser) name() string {
 	from := p.at
 	for p.at < len(p.mask) && lexis.IsWord(p.mask[p.at]) {
@@ -176,7 +176,7 @@ func (p *rubyParser) name() string {
 	return string(p.mask[from:p.at])
 }
 
-// block opens the block of a call. That of Name = Struct.new do holds methods of Name.
+// block opens the block of a call. The block of Name = Struct.new do has methods of Name.
 func (p *rubyParser) block() {
 	b := rubyBlock{definition: -1}
 	if n := len(p.values) - 1; n >= 0 && p.values[n].outer == len(p.open)+p.depth && p.found[p.values[n].definition].Kind == "constant" {
@@ -185,7 +185,7 @@ func (p *rubyParser) block() {
 	p.push(b)
 }
 
-// maxRubyScope bounds the names of a scope.
+// maxRubyScope limits the names of a scope.
 const maxRubyScope = 100
 
 func (p *rubyParser) push(b rubyBlock) {
@@ -207,7 +207,7 @@ func (p *rubyParser) pop() {
 	p.open = p.open[:n]
 }
 
-// scope is the names of the modules and classes around.
+// scope is the names of the modules and classes around the cursor.
 func (p *rubyParser) scope() []string {
 	if n := len(p.open); n > 0 {
 		return slices.Clip(p.open[n-1].scope)
@@ -220,7 +220,7 @@ func (p *rubyParser) define(name, kind string, scope []string) int {
 	return len(p.found) - 1
 }
 
-// blanks passes white space in the line.
+// blanks skips white space in the line.
 func (p *rubyParser) blanks() {
 	for p.at < len(p.mask) && (p.mask[p.at] == ' ' || p.mask[p.at] == '\t') {
 		p.at++

@@ -9,27 +9,27 @@ import (
 	"toolpipe/mcp/toolserver"
 )
 
-// maxTreeLines is how many lines a tree has at most.
+// maxTreeLines is the largest number of lines of a tree.
 const maxTreeLines = 1000
 
-// A branch is a line of a tree, and the branches below it. Branches of one label are
-// the same, and are followed once.
+// A branch is a line of a tree, and the branches below it. Branches with one label are the
+// same, and are followed once.
 type branch struct {
 	Label string
 	Below func() []branch // nil for nothing
 }
 
-// A tree is written as text: a line for each branch, two spaces for each level. A branch
-// that appears several times is shown with all that is below it in the first place only.
+// A tree is written as text: a line for each branch, two spaces for each level. A branch that
+// occurs several times is shown completely only the first time.
 type tree struct {
-	B        []byte // what is written so far
+	B        []byte // the text so far
 	ctx      context.Context
 	deepest  int // levels below the first line
 	lines    int
-	more     int             // branches that are left out, without the branches below them
+	more     int             // omitted branches, without the branches below them
 	deeper   int             // branches at the deepest level that have others below them
-	followed map[string]bool // the labels of the branches whose own are shown
-	way      []string        // the labels from the first line to here
+	followed map[string]bool // the labels of the branches that were followed
+	way      []string        // the labels from the first line to the present one
 }
 
 // newTree begins a tree of at most deepest levels below the first line.
@@ -37,7 +37,7 @@ func newTree(ctx context.Context, deepest int) *tree {
 	return &tree{ctx: ctx, deepest: deepest, followed: map[string]bool{}}
 }
 
-// add adds a branch and all that is below it, until the context ends.
+// add adds a branch and everything below it, until the context ends.
 func (t *tree) add(br branch) {
 	if t.ctx.Err() != nil {
 		return
@@ -72,7 +72,7 @@ func (t *tree) add(br branch) {
 	t.way = t.way[:depth]
 }
 
-// appendNotes appends lines that say how much the tree left out.
+// appendNotes appends lines about what the tree left out.
 func (t *tree) appendNotes(b []byte) []byte {
 	if t.more > 0 {
 		b = fmt.Appendf(b, "[toolpipe] %d more branches, and what is below them, are left out; a path further down shows less\n", t.more)
