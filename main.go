@@ -44,7 +44,7 @@ func main() {
 	if len(os.Args) == 0 {
 		os.Exit(2)
 	}
-	debug.SetTraceback("crash") // what the Go runtime cannot survive, such as no memory, ends with SIGABRT and not with 2
+	debug.SetTraceback("crash") // a fatal error of the Go runtime, such as no memory, ends with SIGABRT and not with 2
 	goroutine.GrowStack()
 	os.Exit(invoke(os.Args[1:]))
 }

@@ -14,9 +14,9 @@ import (
 // egressNamed is the outcome for a call that sends only to destinations that the user named.
 const egressNamed = "named"
 
-// names reports whether c has a destination and the user's words name all of its destinations.
-// Keys match in any case, as in many servers. An undeclared argument that looks like a
-// destination may be one, so it makes the result false.
+// names reports whether c names a destination and the user's words name all of its
+// destinations. Keys match in any case, as in many servers. An undeclared argument that looks
+// like a destination may be one, so it makes the result false.
 func (g *Gate) names(c *Call) bool {
 	if g.Words == "" || !c.Sends.Known || len(c.Sends.Paths) == 0 || !c.Labels.Has(Sends) {
 		return false

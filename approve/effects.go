@@ -8,12 +8,13 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Traits are the known facts about a tool: what its results may hold, what its calls may do,
-// who declared that, and which arguments say where. The zero value is a tool that does nothing.
+// Traits are the known facts about a tool: the labels of its results, the effects of its calls,
+// the source of both, and which arguments name paths and destinations. The zero value is a tool
+// that does nothing.
 type Traits struct {
 	Labels  Labels // declared, or hinted by a server that nobody trusts
 	Assumed Labels // effects that nobody declared but the tool may have
-	By      string // who declared them, such as "ci.json:4"; "" for nobody
+	By      string // the source of the declaration, such as "ci.json:4"; "" for nobody
 
 	Reads, Writes, Sends Places // the paths of files; the destinations of data
 

@@ -279,7 +279,7 @@ func unapproved(rule *Rule, why string) Verdict {
 type Question struct {
 	call         Call
 	rule         *Rule     // the rule that asks
-	approver     *Approver // who gets it; nil: the person
+	approver     *Approver // that gets it; nil: the person
 	terminal     *Terminal // of the person
 	mayAllowTool bool      // the person may allow every call of the tool
 

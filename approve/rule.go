@@ -17,7 +17,7 @@ type Rule struct {
 	Origin   string // where the rule was written, such as "--allow fs__*" or "ci.json:12"
 	Reason   string // for the model and the person
 
-	NotServers []string // servers whose calls the rule does not match
+	NotServers []string // the rule does not match their calls
 
 	selector
 	when      Labels // labels that the conversation must have
@@ -32,7 +32,7 @@ type selector struct {
 	names    []glob // over NAME__TOOL, the name that the model knows
 	servers  []glob // a policy rule's patterns over the server's name,
 	tools    []glob // and over the tool's own name
-	effects  Labels // what the tool does; alone or beside servers and tools
+	effects  Labels // of the tool; alone or beside servers and tools
 	behind   *Rule  // made from this rule about readingTool for the other built-in tools; see Gate.standBehind
 }
 
