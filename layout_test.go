@@ -24,63 +24,61 @@ var imports = map[string]string{
 	"run/apply":      "run/config run/event run/failure run/stage run/turn approve stream/text/escape",
 	"run/calls":      "run/event run/failure run/turn stream/goroutine stream/text/jsontext",
 	"run/config":     "run/document run/failure run/stdio run/trace approve mcp/process mcp/socket stream stream/ownership stream/text/jsontext stream/text/nearest",
-	"run/document":   "run/failure stream/text/jsontext stream/text/nearest",
-	"run/elicit":     "run/config run/event run/schema approve mcp/wire stream/text/escape stream/text/jsontext",
+	"run/document":   "run/failure stream/text/jsontext stream/text/nearest stream/text/readable",
+	"run/elicit":     "run/config run/event run/schema approve mcp/toolserver mcp/wire stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/endtoend":   "",
 	"run/event":      "run/failure stream/text/escape stream/text/jsontext stream/text/secrets",
-	"run/face":       "run/event run/failure run/stdio stream/goroutine stream/text/escape stream/text/jsontext stream/text/secrets",
+	"run/face":       "run/event run/failure run/stdio stream/goroutine stream/text/escape stream/text/jsontext stream/text/readable stream/text/secrets",
 	"run/failure":    "stream",
 	"run/far":        "approve stream/text/jsontext",
-	"run/finder":     "run/failure run/invocation run/toolbox approve mcp/toolserver mcp/wire stream stream/text/jsontext",
+	"run/finder":     "run/failure run/invocation run/toolbox approve mcp/toolserver mcp/wire stream stream/text/jsontext stream/text/readable",
 	"run/flags":      "run/config run/document run/failure run/manual run/settings",
 	"run/input":      "run/config run/document run/failure run/servers run/stdio approve stream stream/goroutine stream/text/jsontext",
-	"run/invocation": "run/config run/event run/face run/failure run/schema run/servers run/settings run/stdio approve mcp/filelock mcp/oauth mcp/process mcp/toolserver stream stream/goroutine stream/loopback stream/ownership stream/text/jsontext stream/text/secrets",
-	"run/lock":       "run/config run/document run/event run/failure mcp/builtin/confine mcp/toolserver mcp/wire stream/text/jsontext",
+	"run/invocation": "run/config run/event run/face run/failure run/schema run/servers run/settings run/stdio approve mcp/filelock mcp/oauth mcp/process stream stream/goroutine stream/loopback stream/ownership stream/text/jsontext stream/text/secrets",
+	"run/lock":       "run/config run/document run/event run/failure mcp/builtin/confine mcp/wire stream/text/jsontext stream/text/readable",
 	"run/lru":        "",
 	"run/manual":     "",
-	"run/modes":      "run/config run/event run/face run/failure run/far run/input run/invocation run/lock run/review run/servers run/session run/settings run/stage run/toolbox run/turn approve mcp mcp/builtin/code mcp/oauth mcp/process mcp/socket mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
+	"run/modes":      "run/config run/elicit run/event run/face run/failure run/far run/input run/invocation run/lock run/review run/servers run/session run/settings run/stage run/toolbox run/turn approve mcp mcp/builtin/code mcp/oauth mcp/process mcp/socket mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
 	"run/report":     "run/config run/failure run/invocation run/report/history run/report/markdown run/report/page run/stdio",
-	"run/review":     "run/event stream/text/escape stream/text/jsontext",
-	"run/sandbox":    "run/config run/event run/failure run/invocation run/servers run/settings approve mcp/builtin/command mcp/builtin/confine mcp/builtin/watch mcp/process mcp/process/cage",
-	"run/schema":     "stream/text/jsontext",
-	"run/servers":    "run/config run/document run/failure run/servers/convert run/stdio approve mcp mcp/oauth mcp/process mcp/socket mcp/wire stream/text/secrets",
+	"run/review":     "run/event stream/text/escape stream/text/jsontext stream/text/readable",
+	"run/sandbox":    "run/config run/event run/failure run/invocation run/settings approve mcp/builtin/command mcp/builtin/confine mcp/builtin/watch mcp/process mcp/process/cage",
+	"run/schema":     "stream/text/jsontext stream/text/readable",
+	"run/servers":    "run/config run/document run/failure run/servers/convert run/stdio approve mcp mcp/oauth mcp/socket mcp/toolserver stream/text/secrets",
 	"run/session":    "run/config run/document run/failure run/input run/stdio approve mcp/filelock stream stream/ownership stream/text/jsontext",
 	"run/settings":   "run/config run/document run/event run/failure run/servers run/stdio approve mcp/oauth mcp/process stream stream/loopback stream/text/escape stream/text/jsontext stream/text/secrets",
-	"run/stage":      "run/config run/document run/failure run/stdio approve mcp/filelock stream/ownership stream/text/jsontext",
+	"run/stage":      "run/config run/document run/failure run/stdio approve mcp/filelock stream/ownership stream/text/jsontext stream/text/readable",
 	"run/stdio":      "mcp/process stream/goroutine",
-	"run/toolbox":    "run/config run/elicit run/event run/failure run/far run/input run/invocation run/lock run/sandbox run/schema run/servers run/settings run/stdio approve mcp mcp/builtin/code mcp/builtin/command mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/oauth mcp/process mcp/process/cage mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
+	"run/toolbox":    "run/config run/elicit run/event run/failure run/far run/input run/invocation run/lock run/sandbox run/schema run/servers run/settings run/stdio approve mcp mcp/builtin/code mcp/builtin/command mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/oauth mcp/process mcp/process/cage mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/readable",
 	"run/trace":      "",
-	"run/trim":       "run/event run/failure run/session stream stream/text/jsontext",
-	"run/turn":       "run/config run/elicit run/event run/face run/failure run/finder run/invocation run/lru run/schema run/servers run/session run/settings run/stage run/stdio run/toolbox run/trace run/trim approve mcp mcp/builtin/confine mcp/builtin/staged mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
+	"run/trim":       "run/event run/failure run/session stream stream/text/jsontext stream/text/readable",
+	"run/turn":       "run/config run/elicit run/event run/face run/failure run/finder run/invocation run/lru run/schema run/servers run/session run/settings run/stage run/stdio run/toolbox run/trace run/trim approve mcp mcp/builtin/confine mcp/builtin/shell mcp/builtin/staged mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
 
 	"run/report/history":  "run/failure run/session stream/text/jsontext",
-	"run/report/markdown": "run/event run/report/history stream/text/escape",
-	"run/report/page":     "run/report/history stream/text/escape",
+	"run/report/markdown": "run/event run/report/history stream/text/escape stream/text/readable",
+	"run/report/page":     "run/report/history stream/text/escape stream/text/readable",
 
 	"run/servers/convert": "run/config",
 
-	"approve":     "approve/tty stream/text/escape stream/text/jsontext stream/text/nearest",
+	"approve":     "approve/tty stream/text/escape stream/text/jsontext stream/text/nearest stream/text/readable",
 	"approve/tty": "",
 
-	"mcp":                      "mcp/htmltext mcp/netguard mcp/oauth mcp/process mcp/socket mcp/task mcp/wire stream stream/goroutine stream/text/jsontext stream/loopback stream/text/secrets",
-	"mcp/builtin/code":         "mcp/builtin/code/golang mcp/builtin/code/imports mcp/builtin/code/lexis mcp/builtin/code/move mcp/builtin/code/parsers mcp/builtin/code/rename mcp/builtin/code/ruby mcp/builtin/code/tree mcp/builtin/confine mcp/process mcp/toolserver mcp/wire stream/goroutine stream/text/jsontext stream/text/nearest go/ast go/parser",
-	"mcp/builtin/code/imports": "mcp/builtin/code/lexis go/ast go/parser",
+	"mcp":                      "mcp/htmltext mcp/netguard mcp/oauth mcp/process mcp/socket mcp/task mcp/wire stream stream/goroutine stream/loopback stream/text/jsontext stream/text/readable stream/text/secrets",
+	"mcp/builtin/code":         "mcp/builtin/code/golang mcp/builtin/code/imports mcp/builtin/code/lexis mcp/builtin/code/parsers mcp/builtin/code/ruby mcp/builtin/code/tree mcp/builtin/confine mcp/process mcp/toolserver mcp/wire stream/goroutine stream/text/jsontext stream/text/nearest stream/text/readable go/parser",
+	"mcp/builtin/code/imports": "mcp/builtin/code/lexis",
 	"mcp/builtin/code/golang":  "go/ast go/parser",
 	"mcp/builtin/code/lexis":   "",
-	"mcp/builtin/code/rename":  "mcp/builtin/code/imports mcp/builtin/code/lexis go/ast go/parser",
-	"mcp/builtin/code/move":    "mcp/builtin/code/imports mcp/builtin/code/lexis",
-	"mcp/builtin/code/parsers": "mcp/builtin/code/lexis mcp/builtin/confine mcp/process mcp/toolserver stream/text/jsontext go/parser",
+	"mcp/builtin/code/parsers": "mcp/builtin/code/lexis mcp/builtin/confine mcp/process mcp/toolserver stream/text/jsontext stream/text/readable go/parser",
 	"mcp/builtin/code/ruby":    "mcp/builtin/code/lexis",
 	"mcp/builtin/code/tree":    "mcp/toolserver",
 	"mcp/builtin/command":      "mcp/builtin/confine mcp/process mcp/toolserver mcp/wire",
 	"mcp/builtin/confine":      "mcp/builtin/staged mcp/builtin/unified stream/text/jsontext stream/text/nearest stream/ownership",
-	"mcp/builtin/fetch":        "mcp/htmltext mcp/netguard mcp/toolserver mcp/wire",
-	"mcp/builtin/files":        "mcp/builtin/confine mcp/builtin/gitdiff mcp/builtin/pattern mcp/process mcp/toolserver mcp/wire stream/goroutine stream/text/jsontext",
-	"mcp/builtin/gitdiff":      "mcp/builtin/confine mcp/process mcp/process/cage mcp/toolserver mcp/wire",
-	"mcp/builtin/notes":        "mcp/builtin/confine mcp/filelock mcp/toolserver mcp/wire stream/text/jsontext stream/text/nearest stream/ownership",
+	"mcp/builtin/fetch":        "mcp/htmltext mcp/netguard mcp/toolserver mcp/wire stream/text/readable",
+	"mcp/builtin/files":        "mcp/builtin/confine mcp/builtin/gitdiff mcp/builtin/pattern mcp/process mcp/toolserver mcp/wire stream/goroutine stream/text/readable",
+	"mcp/builtin/gitdiff":      "mcp/builtin/confine mcp/process mcp/process/cage mcp/toolserver stream/text/readable",
+	"mcp/builtin/notes":        "mcp/builtin/confine mcp/filelock mcp/toolserver mcp/wire stream/text/jsontext stream/text/nearest stream/text/readable stream/ownership",
 	"mcp/builtin/pattern":      "",
-	"mcp/builtin/processes":    "mcp/builtin/command mcp/builtin/confine mcp/builtin/pattern mcp/process mcp/toolserver mcp/wire stream/goroutine stream/text/jsontext stream/text/screen",
-	"mcp/builtin/shell":        "mcp/builtin/command mcp/builtin/confine mcp/process mcp/toolserver mcp/wire stream/text/jsontext",
+	"mcp/builtin/processes":    "mcp/builtin/command mcp/builtin/confine mcp/builtin/pattern mcp/process mcp/toolserver mcp/wire stream/goroutine stream/text/jsontext stream/text/readable stream/text/screen",
+	"mcp/builtin/shell":        "mcp/builtin/command mcp/builtin/confine mcp/process mcp/toolserver mcp/wire stream/text/jsontext stream/text/readable",
 	"mcp/builtin/staged":       "mcp/builtin/unified",
 	"mcp/builtin/unified":      "",
 	"mcp/builtin/watch":        "mcp/builtin/confine",
@@ -91,25 +89,23 @@ var imports = map[string]string{
 	"mcp/oauth/dpop":           "stream/text/jsontext",
 	"mcp/process":              "mcp/process/cage stream/goroutine",
 	"mcp/process/cage":         "stream/goroutine",
-	"mcp/process/processtest":  "testing",
-	"mcp/servertest":           "mcp mcp/process mcp/toolserver stream/text/jsontext testing",
 	"mcp/socket":               "mcp/filelock mcp/wire stream/goroutine stream/ownership",
 	"mcp/task":                 "mcp/wire stream/goroutine stream/text/jsontext",
-	"mcp/toolserver":           "mcp/wire stream/goroutine stream/text/jsontext stream/text/nearest",
-	"mcp/wire":                 "stream/goroutine stream/text/jsontext",
+	"mcp/toolserver":           "mcp/wire stream/goroutine stream/text/jsontext stream/text/nearest stream/text/readable",
+	"mcp/wire":                 "stream/goroutine stream/text/jsontext stream/text/readable",
 
-	"stream":                        "stream/goroutine stream/text/jsontext stream/loopback stream/ownership stream/text/secrets stream/text/subschema stream/text/toolong github.com/tidwall/gjson",
-	"stream/goroutine":              "",
-	"stream/loopback":               "",
-	"stream/ownership":              "",
-	"stream/text/escape":            "",
-	"stream/text/escape/screentest": "stream/text/escape stream/text/screen testing",
-	"stream/text/jsontext":          "",
-	"stream/text/nearest":           "",
-	"stream/text/screen":            "",
-	"stream/text/secrets":           "stream/text/jsontext",
-	"stream/text/toolong":           "",
-	"stream/text/subschema":         "stream/text/jsontext github.com/tidwall/gjson",
+	"stream":                "stream/goroutine stream/text/jsontext stream/text/readable stream/loopback stream/ownership stream/text/secrets stream/text/subschema stream/text/toolong github.com/tidwall/gjson",
+	"stream/goroutine":      "",
+	"stream/loopback":       "",
+	"stream/ownership":      "",
+	"stream/text/escape":    "",
+	"stream/text/jsontext":  "",
+	"stream/text/nearest":   "",
+	"stream/text/readable":  "",
+	"stream/text/screen":    "",
+	"stream/text/secrets":   "stream/text/jsontext",
+	"stream/text/toolong":   "",
+	"stream/text/subschema": "stream/text/jsontext github.com/tidwall/gjson",
 }
 
 // sseOnly is all that mcp may use of stream: there is one SSE reader, and
@@ -156,7 +152,8 @@ type goFile struct {
 	lines      int
 }
 
-// moduleFiles parses all files of the module but those of nested modules.
+// moduleFiles parses all files of the module but those below a folder testdata, where the
+// packages are that only tests import.
 func moduleFiles(t *testing.T) (files []goFile) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
@@ -225,7 +222,7 @@ func TestMentions(t *testing.T) {
 		}
 		for path, names := range selections(file) {
 			for _, name := range names {
-				if file.pack != "." && !forTests(file.pack) && slices.Contains(mainOnly[path], name.Name) {
+				if file.pack != "." && slices.Contains(mainOnly[path], name.Name) {
 					t.Errorf("%s: %s.%s outside main", file.positions.Position(name.Pos()), path, name.Name)
 				}
 				if why := nowhere[path+"."+name.Name]; why != "" && !(file.pack == "." && path == "fmt") {
@@ -237,11 +234,6 @@ func TestMentions(t *testing.T) {
 			}
 		}
 	}
-}
-
-// forTests reports whether only tests import a package.
-func forTests(pack string) bool {
-	return slices.Contains(strings.Fields(imports[pack]), "testing")
 }
 
 // selections gives what a file uses of each import.
@@ -293,7 +285,7 @@ func TestGoroutines(t *testing.T) {
 func TestOnePackageComment(t *testing.T) {
 	comments := map[string][]string{}
 	for _, file := range moduleFiles(t) {
-		if !file.test && file.syntax.Doc != nil {
+		if file.syntax.Doc != nil {
 			comments[file.pack] = append(comments[file.pack], file.path)
 		}
 	}
@@ -324,6 +316,41 @@ func TestDirectDependencies(t *testing.T) {
 	for _, word := range []string{"replace", "toolchain", "tool "} {
 		if regexp.MustCompile(`(?m)^` + word).Match(text) {
 			t.Errorf("go.mod has a %q line", word)
+		}
+	}
+}
+
+// TestToolNames holds that no package has a list of built-in tools: each tool declares itself
+// where it is defined. A name of one word is also a word of other things.
+func TestToolNames(t *testing.T) {
+	names, elsewhere := map[string]bool{}, map[*ast.BasicLit]goFile{}
+	for _, file := range moduleFiles(t) {
+		if file.test {
+			continue
+		}
+		ast.Inspect(file.syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				if f, is := n.Fun.(*ast.SelectorExpr); is && f.Sel.Name == "Define" {
+					if name, is := n.Args[0].(*ast.BasicLit); is && strings.Contains(name.Value, "_") {
+						names[strings.Trim(name.Value, `"`)] = true
+					}
+				}
+			case *ast.BasicLit:
+				if !strings.HasPrefix(file.pack, "mcp/builtin/") {
+					elsewhere[n] = file
+				}
+			}
+			return true
+		})
+	}
+	if len(names) < 10 {
+		t.Errorf("there are more built-in tools than %v", names)
+	}
+	for literal, file := range elsewhere {
+		text := strings.Trim(literal.Value, "`\"")
+		if tool := text[strings.LastIndex("__"+text, "__"):]; names[tool] {
+			t.Errorf("%s: %s, where only mcp/builtin knows this tool", file.positions.Position(literal.Pos()), literal.Value)
 		}
 	}
 }
@@ -395,10 +422,37 @@ func builds(t *testing.T, path string, tags ...string) bool {
 	return ok
 }
 
+// mostLines is a ratchet: how many lines each top room has at most, without tests. A
+// commit that needs more changes the table, and says in its message what became
+// unnecessary for it, or why nothing could. Each number is the one of today.
+var mostLines = map[string]int{
+	".":       334,
+	"approve": 5445,
+	"mcp":     28286,
+	"run":     27613,
+	"stream":  10715,
+	"in all":  72393,
+}
+
+func TestLines(t *testing.T) {
+	lines := map[string]int{}
+	for _, file := range moduleFiles(t) {
+		if !file.test {
+			room, _, _ := strings.Cut(file.pack, "/")
+			lines[room] += file.lines
+			lines["in all"] += file.lines
+		}
+	}
+	for room, n := range lines {
+		if n > mostLines[room] {
+			t.Errorf("%s: %d lines without tests; mostLines allows %d", room, n, mostLines[room])
+		}
+	}
+}
+
 // The rules that keep a feature in one room. None of what house lists may grow, and
 // what is within a rule is taken out of it.
 const (
-	maxFiles  = 12 // of a package
 	maxFields = 10 // of a struct with methods
 	maxLevels = 2  // of embedding
 	maxLines  = 60 // of a function
@@ -416,7 +470,7 @@ var house = map[string]int{
 	"fields of mcp/builtin/code/lexis.scanner": 13,
 	"fields of mcp/builtin/processes.program":  13,
 	"fields of mcp/oauth.Settings":             19,
-	"fields of run/config.Config":              70,
+	"fields of run/config.Config":              69,
 	"fields of run/servers.Server":             23,
 	"fields of run/face.Face":                  23,
 	"fields of run/session.File":               11,
@@ -426,12 +480,6 @@ var house = map[string]int{
 	"fields of stream.exchange":                15,
 	"fields of stream.messagesBlock":           13,
 	"fields of stream.responsesItem":           12,
-	"files in approve":                         26,
-	"files in mcp":                             29,
-	"files in mcp/builtin/code":                23,
-	"files in mcp/builtin/confine":             17,
-	"files in mcp/oauth":                       15,
-	"files in stream":                          42,
 }
 
 // TestHouse holds the rules, and that house has no exception that is none.
@@ -442,13 +490,12 @@ func TestHouse(t *testing.T) {
 			found[what] = n
 		}
 	}
-	files, methods := map[string]int{}, map[string]bool{}
+	methods := map[string]bool{}
 	structs, embedded := map[string]*ast.StructType{}, map[string][]string{}
 	for _, file := range moduleFiles(t) {
-		if file.test || forTests(file.pack) {
+		if file.test {
 			continue
 		}
-		files[file.pack]++
 		for _, d := range file.syntax.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
@@ -473,9 +520,6 @@ func TestHouse(t *testing.T) {
 				}
 			}
 		}
-	}
-	for pack, n := range files {
-		over("files in "+pack, n, maxFiles)
 	}
 	for name, s := range structs {
 		if methods[name] {

@@ -288,6 +288,9 @@ func flagError(err error, table *flags.Table, args []string) error {
 		return e
 	}
 	name := unknown.GetSpecifiedName()
+	if moved := flags.Moved(name); moved != nil {
+		return moved
+	}
 	e.Message = fmt.Sprintf("unknown flag: %q", strings.Repeat("-", min(len(name), 2))+name)
 	for _, a := range args {
 		if len(name) == 1 && a != "-"+name && flags.IsCluster(a) && strings.HasSuffix(a, unknown.GetSpecifiedShortnames()) {
@@ -296,7 +299,7 @@ func flagError(err error, table *flags.Table, args []string) error {
 		}
 	}
 	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") && strings.ContainsAny(a, " \t\n") }) {
-		e.Hints = append(e.Hints, "a prompt that begins with - goes behind --: toolpipe -- '- one'")
+		e.Hints = append(e.Hints, "a prompt that begins with - goes after --: toolpipe -- '- one'")
 	}
 	var names []string
 	for f := range table.All() {

@@ -75,7 +75,6 @@ type Verdict struct {
 	// valid only for these targets.
 	Places map[string]string
 
-	Earlier bool // the answer was given to an earlier question: the person has not seen what this call changes
 	EndsRun bool // the person ends the run, or a second call holds a secret
 
 	// Except describes, in the verdict of Static, the calls that get another verdict; "" for
@@ -118,5 +117,7 @@ type Server struct {
 // A Tool is a tool, in the form of a call of it without arguments.
 type Tool struct {
 	Call
-	Schema json.RawMessage // of its arguments
+	Schema  json.RawMessage // of its arguments
+	Scripts []string        // the arguments that a shell runs
+	Opens   bool            // built in, and answers a file: a rule that denies it paths denies them to all built-in tools that read
 }

@@ -7,16 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 // An Approver is a program or a service that is asked about every call that no rule denies.
@@ -98,13 +97,8 @@ func parseApproverAnswer(answer []byte) (Decision, string) {
 	}
 }
 
-// clip shortens s to maxReason bytes, without a part of a character.
-func clip(s string) string {
-	if len(s) <= maxReason {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxReason], "") + "..."
-}
+// clip shortens s to maxReason bytes, without bytes that are not UTF-8.
+func clip(s string) string { return strings.ToValidUTF8(readable.Cut(s, maxReason, "..."), "") }
 
 // AskCommand makes an Approver.Ask that starts a program for each call, with env as its
 // complete environment. The program reads the question from its standard input and writes the
@@ -161,13 +155,8 @@ func AskURL(address string) func(context.Context, []byte) ([]byte, string) {
 // requestProblem describes the error of a request to a person, without the
 // names of library calls and without the URL, which may hold a secret.
 func requestProblem(err error) string {
-	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		return fmt.Sprintf("the host %q: %s", dns.Name, dns.Err)
-	}
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil {
-		if number, ok := errors.AsType[syscall.Errno](op); ok {
-			return "cannot reach " + op.Addr.String() + ": " + number.Error()
-		}
+	if problem := readable.NetworkError(err); problem != "" {
+		return problem
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err.Error()

@@ -23,12 +23,9 @@ func (g *Gate) all() iter.Seq[*Rule] {
 	}
 }
 
-// readingTool is the built-in tool whose name users write when they mean that a file is
-// not to be read, by whatever tool.
-const readingTool = "read_file"
-
-// standBehind makes of each rule that denies paths to the tool that reads files one that
-// denies them to all built-in tools that read.
+// standBehind makes of each rule that denies paths to a tool that opens files one that
+// denies them to all built-in tools that read: a user who writes such a rule means that the
+// file is not to be read.
 func (g *Gate) standBehind(servers []Server) {
 	for i := range g.Rules {
 		r := &g.Rules[i]
@@ -37,7 +34,7 @@ func (g *Gate) standBehind(servers []Server) {
 		}
 		for _, s := range servers {
 			for _, t := range s.Tools {
-				if t.BuiltIn && t.Tool == readingTool && r.matchesNames(&t.Call, true) {
+				if t.Opens && r.matchesNames(&t.Call, true) {
 					g.behind = append(g.behind, r.behindIt(&t.Call)...)
 				}
 			}

@@ -92,7 +92,7 @@ func TestStandBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := &Gate{Rules: p.Rules, Otherwise: OtherwiseAsk}
-		known := []Server{{Name: "files", Tools: []Tool{{Call: file}}, Started: true, Root: root}, {Name: "fs", Tools: []Tool{{Call: foreign}}, Started: true, Root: root}, {Name: "code", Tools: []Tool{{Call: code}}, Started: true, Root: other}}
+		known := []Server{{Name: "files", Tools: []Tool{{Call: file, Opens: true}}, Started: true, Root: root}, {Name: "fs", Tools: []Tool{{Call: foreign}}, Started: true, Root: root}, {Name: "code", Tools: []Tool{{Call: code}}, Started: true, Root: other}}
 		if _, err := g.Check(known); err != nil {
 			t.Fatal(err)
 		}

@@ -96,7 +96,7 @@ func TestWhenOfWithheld(t *testing.T) {
 	c := Call{Server: "files", Tool: "grep_files", Name: "files__grep_files", Arguments: []byte(`{}`), Root: t.TempDir(), Traits: reading}
 	file := c
 	file.Tool, file.Name = "read_file", "files__read_file"
-	if _, err := g.Check([]Server{{Name: "files", Tools: []Tool{{Call: c}, {Call: file}}, Started: true}}); err != nil {
+	if _, err := g.Check([]Server{{Name: "files", Tools: []Tool{{Call: c}, {Call: file, Opens: true}}, Started: true}}); err != nil {
 		t.Fatal(err)
 	}
 	if paths := g.Withheld(t.Context(), c).Paths; len(paths) != 0 {

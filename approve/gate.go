@@ -204,9 +204,9 @@ func (g *Gate) verdict(c *Call, rule *Rule, asked *Question) (Verdict, *Question
 	switch {
 	case c.asksEgress(): // an earlier answer does not count
 	case g.alwaysAllowed[g.callKey(c)]:
-		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Earlier: true, Reason: "the same call was approved before"}, nil
+		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Reason: "the same call was approved before"}, nil
 	case g.allowedTools[[2]string{c.Server, c.Tool}] && g.mayAllowTool(rule):
-		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Earlier: true, Reason: "the tool was approved for this run"}, nil
+		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Reason: "the tool was approved for this run"}, nil
 	}
 	switch {
 	case g.Terminal == nil && g.Reviews:

@@ -101,12 +101,13 @@ func (g *Gate) goRound(r *Rule, effect Labels, servers []Server) (names []string
 	var others []*Call
 	for i := range servers {
 		for j := range servers[i].Tools {
-			t := &servers[i].Tools[j].Call
+			tool := &servers[i].Tools[j]
+			t := &tool.Call
 			switch {
 			case t.By == "" || !t.Effects().Has(effect):
 			case !r.matchesNames(t, true):
 				others = append(others, t)
-			case t.Labels.Has(effect) && (effect != Reads || t.Tool == readingTool && t.BuiltIn):
+			case t.Labels.Has(effect) && (effect != Reads || tool.Opens):
 				denied = append(denied, t)
 			}
 		}

@@ -166,7 +166,7 @@ func TestWithheld(t *testing.T) {
 		g, root, c := gateWithLink(t, rule)
 		c.Arguments, c.Traits = []byte(`{"path":"secret/key"}`), reading
 		file := Call{Server: "s", Tool: "read_file", Name: "s__read_file", Root: root, Traits: reading}
-		if _, err := g.Check([]Server{{Name: "s", Tools: []Tool{{Call: c}, {Call: file}, {Call: Call{Server: "s", Tool: "write"}}}, Started: true, Root: root}}); err != nil {
+		if _, err := g.Check([]Server{{Name: "s", Tools: []Tool{{Call: c}, {Call: file, Opens: true}, {Call: Call{Server: "s", Tool: "write"}}}, Started: true, Root: root}}); err != nil {
 			t.Fatal(err)
 		}
 		if d := g.evaluate(t.Context(), &c, nil).Decision; d != want {

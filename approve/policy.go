@@ -89,7 +89,7 @@ func (p *policyReader) policy(policy *Policy) error {
 
 func (p *policyReader) rule(at int) (Rule, error) {
 	r := Rule{By: "policy", Origin: p.origin(at)}
-	var others, scriptPattern bool
+	var others bool
 	var examples, arguments, path int // the nodes of these keys' values; 0 for none
 	err := p.object(at, "a rule is an object", []policyKey{
 		{"decision", into(&r.Decision, func(i int) (Decision, error) {
@@ -114,7 +114,7 @@ func (p *policyReader) rule(at int) (Rule, error) {
 		{"reason", into(&r.Reason, func(i int) (string, error) { return p.nonEmpty(i, "reason") }), ""},
 		{"examples", into(&examples, func(i int) (int, error) { return i, nil }), ""},
 		{"optional", into(&r.optional, p.boolean), ""},
-		{"script_pattern", into(&scriptPattern, p.boolean), ""},
+		{"script_pattern", into(&r.scriptPattern, p.boolean), ""},
 	})
 	if err == nil {
 		err = p.complete(at, path, arguments, others, &r)
@@ -123,9 +123,6 @@ func (p *policyReader) rule(at int) (Rule, error) {
 		return r, err
 	}
 	if r.Decision == Allow && arguments > 0 {
-		if err := p.checkScriptPattern(arguments, &r); err != nil && !scriptPattern {
-			return r, err
-		}
 		if w := p.runnerWarning(arguments, &r); w != "" {
 			p.warnings = append(p.warnings, Warning{Code: "policy_runner", Message: w})
 		}
@@ -172,7 +169,7 @@ func (p *policyReader) warnOfLiterals(r *Rule) {
 	}
 	for _, pattern := range globs {
 		if literal := literalGlobs(pattern); literal != "" {
-			p.warnings = append(p.warnings, Warning{Code: "policy_glob", Message: fmt.Sprintf("%s: %s in the glob %q stands for itself; an example under \"match\" shows that this is meant", r.Origin, literal, pattern)})
+			p.warnings = append(p.warnings, Warning{Code: "policy_glob", Message: fmt.Sprintf("%s: %s in the glob %q matches only itself; an example under \"match\" shows that this is meant", r.Origin, literal, pattern)})
 		}
 	}
 }

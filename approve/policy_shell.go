@@ -1,27 +1,28 @@
 package approve
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// commandTools are calls of the built-in tools that run commands.
-var commandTools = []*Call{{Server: "shell", Tool: "run_command"}, {Server: "processes", Tool: "start"}}
-
-// checkScriptPattern refuses a rule that allows scripts by a pattern over their
-// text, or as a path: only a shell knows where a command ends, and "git *" also matches
-// "git log; rm -r .". at is the node of the rule's arguments.
-func (p *policyReader) checkScriptPattern(at int, r *Rule) error {
-	if !slices.ContainsFunc(commandTools, func(c *Call) bool { return r.matchesNames(c, false) }) {
+// checkScripts refuses a rule that allows scripts by a pattern over their text, or as a
+// path: only a shell knows where a command ends, and "git *" also matches "git log; rm -r .".
+func (r *Rule) checkScripts(servers []Server) error {
+	if r.Decision != Allow || r.arguments == nil || r.scriptPattern {
 		return nil
 	}
-	for i := range p.children(at) {
-		keys, _ := parsePath(string(p.key(i)))
-		test := string(p.key(i + 1))
-		if len(keys) == 1 && (keys[0].any || keys[0].key == "script") && (test == "glob" || test == "regex" || test == "under") {
-			return p.errorAt(p.nodes[i].keyStart, `no %s can tell what a shell makes of a script: allow words instead, such as "argv":{"words":["git",["log","diff"]]}, or accept it by "script_pattern":true in the rule`, test)
+	for _, s := range servers {
+		for _, tool := range s.Tools {
+			for _, t := range r.arguments.tests {
+				isScript := len(t.path) == 1 && tool.Scripts != nil && (t.path[0].any || slices.Contains(tool.Scripts, t.path[0].key))
+				isPattern := t.kind == "glob" || t.kind == "regex" || t.kind == "under"
+				if isScript && isPattern && r.matchesNames(&tool.Call, false) {
+					return fmt.Errorf(`%s: no %s can tell what a shell makes of a script: allow words instead, such as "argv":{"words":["git",["log","diff"]]}, or accept it by "script_pattern":true in the rule`, r.Origin, t.kind)
+				}
+			}
 		}
 	}
 	return nil

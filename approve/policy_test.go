@@ -152,6 +152,11 @@ func TestRegexLimits(t *testing.T) {
 
 // A rule that allows cannot have a pattern over a script.
 func TestScriptPattern(t *testing.T) {
+	tool := func(server, name string, scripts ...string) Server {
+		c := Call{Server: server, Tool: name, Name: server + "__" + name, Traits: Traits{BuiltIn: true, By: "built in", Labels: Runs | Sends}}
+		return Server{Name: server, Started: true, Tools: []Tool{{Call: c, Scripts: scripts}}}
+	}
+	servers := []Server{tool("shell", "run_command", "script"), tool("processes", "start", "script"), tool("processes", "input"), tool("fs", "run_command"), tool("x", "y")}
 	for rule, refused := range map[string]bool{
 		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"script":{"glob":"git *"}}`:                        true,
 		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"script":{"regex":"git [a-z]+"}}`:                  true,
@@ -168,9 +173,15 @@ func TestScriptPattern(t *testing.T) {
 		`"decision":"allow","server":"fs","tool":"run_command","arguments":{"script":{"glob":"*"}}`:                               false,
 		`"decision":"allow","server":"processes","tool":"start","arguments":{"script":{"glob":"git *"}}`:                          true,
 		`"decision":"allow","server":"processes","tool":"input","arguments":{"script":{"glob":"git *"}}`:                          false,
+		`"decision":"allow","effect":"runs","arguments":{"script":{"glob":"git *"}}`:                                              true,
+		`"decision":"allow","effect":"reads","arguments":{"script":{"glob":"git *"}}`:                                             false,
 	} {
-		_, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{`+rule+`}]}`))
-		if refused != (err != nil) || refused && (!strings.HasPrefix(err.Error(), "p.json:1:") || !strings.Contains(err.Error(), `"argv":{"words":`) || !strings.Contains(err.Error(), `"script_pattern":true`)) {
+		p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{`+rule+`}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = (&Gate{Rules: p.Rules}).Check(servers)
+		if refused != (err != nil) || refused && (!strings.HasPrefix(err.Error(), "p.json:1: no ") || !strings.Contains(err.Error(), `"argv":{"words":`) || !strings.Contains(err.Error(), `"script_pattern":true`)) {
 			t.Errorf("%s: %v", rule, err)
 		}
 	}

@@ -23,6 +23,8 @@ type Rule struct {
 	when      Labels // labels that the conversation must have
 	optional  bool   // the server or the tool may be missing
 	arguments *argumentTests
+
+	scriptPattern bool // a pattern over a script is accepted
 }
 
 // A selector says which tools a rule matches.

@@ -15,14 +15,18 @@ import (
 // gets a warning, and so does @read-only. A policy rule that names a server or a tool without a
 // wildcard is an error if nothing has that name: a misspelt deny denies nothing. The same
 // applies to label rules and to the denies of a flag. A server that did not start may have any
-// tool, and rules with "optional":true may name anything. Check also looks up the directories
-// of rules, before any call can move them.
+// tool, and rules with "optional":true may name anything. An allow rule with a pattern over a
+// script is an error, too. Check also looks up the directories of rules, before any call can
+// move them.
 func (g *Gate) Check(servers []Server) (warnings []Warning, err error) {
 	unused := func(message string) { warnings = append(warnings, Warning{Code: "pattern_unused", Message: message}) }
 	g.standBehind(servers)
 	for i := range g.Rules {
 		r := &g.Rules[i]
 		g.lookUpDirectories(r, servers)
+		if err := r.checkScripts(servers); err != nil {
+			return warnings, err
+		}
 		switch {
 		case r.optional:
 		case r.readOnly && r.By == "flag" && !slices.ContainsFunc(servers, func(s Server) bool {

@@ -183,7 +183,7 @@ func TestTypedWhileStopped(t *testing.T) {
 // after that belongs to another stop.
 func TestSIGCONTAfterForeground(t *testing.T) {
 	t.Parallel()
-	a := startInBackground(t, job{Calls: []jobCall{oneCall[0], oneCall[0]}, Timeout: guardTime})
+	a := startInBackground(t, job{Calls: []jobCall{oneCall[0], oneCall[0]}, Timeout: guardTime, RealTimes: true})
 	tell := func(s syscall.Signal) {
 		a.tell(s)
 		if got := a.line(); got != s.String() {

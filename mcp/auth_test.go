@@ -194,7 +194,7 @@ func TestGrantRefused(t *testing.T) {
 		}, "not about this server"},
 		{"another issuer", func(g *guarded, _ *oauth.Settings) {
 			g.issuer = func(real string) string { return real + "/" }
-		}, "is that of issuer"},
+		}, "belongs to issuer"},
 		{"not the configured issuer", func(_ *guarded, c *oauth.Settings) { c.Issuer = "https://login.test" }, `does not name the configured issuer "https://login.test"`},
 		{"an issuer elsewhere", func(g *guarded, _ *oauth.Settings) {
 			g.named = func(string) string { return "https://login.test" }

@@ -14,6 +14,7 @@ import (
 	"toolpipe/mcp/task"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 const (
@@ -186,7 +187,7 @@ func readProgress(params []byte) wire.Progress {
 
 // callError is the error of a call that has no result.
 func (s *Session) callError(err error) error {
-	said := func(message string) string { return capped(s.report.hide(message), maxReported) }
+	said := func(message string) string { return readable.Cut(s.report.hide(message), maxReported, "…") }
 	refusal, refused := errors.AsType[*wire.RPCError](err)
 	_, large := errors.AsType[*wire.FrameTooLarge](err)
 	_, late := errors.AsType[TimeoutError](err)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"toolpipe/mcp/oauth"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/text/readable"
 )
 
 // ConnectError says why a server could not be used. Message names the server, the
@@ -103,19 +103,14 @@ func (s *Session) connectError(err error) *ConnectError {
 	case tried == "start" && !errors.Is(err, errDirectory) && !exhausted(err):
 		e.Hint = s.startHint()
 	}
-	e.Message, e.Hint, e.Stderr = capped(s.report.hide(e.Message), maxReported), capped(s.report.hide(e.Hint), maxReported), s.report.hide(e.Stderr)
+	e.Message, e.Hint, e.Stderr = readable.Cut(s.report.hide(e.Message), maxReported, "…"), readable.Cut(s.report.hide(e.Hint), maxReported, "…"), s.report.hide(e.Stderr)
 	return e
 }
 
 // plainError is the text of err without the operations of the libraries.
 func plainError(err error) string {
-	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		return fmt.Sprintf("the host %q: %s", dns.Name, dns.Err)
-	}
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil {
-		if sys, ok := errors.AsType[syscall.Errno](op); ok {
-			return "cannot reach " + op.Addr.String() + ": " + sys.Error()
-		}
+	if problem := readable.NetworkError(err); problem != "" {
+		return problem
 	}
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Sprintf("%q: %v", p.Path, p.Err)

@@ -9,13 +9,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/testdata/load"
 )
 
 // fleetingWeb is a server that answers one request on each connection, claims
@@ -127,7 +127,7 @@ func connectTrusting(t *testing.T, url string, roots *x509.CertPool) (*Session, 
 // goodbye first, and the end of the connection is not seen behind that.
 func TestFleetingConnections(t *testing.T) {
 	often := 4
-	if os.Getenv("TOOLPIPE_LOAD") != "" {
+	if load.Full(t) {
 		often = 10
 	}
 	for name, handle := range map[string]webHandler{"legacy": legacyWeb, "modern": modernWeb} {

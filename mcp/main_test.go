@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/process/processtest"
 	"toolpipe/mcp/testdata/mcpdouble"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/testdata/processtest"
 )
 
 // programs are what this test binary can be besides itself. Test files add

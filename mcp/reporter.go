@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/process"
+	"toolpipe/stream/text/readable"
 	"toolpipe/stream/text/secrets"
 )
 
@@ -59,20 +60,20 @@ func (t *reporter) hide(text string) string { return t.secrets.Message().HideStr
 
 func (t *reporter) warn(code, message string) {
 	if t.hooks.Warning != nil {
-		t.unlessStopped(func() { t.hooks.Warning(code, capped(t.hide(message), maxReported)) })
+		t.unlessStopped(func() { t.hooks.Warning(code, readable.Cut(t.hide(message), maxReported, "…")) })
 	}
 }
 
 func (t *reporter) log(line string) {
 	if t.hooks.Log != nil {
-		t.unlessStopped(func() { t.hooks.Log(capped(t.secrets.Wire().HideString(line), maxReported)) })
+		t.unlessStopped(func() { t.hooks.Log(readable.Cut(t.secrets.Wire().HideString(line), maxReported, "…")) })
 	}
 }
 
 // logStderr logs a line of a child's stderr, of which it shows half of what
 // process.Output gives: a secret that was cut off does not show in part.
 func (t *reporter) logStderr(line string) {
-	t.log(capped(t.secrets.Wire().HideString(line), process.MaxLogLine/2))
+	t.log(readable.Cut(t.secrets.Wire().HideString(line), process.MaxLogLine/2, "…"))
 }
 
 func (t *reporter) logMessage(params []byte) {

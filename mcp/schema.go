@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 // Limits on a tool's schema.
@@ -56,7 +57,7 @@ func OfferedSchema(raw json.RawMessage) (schema json.RawMessage, note string) {
 		keep = append([]string{`"type":"object"`}, keep...)
 	}
 	if len(dropped) > 0 {
-		rest := strings.Fields(capped(strings.Join(dropped, ","), 1000))
+		rest := strings.Fields(readable.Cut(strings.Join(dropped, ","), 1000, "…"))
 		note = "The arguments must also match: {" + strings.Join(rest, " ") + "}"
 	}
 	return json.RawMessage("{" + strings.Join(keep, ",") + "}"), note

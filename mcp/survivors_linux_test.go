@@ -5,8 +5,8 @@ package mcp
 import (
 	"os"
 
-	"toolpipe/mcp/process/processtest"
 	"toolpipe/mcp/testdata/mcpdouble"
+	"toolpipe/testdata/processtest"
 )
 
 // Only on Linux a process is found that has left its session.

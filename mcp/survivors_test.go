@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/process/processtest"
 	"toolpipe/mcp/testdata/mcpdouble"
+	"toolpipe/testdata/processtest"
 )
 
 // Each survivor is a server that leaves something behind when it is treated

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
-	"strings"
 
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 const (
@@ -107,18 +107,10 @@ func readTool(item []byte) wire.Tool {
 	if t.Title == "" {
 		t.Title = jsontext.Text(jsontext.Member(t.Annotations, "title"))
 	}
-	t.Title, t.Description = capped(t.Title, maxTitle), capped(t.Description, maxDescription)
+	t.Title, t.Description = readable.Cut(t.Title, maxTitle, "…"), readable.Cut(t.Description, maxDescription, "…")
 	t.ReadOnly = jsontext.IsTrue(jsontext.Member(t.Annotations, "readOnlyHint"))
 	t.TaskOnly = jsontext.Text(jsontext.Member(item, "execution", "taskSupport")) == "required"
 	return t
-}
-
-// capped is text of at most n bytes and a mark.
-func capped(text string, n int) string {
-	if len(text) > n {
-		text = strings.ToValidUTF8(text[:n], "") + "…"
-	}
-	return text
 }
 
 // examine says why a tool cannot be used, "" if it can, and returns the headers

@@ -235,6 +235,6 @@ func (v *conversation) withModels(ctx context.Context, err error) error {
 		return err
 	}
 	e := *failure.Of(err)
-	e.Hints = config.DidYouMean("-m ", config.NearestPart(asked, names), "the endpoint has: "+face.JoinFew(names)+"; --list-models shows all")
+	e.Hints = config.DidYouMean("-m ", config.NearestPart(asked, names), "the endpoint has: "+face.JoinFew(names)+"; --list models shows all")
 	return &e
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // withServerMessages adds what servers give for the beginning of the conversation:
-// the messages of --prompt before it, the resources of --resource attached to its
+// the messages of --mcp-prompt before it, the resources of --mcp-resource attached to its
 // last user message.
 func (v *conversation) withServerMessages(ctx context.Context, msgs []stream.Message) ([]stream.Message, error) {
 	var attached []stream.Part
@@ -41,7 +41,7 @@ func (v *conversation) withServerMessages(ctx context.Context, msgs []stream.Mes
 
 // resource reads one resource: a text headed by its URI, an image as it is.
 func (v *conversation) resource(ctx context.Context, value string) (*toolbox.Connection, []stream.Part, error) {
-	c, session, uri, err := v.plan.Box.ServerOf(ctx, "--resource", "URI", value)
+	c, session, uri, err := v.plan.Box.ServerOf(ctx, "--mcp-resource", "URI", value)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -57,18 +57,18 @@ func (v *conversation) resource(ctx context.Context, value string) (*toolbox.Con
 		case input.IsPicture(p.MIME):
 			parts = append(parts, stream.Part{Image: &stream.Image{MIME: p.MIME, Data: string(p.Blob)}})
 		default:
-			return nil, nil, failure.Usage("--resource: %q is %s, neither text nor an image", uri, cmp.Or(p.MIME, "binary data"))
+			return nil, nil, failure.Usage("--mcp-resource: %q is %s, neither text nor an image", uri, cmp.Or(p.MIME, "binary data"))
 		}
 	}
 	if len(parts) == 0 {
-		return nil, nil, failure.Usage("--resource: %q is empty", uri)
+		return nil, nil, failure.Usage("--mcp-resource: %q is empty", uri)
 	}
 	return c, parts, nil
 }
 
 // prompt gets NAME:PROMPT[,ARG=VALUE…] from a server.
 func (v *conversation) prompt(ctx context.Context, value string) ([]stream.Message, error) {
-	c, session, rest, err := v.plan.Box.ServerOf(ctx, "--prompt", "PROMPT", value)
+	c, session, rest, err := v.plan.Box.ServerOf(ctx, "--mcp-prompt", "PROMPT", value)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (v *conversation) prompt(ctx context.Context, value string) ([]stream.Messa
 	for _, w := range words[1:] {
 		name, value, ok := strings.Cut(w, "=")
 		if !ok || name == "" {
-			return nil, failure.Usage("--prompt: %q is not of the form ARG=VALUE", w)
+			return nil, failure.Usage("--mcp-prompt: %q is not of the form ARG=VALUE", w)
 		}
 		args[name] = value
 	}

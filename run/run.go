@@ -94,8 +94,7 @@ func (r *runner) guarded(ctx context.Context) (err error) {
 	if err := r.inv.Configure(ctx); err != nil {
 		return err
 	}
-	switch c.Mode {
-	case config.SignIn, config.SignOut, config.ListLogins:
+	if c.Mode == config.SignIn || c.Mode == config.SignOut || c.Lists("logins") {
 		return modes.Logins(ctx, r.plan)
 	}
 	if c.Session != "" {

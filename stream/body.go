@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"io"
 	"iter"
-	"unicode/utf8"
 	"unsafe"
 
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 // piece is a part of a request. A text that needs quoting is quoted while it is sent, so that
@@ -37,8 +37,7 @@ func inChunks[T string | []byte](text T) iter.Seq[T] {
 		for len(text) > 0 {
 			n := len(text)
 			if n > maxChunk {
-				for n = maxChunk; n > maxChunk-utf8.UTFMax && !utf8.RuneStart(text[n]); n-- {
-				}
+				n = len(readable.WholeRunes(text[:maxChunk]))
 			}
 			if !yield(text[:n]) {
 				return

@@ -3,9 +3,9 @@ package stream
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
+	"toolpipe/testdata/load"
 )
 
 // A reply that is cut at any byte is an error when the transfer broke. When
@@ -41,7 +41,7 @@ func cutEverywhere(t *testing.T, in bodyIn) {
 	switch { // .ci/run sets TOOLPIPE_LOAD, and runs the race detector with -short
 	case testing.Short():
 		step = 7
-	case os.Getenv("TOOLPIPE_LOAD") != "":
+	case load.Full(t):
 		step = 1
 	}
 	for n := 0; n < len(data); n += step {

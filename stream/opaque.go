@@ -66,8 +66,8 @@ func isStrict(value []byte) bool {
 	return jsontext.Check(value, jsontext.Options{Depth: jsontext.DefaultDepth - outside}) == nil
 }
 
-// readable returns calls without the members that a strict reader would refuse.
-func readable(calls []Call) []Call {
+// readableCalls returns calls without the members that a strict reader would refuse.
+func readableCalls(calls []Call) []Call {
 	for i, c := range calls {
 		if len(c.Extra) > 0 && !isStrict(formed(`{"id":0,"type":0,"function":0,?}`, c.Extra)) {
 			calls = slices.Clone(calls)
@@ -90,9 +90,9 @@ func digest(m *Message) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// RestoreState reads the member that AppendChatMessage wrote for m. The parts and calls of m
-// are read already. If they were edited, only the state that does not repeat them is kept: the
-// text that the user reads and edits is the text that is sent.
+// RestoreState reads the member that ChatMessage wrote for m. The parts and calls of m are read
+// already. If they were edited, only the state that does not repeat them is kept: the text that
+// the user reads and edits is the text that is sent.
 func (m *Message) RestoreState(value []byte) error {
 	v := gjson.ParseBytes(value)
 	o := Opaque{api: v.Get("api").Str, endpoint: v.Get("endpoint").Str, model: v.Get("model").Str}

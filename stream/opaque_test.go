@@ -17,7 +17,7 @@ import (
 func stateOf(t *testing.T, m Message) []byte {
 	t.Helper()
 	var written map[string]json.RawMessage
-	if err := json.Unmarshal(AppendChatMessage(nil, &m), &written); err != nil {
+	if err := json.Unmarshal(writtenMessage(&m), &written); err != nil {
 		t.Fatal(err)
 	}
 	return written[StateMember]
@@ -80,7 +80,7 @@ func TestStateOfLaxEndpoint(t *testing.T) {
 				t.Fatal(got.err)
 			}
 			m := got.reply.Message
-			written := AppendChatMessage(nil, &m)
+			written := writtenMessage(&m)
 			if err := jsontext.Check(slices.Concat([]byte(`{"messages":[`), written, []byte(`]}`)), jsontext.Options{}); err != nil {
 				t.Errorf("%s: %v:\n%.300s", api, err, written)
 				continue
@@ -92,7 +92,7 @@ func TestStateOfLaxEndpoint(t *testing.T) {
 		}
 		body := `{"choices":[{"message":{"tool_calls":[{"id":"a","extra_content":LAX,"function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`
 		got := decode(t, bodyIn{data: []byte(strings.ReplaceAll(body, "LAX", lax))})
-		if err := jsontext.Check(AppendChatMessage(nil, &got.reply.Message), jsontext.Options{}); err != nil || len(got.reply.Message.Calls[0].Extra) == 0 {
+		if err := jsontext.Check(writtenMessage(&got.reply.Message), jsontext.Options{}); err != nil || len(got.reply.Message.Calls[0].Extra) == 0 {
 			t.Errorf("a call: %v", err)
 		}
 	}

@@ -100,7 +100,7 @@ func (r *Request) EndpointTools() (types []string, err error) {
 		}
 	}
 	if types == nil && hasParam(r.Params, "tools") {
-		return nil, errors.New(`tools: holds what is no tool of the endpoint itself, such as {"type":"web_search"}; functions are those of servers`)
+		return nil, errors.New(`tools: an element is no tool of the endpoint itself, such as {"type":"web_search"}; functions come from servers`)
 	}
 	return types, nil
 }

@@ -15,18 +15,13 @@ import (
 // labels.
 const LabelsMember = "labels"
 
-// AppendChatMessage appends m in the chat-completions form, for outputs and for a later input.
-// The content is a string; it is an array if there are several parts or one is not text, and
-// null if there are calls and no text. Arguments are exactly as they came, if they are UTF-8.
-// Other state that must go back to the endpoint is in StateMember.
-func AppendChatMessage(dst []byte, m *Message) []byte {
-	w := &segments{cur: dst}
-	chatMessageForm(w, m)
-	return w.flat()
-}
-
-// ChatMessage yields the output of AppendChatMessage in pieces. No piece ends inside a
-// character, and each is valid until the next. The flag is true for the last one.
+// ChatMessage yields m in the chat-completions form, for outputs and for a later input. The
+// content is a string; it is an array if there are several parts or one is not text, and null if
+// there are calls and no text. Arguments are exactly as they came, if they are UTF-8. Other
+// state that must go back to the endpoint is in StateMember.
+//
+// The form comes in pieces. No piece ends inside a character, and each is valid until the next.
+// The flag is true for the last one.
 func ChatMessage(m *Message) iter.Seq2[[]byte, bool] {
 	return func(yield func([]byte, bool) bool) {
 		goes := true
@@ -57,7 +52,7 @@ func chatMessageForm(w *segments, m *Message) {
 		}
 		w.str("]")
 	}
-	chatCalls(w, readable(m.Calls), keptArguments)
+	chatCalls(w, readableCalls(m.Calls), keptArguments)
 	writeState(w, m)
 	if len(m.Labels) > 0 {
 		w.str(`,"` + LabelsMember + `":["` + strings.Join(m.Labels, `","`) + `"]`)

@@ -12,7 +12,14 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-func TestAppendChatMessage(t *testing.T) {
+// writtenMessage is what ChatMessage gives, made at once and not in pieces.
+func writtenMessage(m *Message) []byte {
+	w := &segments{}
+	chatMessageForm(w, m)
+	return w.flat()
+}
+
+func TestChatMessage(t *testing.T) {
 	for _, test := range []struct {
 		message Message
 		want    string
@@ -30,9 +37,9 @@ func TestAppendChatMessage(t *testing.T) {
 			`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"a\": 1e2}"},"x":{}},{"id":"2","type":"function","function":{"name":"g","arguments":"{\"bro"}},{"id":"3","type":"function","function":{"name":"h","arguments":""}}],"provider_state":{"api":"chat","endpoint":"http://e","model":"m","digest":"32d28bf45e8f44ac","state":{"reasoning":"hm"}}}`},
 		{Message{Role: ToolRole, CallID: "1", Name: "f", Parts: []Part{{Text: "ok"}}, Failed: true}, `{"role":"tool","tool_call_id":"1","name":"f","content":"ok"}`},
 	} {
-		if got := string(AppendChatMessage([]byte("x"), &test.message)); got != "x"+test.want {
-			t.Errorf("got  %s\nwant %s", got[1:], test.want)
-		} else if !json.Valid([]byte(got[1:])) {
+		if got := string(writtenMessage(&test.message)); got != test.want {
+			t.Errorf("got  %s\nwant %s", got, test.want)
+		} else if !json.Valid([]byte(got)) {
 			t.Errorf("no JSON: %s", got)
 		}
 	}
@@ -84,7 +91,7 @@ func TestLongTexts(t *testing.T) {
 				t.Errorf("%q: a piece of %d bytes", filler, len(piece))
 			}
 		}
-		if !bytes.Equal(whole, AppendChatMessage(nil, &m)) {
+		if !bytes.Equal(whole, writtenMessage(&m)) {
 			t.Errorf("%q: the pieces are another message", filler)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
+
+	"toolpipe/stream/text/readable"
 )
 
 // reportedError returns the error that an event or a body reports, nil for
@@ -112,7 +114,7 @@ func clean(s string, limit int) string {
 	start := s[:min(len(s), 16*limit)]
 	line := strings.Join(strings.FieldsFunc(start, isSpace), " ")
 	if len(line) > limit || len(start) < len(s) {
-		line = strings.TrimRight(strings.ToValidUTF8(line[:min(len(line), limit)], ""), " ") + " …"
+		line = strings.TrimRight(readable.Cut(line, limit, ""), " ") + " …"
 	}
 	return line
 }

@@ -90,7 +90,7 @@ func testSecondTurn(t *testing.T, file string) {
 		t.Fatalf("stop %d, want %d; %v", reply.Stop, want.stop, err)
 	}
 	r.Messages = append(r.Messages, reply.Message)
-	written := AppendChatMessage(nil, &reply.Message)
+	written := writtenMessage(&reply.Message)
 	for _, call := range reply.Message.Calls {
 		r.Messages = append(r.Messages, Message{Role: ToolRole, CallID: call.ID, Name: call.Name, Parts: []Part{{Text: "ok"}}})
 	}

@@ -93,7 +93,7 @@ func checkSurrogatesGoBack(t *testing.T, d *dialect, reply *Reply) {
 		}
 	}
 	arguments := reply.Message.Calls[0].Arguments
-	written := AppendChatMessage(nil, &reply.Message)
+	written := writtenMessage(&reply.Message)
 	if !utf8.Valid(written) || !utf8.Valid(arguments) && strings.Contains(string(written), `"arguments":"{`) {
 		t.Errorf("%s: written %q", d.name, written)
 	}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"toolpipe/stream/text/secrets"
+	"toolpipe/testdata/load"
 )
 
 // A warmed connection is the one that the first request uses, and the only
@@ -352,7 +352,7 @@ func TestCaps(t *testing.T) {
 		"line":     {func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "data: "); forever("x")(w, r) }, 300 << 20},
 		"JSON":     {func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{"); forever(" ")(w, r) }, 600 << 20},
 	} {
-		if name == "gzip" && os.Getenv("TOOLPIPE_LOAD") == "" {
+		if name == "gzip" && !load.Full(t) {
 			continue // it takes two seconds, and the program as a whole gets one too
 		}
 		t.Run(name, func(t *testing.T) {
@@ -366,7 +366,7 @@ func TestCaps(t *testing.T) {
 			if e, ok := errors.AsType[*Error](err); !ok || e.Kind != TooLarge {
 				t.Errorf("error %v", err)
 			}
-			if grown := after.Sys - min(after.Sys, before.Sys); grown > test.limit && !raceDetector {
+			if grown := after.Sys - min(after.Sys, before.Sys); grown > test.limit && !load.RaceDetector() {
 				t.Errorf("memory grew by %d MiB", grown>>20)
 			}
 		})

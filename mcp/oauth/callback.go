@@ -195,7 +195,7 @@ func (c *callback) readQuery(raw string) (url.Values, error) {
 		}
 	}
 	if subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(c.state)) != 1 {
-		return nil, errors.New("its state is not that of this sign-in")
+		return nil, errors.New("its state belongs to another sign-in")
 	}
 	return query, nil
 }

@@ -265,7 +265,7 @@ func (a *agent) metadata(ctx context.Context, name string, others ...string) (*i
 	case !isShort(found.AuthorizationURL, found.TokenURL, found.RegistrationURL, found.RevocationURL):
 		return nil, fmt.Errorf(tooLong, address)
 	case found.Name != name && !slices.Contains(others, found.Name):
-		return nil, fmt.Errorf("the metadata at %s is that of issuer %q, not of %q", address, wire.Snippet([]byte(found.Name)), name)
+		return nil, fmt.Errorf("the metadata at %s belongs to issuer %q, not to %q", address, wire.Snippet([]byte(found.Name)), name)
 	case found.TokenURL == "":
 		return nil, fmt.Errorf("the metadata at %s has no token_endpoint", address)
 	}

@@ -99,7 +99,7 @@ var hostedServers = map[string]hosted{
 			return ""
 		}
 	}, plain: "HTTP status 403: Forbidden", login: refreshes},
-	"Atlassian": {bend: misnamed, plain: `is that of issuer "https://ISSUER"`},
+	"Atlassian": {bend: misnamed, plain: `belongs to issuer "https://ISSUER"`},
 	"Notion": {bend: func(as *oauth.Double) {
 		used := map[string]bool{}
 		as.Token = func(_ *http.Request, form url.Values) string {
@@ -149,7 +149,7 @@ var hostedServers = map[string]hosted{
 			t.Errorf("scopes %q", l.Scopes)
 		}
 	}},
-	"Meta": {bend: misnamed, plain: `is that of issuer "https://ISSUER"`},
+	"Meta": {bend: misnamed, plain: `belongs to issuer "https://ISSUER"`},
 }
 
 // refreshes holds that the login can be refreshed.

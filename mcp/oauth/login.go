@@ -49,8 +49,6 @@ type Request struct {
 	// Previous is the login that is stored, nil for none. Its registration is
 	// used again with the same issuer, and its scopes are asked for again.
 	Previous *Login
-	// Scopes are more scopes to ask for than the server names.
-	Scopes []string
 
 	// Show is called once with the address to open, when the redirect can be
 	// received. It prints the address, and starts a browser if there is one.

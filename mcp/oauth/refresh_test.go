@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"toolpipe/testdata/load"
 )
 
 // rotating is an authorization server that gives a new refresh token with each
@@ -76,7 +77,7 @@ func TestOneRefresh(t *testing.T) {
 		refreshOnce(dir)
 	}
 	processes := 8
-	if os.Getenv("TOOLPIPE_LOAD") != "" {
+	if load.Full(t) {
 		processes = 100
 	}
 	a := newRotating(t)
@@ -128,7 +129,7 @@ func TestRefreshGenerations(t *testing.T) {
 	s, _ := newStore(t)
 	k := a.expired(t, s).Key()
 	users, rounds := 4, 25
-	if os.Getenv("TOOLPIPE_LOAD") != "" {
+	if load.Full(t) {
 		users, rounds = 16, 100
 	}
 	var group sync.WaitGroup

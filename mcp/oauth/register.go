@@ -21,7 +21,7 @@ func (a *agent) registration(ctx context.Context, is *issuer, previous *Login, r
 	s := a.settings
 	switch {
 	case s.ClientID != "" && previous.Client.ID == s.ClientID && previous.Issuer != is.Name && s.Issuer == "" && s.TokenURL == "":
-		return Client{}, fmt.Errorf("the server names the authorization server %q now; the client_id is that of %q, where the last sign-in was: if the new one is right, add its \"issuer\" to \"oauth\"", is.Name, previous.Issuer)
+		return Client{}, fmt.Errorf("the server names the authorization server %q now; the client_id belongs to %q, where the last sign-in was: if the new server is right, add its \"issuer\" to \"oauth\"", is.Name, previous.Issuer)
 	case s.ClientID != "":
 		return Client{ID: s.ClientID, AuthMethod: s.authMethod(is.AuthMethods), RedirectURI: redirectURI}, nil
 	case reusable(previous, is) && previous.Client.RedirectURI == redirectURI:

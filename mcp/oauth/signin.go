@@ -131,8 +131,7 @@ func (s *signIn) bind() (err error) {
 
 // chooseScopes are the scopes to ask for: the configured ones, else those of the
 // challenge, else those of the server's metadata; beside them the scopes that were
-// granted before, and those of the Request. A token that can be refreshed is asked
-// for where the issuer offers that.
+// granted before. A token that can be refreshed is asked for where the issuer offers that.
 func (s *signIn) chooseScopes(c challenge) []string {
 	scopes := s.Settings.Scopes
 	for _, other := range [][]string{c.scopes, s.resource.scopes} {
@@ -143,7 +142,6 @@ func (s *signIn) chooseScopes(c challenge) []string {
 	if s.Previous.Issuer == s.issuer.Name {
 		scopes = union(s.Previous.Scopes, scopes)
 	}
-	scopes = union(scopes, s.Scopes)
 	const offline = "offline_access"
 	if len(scopes) > 0 && len(s.Settings.Scopes) == 0 && slices.Contains(s.issuer.Scopes, offline) {
 		scopes = union(scopes, []string{offline})

@@ -159,7 +159,7 @@ func TestThreatIssuerTheft(t *testing.T) {
 		t.Errorf("refresh at the own issuer: %v", err)
 	}
 	thief.Issuer = map[string]any{"issuer": as.URL + "/as"} // it claims to be the other
-	if _, err := SignIn(t.Context(), r); err == nil || !strings.Contains(err.Error(), "is that of issuer") {
+	if _, err := SignIn(t.Context(), r); err == nil || !strings.Contains(err.Error(), "belongs to issuer") {
 		t.Errorf("an issuer that claims to be another: %v", err)
 	}
 	configured := Settings{Grant: GrantCode, ClientID: "me", Secret: "mine", Issuer: as.URL + "/as"}

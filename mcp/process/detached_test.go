@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"toolpipe/mcp/process/processtest"
+	"toolpipe/testdata/processtest"
 )
 
 // detaches starts two programs that are to outlive it and an ordinary one, sweeps,

@@ -374,14 +374,3 @@ func (p *Processes) awaitStarts() {
 	p.starting.Lock()
 	defer p.starting.Unlock()
 }
-
-// pids are the running children, for which live waits.
-func (p *Processes) pids() map[int]bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	pids := make(map[int]bool, len(p.running))
-	for pr := range p.running {
-		pids[pr.pid] = true
-	}
-	return pids
-}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"toolpipe/mcp/process/processtest"
+	"toolpipe/testdata/processtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args)) }

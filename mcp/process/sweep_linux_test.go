@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"toolpipe/mcp/process/processtest"
+	"toolpipe/testdata/processtest"
 )
 
 func init() { processtest.Programs["hung-start"] = hungStart }

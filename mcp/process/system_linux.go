@@ -109,6 +109,17 @@ func waitid(idType, pid, options uintptr) (ended bool, errno syscall.Errno) {
 	return info.signal != 0, errno
 }
 
+// pids are the running children, for which live waits.
+func (p *Processes) pids() map[int]bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pids := make(map[int]bool, len(p.running))
+	for pr := range p.running {
+		pids[pr.pid] = true
+	}
+	return pids
+}
+
 // sweep kills and reaps the children that nothing waits for, and then their orphaned
 // children, until there are none or the deadline passes. It spares those that
 // StartDetached started.

@@ -149,7 +149,7 @@ func (pr *Process) Tree() (pids []int, err error) {
 // processes are the pids of all processes that /proc shows.
 func processes() (pids []int, err error) {
 	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
-		return nil, errors.New("/proc is not that of this process")
+		return nil, errors.New("/proc does not show this process")
 	}
 	dir, err := os.Open("/proc")
 	if err != nil {

@@ -135,7 +135,7 @@ func Inherited(path string, getenv func(string) string) (*Listener, error) {
 		return nil, nil
 	}
 	if n := getenv("LISTEN_FDS"); n != "1" {
-		return nil, fmt.Errorf("LISTEN_FDS is %q, and one socket is what can be listened at", n)
+		return nil, fmt.Errorf("LISTEN_FDS is %q, but toolpipe listens at exactly one socket", n)
 	}
 	syscall.CloseOnExec(firstInherited)
 	f := os.NewFile(firstInherited, "LISTEN_FDS")

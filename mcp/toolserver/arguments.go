@@ -12,63 +12,6 @@ import (
 	"toolpipe/stream/text/nearest"
 )
 
-// A Parameter is one argument of a built-in tool. Its kind is a JSON Schema
-// type, or "strings" for an array of strings.
-type Parameter struct {
-	Name, Kind, About string
-	Required          bool
-}
-
-// A Builtin is one built-in tool.
-type Builtin struct {
-	Name, About string
-	Params      []Parameter
-	Annotations string // a JSON object
-	Effects     Effects
-}
-
-// Define returns a tool with these parameters.
-func Define(name, about, annotations string, effects Effects, params ...Parameter) *Builtin {
-	return &Builtin{Name: name, About: about, Params: params, Annotations: annotations, Effects: effects}
-}
-
-// Annotations of tools.
-const (
-	ReadsOnly = `{"readOnlyHint":true,"openWorldHint":false}`
-	Adds      = `{"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}`
-	Destroys  = `{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":false}`
-	RunsFree  = `{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":true}`
-	Fetches   = `{"readOnlyHint":false,"destructiveHint":false,"openWorldHint":true}`
-)
-
-// Tool is the definition a client lists.
-func (t *Builtin) Tool() wire.Tool {
-	return wire.Tool{Name: t.Name, Description: t.About, InputSchema: t.schema(), Annotations: json.RawMessage(t.Annotations), ReadOnly: t.Annotations == ReadsOnly}
-}
-
-func (t *Builtin) schema() json.RawMessage {
-	b := append(make([]byte, 0, 768), `{"type":"object","properties":{`...)
-	var required []byte
-	for i, p := range t.Params {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		kind := `"` + p.Kind + `"`
-		if p.Kind == "strings" {
-			kind = `"array","items":{"type":"string"}`
-		}
-		b = fmt.Appendf(b, `%s:{"type":%s,"description":%s}`, jsontext.Quoted(p.Name), kind, jsontext.Quoted(p.About))
-		if p.Required {
-			required = jsontext.AppendQuoted(append(required, ','), p.Name)
-		}
-	}
-	b = append(b, '}')
-	if required != nil {
-		b = fmt.Appendf(b, `,"required":[%s]`, required[1:])
-	}
-	return append(b, `,"additionalProperties":false}`...)
-}
-
 // Arguments are the arguments of one call by name, without the absent ones.
 type Arguments map[string][]byte
 
@@ -103,10 +46,7 @@ func (t *Builtin) Read(raw json.RawMessage) (Arguments, error) {
 }
 
 func (t *Builtin) unknown(name string) error {
-	names := make([]string, len(t.Params))
-	for i, p := range t.Params {
-		names[i] = p.Name
-	}
+	names := t.ParamNames(func(Parameter) bool { return true })
 	hint := ""
 	if near := nearest.Nearest(name, names); near != "" {
 		hint = fmt.Sprintf(", did you mean %q?", near)

@@ -18,9 +18,6 @@ type clients struct {
 func (s *Server) join(c *connection) {
 	s.guard.Lock()
 	defer s.guard.Unlock()
-	if s.served == nil {
-		s.served, s.interests = map[*connection]bool{}, map[string]int{}
-	}
 	s.served[c] = true
 }
 
@@ -32,7 +29,7 @@ func (s *Server) leave(c *connection) {
 	s.guard.Unlock()
 	c.mu.Lock()
 	uris := c.listens.uris
-	c.listens.uris = nil
+	c.listens.uris = map[string]int{}
 	c.mu.Unlock()
 	if len(uris) > 0 {
 		goroutine.Start(func() {
@@ -56,13 +53,10 @@ func (s *Server) eachClient(visit func(*connection)) {
 	}
 }
 
-// interest counts one more client that wants to hear of a resource, or one less. The first
-// and the last are told to the front.
+// interest adds a client that subscribes to a resource, or removes one. Only the first and
+// the last make a call of the front.
 func (s *Server) interest(ctx context.Context, uri string, more int) error {
 	s.guard.Lock()
-	if s.interests == nil {
-		s.interests = map[string]int{}
-	}
 	was := s.interests[uri]
 	if s.interests[uri] += more; s.interests[uri] <= 0 {
 		delete(s.interests, uri)

@@ -135,13 +135,10 @@ func (c *connection) forget(l *listener) {
 	}
 }
 
-// interest counts one more who wants to hear of a resource, or one less. The first and
-// the last make a difference to the server.
+// interest adds a subscription of the client to a resource, or removes one. Only the first
+// and the last change something at the server.
 func (c *connection) interest(uri string, more int) error {
 	c.mu.Lock()
-	if c.listens.uris == nil {
-		c.listens.uris = map[string]int{}
-	}
 	was := c.listens.uris[uri]
 	if was == 0 && (more < 0 || len(c.listens.uris) >= maxListens) {
 		c.mu.Unlock()

@@ -1,6 +1,18 @@
 // Package toolserver is a server of the Model Context Protocol: tools as Go
 // functions, in this process over an in-memory transport, or over two streams.
 // The built-in tools are such servers, and tests use them as peers.
+//
+// A connection has one client. Who calls whom:
+//
+//	client                 connection               program
+//	tools/call           ->  call     ->  a tool's function, or Front.Call
+//	any other request    ->  request  ->  Front.Request
+//	subscriptions        ->  interest ->  Front.Subscribe
+//	answer, progress     <-  reply    <-  what these functions return
+//	elicitation/create   <-  asker    <-  HostCall.Ask, HostRequest.Ask
+//	list or resource     <-  announce <-  Server.Announce, Server.Replace
+//	  has changed
+//	log message          <-  log      <-  Server.Log
 package toolserver
 
 import (
@@ -48,13 +60,9 @@ type Front struct {
 	// Request answers any other request. The result is an object; an error that
 	// wraps a *wire.RPCError is passed on as it is.
 	Request func(ctx context.Context, r *HostRequest) (result []byte, err error)
-	// Subscribe has the changes of a resource announced (Server.Announce) from now on, or
-	// no more: the first client that wants to hear of it is told of, and the last.
+	// Subscribe turns announcements about a resource (Server.Announce) on or off. It is
+	// called when the first client subscribes, and when the last one leaves.
 	Subscribe func(ctx context.Context, uri string, on bool) error
-	// Notified is told of what a server behind this one announces.
-	Notified func(server, method string, params []byte)
-	// Started is told that a server behind this one is starting again, without blocking.
-	Started func(server string)
 
 	ToolsChange bool // the list of tools may change (Replace)
 	Completes   bool // arguments of prompts and of templates can be completed
@@ -85,7 +93,7 @@ type HostRequest struct {
 type offered struct {
 	tool    wire.Tool
 	fn      ToolFunc
-	effects Effects // of a built-in tool
+	builtin *Builtin // its definition; nil if it is no built-in tool
 }
 
 // A ToolFunc makes a call. args is one JSON object, strict, and may be kept.
@@ -94,7 +102,12 @@ type offered struct {
 type ToolFunc func(ctx context.Context, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error)
 
 // New makes a server without tools.
-func New(name, version string) *Server { return &Server{name: name, version: version} }
+func New(name, version string) *Server {
+	return &Server{name: name, version: version, clients: clients{served: map[*connection]bool{}, interests: map[string]int{}}}
+}
+
+// Name is the name that the server has by itself.
+func (s *Server) Name() string { return s.name }
 
 // Add adds a tool, whose name no other tool has. Call it before the server is served.
 func (s *Server) Add(tool wire.Tool, fn ToolFunc) {
@@ -103,7 +116,7 @@ func (s *Server) Add(tool wire.Tool, fn ToolFunc) {
 	s.tools = append(s.tools, offered{tool: tool, fn: fn})
 }
 
-// Replace has a server with a Front offer other tools, and tells its clients.
+// Replace sets the tools of a server with a Front, and announces that to its clients.
 func (s *Server) Replace(tools []wire.Tool) {
 	s.mu.Lock()
 	s.tools = nil
@@ -112,21 +125,6 @@ func (s *Server) Replace(tools []wire.Tool) {
 	}
 	s.mu.Unlock()
 	s.Announce(listChanged, []byte("{}"))
-}
-
-// A BuiltinFunc is a ToolFunc whose arguments were checked.
-type BuiltinFunc = func(ctx context.Context, args Arguments, progress func(wire.Progress)) (*wire.Result, error)
-
-// AddBuiltin is Add for a built-in tool.
-func (s *Server) AddBuiltin(t *Builtin, run BuiltinFunc) {
-	s.Add(t.Tool(), func(ctx context.Context, raw json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
-		args, err := t.Read(raw)
-		if err != nil {
-			return nil, err
-		}
-		return run(ctx, args, progress)
-	})
-	s.tools[len(s.tools)-1].effects = t.Effects
 }
 
 // discovery is the result of server/discover.
@@ -280,82 +278,6 @@ func appendTool(b []byte, t *wire.Tool, modern bool) []byte {
 	b = appendMember(b, "annotations", t.Annotations)
 	b = appendMember(b, "_meta", t.Meta)
 	return append(b, '}')
-}
-
-// callResult is a tool's answer as the result of tools/call. Before 2026-07-28 a
-// structuredContent is an object; where it is all that there is, a client gets any
-// other as text.
-func callResult(r *wire.Result, modern bool) []byte {
-	b := []byte{'{'}
-	if modern {
-		b = append(b, `"resultType":"complete",`...)
-	}
-	structured, blocks := r.Structured, r.Content
-	if !modern && structured != nil && jsontext.Kind(structured) != '{' {
-		if len(blocks) == 0 {
-			blocks = TextResult([]byte(structured)).Content
-		}
-		structured = nil
-	}
-	b = appendBlocks(append(b, `"content":`...), blocks)
-	b = appendMember(b, "structuredContent", structured)
-	b = appendMember(b, "_meta", r.Meta)
-	if r.IsError {
-		b = append(b, `,"isError":true`...)
-	}
-	return append(b, '}')
-}
-
-func appendBlocks(b []byte, blocks []wire.Block) []byte {
-	b = append(b, '[')
-	for i := range blocks {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		if jsontext.Kind(blocks[i].Raw) == '{' {
-			b = append(b, blocks[i].Raw...)
-			continue
-		}
-		b = append(append(append(b, `{"type":"text","text":`...), wire.BlockLiteral(blocks[i])...), '}')
-	}
-	return append(b, ']')
-}
-
-// TextResult is a result of one text block. Invalid UTF-8 is replaced.
-func TextResult[T string | []byte](s T) *wire.Result {
-	return &wire.Result{Content: []wire.Block{{Type: "text", Text: jsontext.AppendQuoted(make([]byte, 0, len(s)+len(s)/8+2), s)}}}
-}
-
-// attentionKey is the member of a result's _meta by which a built-in tool calls the
-// attention of the user.
-const attentionKey = "toolpipe/attention"
-
-// Attention has a result call the attention of the user, for that reason.
-func Attention(r *wire.Result, reason string) *wire.Result {
-	r.Meta = jsontext.AppendMember([]byte{'{'}, attentionKey, jsontext.Quoted(reason))
-	r.Meta = append(r.Meta, '}')
-	return r
-}
-
-// TakeAttention takes out of the result of a built-in tool the reason for which it calls
-// the attention of the user; "" for none.
-func TakeAttention(r *wire.Result) string {
-	reason := jsontext.Text(jsontext.Member(r.Meta, attentionKey))
-	if reason != "" {
-		r.Meta = nil
-	}
-	return reason
-}
-
-const maxFailure = 32 << 10 // bytes of an error that are answered
-
-// failedResult is the result of a tool that failed. An error may quote an
-// argument, and an argument may be as long as a model likes.
-func failedResult(err error) *wire.Result {
-	text := err.Error()
-	r := TextResult(Cut(text, maxFailure, fmt.Sprintf("\n[toolpipe] %d bytes of the error are left out\n", len(text)-maxFailure)))
-	r.IsError = true
-	return r
 }
 
 // Call runs a tool without a client. An error of the tool itself is a result with

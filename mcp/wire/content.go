@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 // Rendered is a result as a model reads it.
@@ -255,12 +256,6 @@ func join(literals [][]byte) []byte {
 // head and half at its tail.
 func cut(literal []byte, max int) []byte {
 	text := jsontext.Unescape(literal[1 : len(literal)-1])
-	head, tail := max-max/2, len(text)-max/2
-	for head > 0 && !utf8.RuneStart(text[head]) {
-		head--
-	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
-	}
-	return jsontext.Quoted(fmt.Sprintf("%s\n[... %d bytes omitted ...]\n%s", text[:head], tail-head, text[tail:]))
+	head, tail := readable.Ends(text, max-max/2, max/2)
+	return jsontext.Quoted(fmt.Sprintf("%s\n[... %d bytes omitted ...]\n%s", head, len(text)-len(head)-len(tail), tail))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 // ModernRevision is the newest revision of the protocol: it has no handshake,
@@ -114,12 +115,7 @@ func (m *Message) Result() ([]byte, error) {
 
 // Snippet is the beginning of b as valid UTF-8, to be quoted in a message.
 func Snippet(b []byte) string {
-	const most = 300
-	b = bytes.TrimSpace(b)
-	if len(b) > most {
-		b = append(bytes.Clone(b[:most]), "…"...)
-	}
-	return string(bytes.ToValidUTF8(b, []byte("\uFFFD")))
+	return strings.ToValidUTF8(readable.Cut(string(bytes.TrimSpace(b)), 300, "…"), "\uFFFD")
 }
 
 func Notification(method string, params []byte) []byte {

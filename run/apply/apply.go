@@ -71,7 +71,7 @@ func (r *run) otherDigest() error {
 	if strings.EqualFold(c.ApplyDigest, r.file.Digest) {
 		why = "has results of earlier runs, which that digest does not cover"
 	}
-	return failure.UsageError([]string{"--apply " + config.ShellQuote(c.Target) + " --dry-run shows what it holds"},
+	return failure.UsageError([]string{"--apply " + config.ShellQuote(c.Target) + " --dry-run shows its calls"},
 		"--apply-digest: %q %s: its digest is %s", c.Target, why, r.file.Reviewed())
 }
 
@@ -196,7 +196,7 @@ func (r *run) makeCalls(ctx context.Context) (first error) {
 // lost is the error of a call that was sent and has no result.
 func (r *run) lost(c *stage.Call) error {
 	return &failure.Error{Status: failure.StatusUnknown, Message: fmt.Sprintf("%s: the outcome of the call %q of %s is unknown: it was sent, and no result came", flag, c.ID, c.Name),
-		Hints: []string{"look what it has done; --keep-going makes the calls after it"}}
+		Hints: []string{"check what the call has done; --keep-going makes the calls after it"}}
 }
 
 // settled is the error of the plan: that of this run, err, or of a call that an earlier run
@@ -298,7 +298,7 @@ func (r *run) shown(ctx context.Context, e *event.Staged, c *stage.Call) string 
 	const width = 100
 	call := approve.Call{Name: e.Server + "__" + e.Tool, Arguments: e.Arguments} // not e.Name: what is shown is what is called
 	if t := r.ToolOf(c); t != nil && e.Diff != "" {
-		call.Change = func(context.Context) (string, []string) { return e.Diff, t.TellsDiff() }
+		call.Change = func(context.Context) (string, []string) { return e.Diff, t.InDiff() }
 	} else if e.Diff != "" {
 		call.Change = func(context.Context) (string, []string) { return e.Diff, nil }
 	}

@@ -23,34 +23,28 @@ type Mode uint8
 
 const (
 	Answer Mode = iota // let model and tools take turns
+	List               // list the servers, models, resources, prompts or logins, as Target says
 	ListTools
 	DescribeTool
 	CallTool
 	CallMany // make the calls that standard input lists
 	Apply    // make the calls of the plan Target
-	ListServers
-	ListResources
-	ListPrompts
 	UpdateLock
 	Explain
 	ReadResource
-	ListModels
 	Check
 	SignIn // get a login at the server Target
 	SignOut
-	ListLogins
 	Serve  // be a server over standard input and output
 	Report // write a document about what runs have left behind, in the form Target
 )
 
 // ServerFlags are the flags that say something of one server.
 type ServerFlags struct {
-	ServerAuthEnv   []string // NAME=VAR
-	ServerEnv       []string // NAME=VAR[,VAR…]
-	ServerDirs      []string // [NAME=]DIR
-	ServerProtocols []string // NAME=legacy or NAME=2026-07-28
-	LoginScopes     string   // further scopes that SignIn asks for, separated by blanks
-	Elicit          string
+	ServerAuthEnv []string // NAME=VAR
+	ServerEnv     []string // NAME=VAR[,VAR…]
+	ServerDirs    []string // [NAME=]DIR
+	Elicit        string
 }
 
 // Listening is being a server for many clients.
@@ -112,7 +106,7 @@ type Config struct {
 	ClientMetadataURL string // client_metadata_url of the config file, for every server
 
 	Mode   Mode
-	Target string // what DescribeTool, CallTool, Apply, Explain, ReadResource, SignIn and SignOut are about, and the form of Report
+	Target string // what List, DescribeTool, CallTool, Apply, Explain, ReadResource, SignIn and SignOut are about, and the form of Report
 
 	// input
 	Args       []string // the prompt arguments; with Report the files that it reads
@@ -137,9 +131,8 @@ type Config struct {
 	MaxTokens       int
 	Temperature     string
 	ReasoningEffort string
-	Params          []string // NAME=JSON
-	Schema          string   // a file, or the schema itself
-	ThinkTags       bool
+	Params          []string       // NAME=JSON
+	Schema          string         // a file, or the schema itself
 	RetryFor        *time.Duration // 0: nothing is sent again; nil: three times
 
 	// tools
@@ -287,7 +280,10 @@ func (c *Config) Plan() string {
 }
 
 // ShowsServers reports whether this run shows every server, each with its failure.
-func (c *Config) ShowsServers() bool { return c.Mode == ListServers || c.Mode == Check }
+func (c *Config) ShowsServers() bool { return c.Lists("servers") || c.Mode == Check }
+
+// Lists reports whether this run is --list WHAT.
+func (c *Config) Lists(what string) bool { return c.Mode == List && c.Target == what }
 
 // StartsLater reports whether the run takes the tools from the lock, and starts a server
 // when it is needed. What shows the servers, or pins their tools, starts all of them.

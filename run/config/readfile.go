@@ -157,7 +157,7 @@ func OpenError(what, path string, err error) error {
 		}
 	}
 	if errors.Is(err, syscall.ENXIO) {
-		e = failure.Usage("%s: %q: nobody reads from this pipe", what, path)
+		e = failure.Usage("%s: %q: no process reads from this pipe", what, path)
 	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		e.Status = failure.StatusOutput

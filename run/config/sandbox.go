@@ -32,7 +32,7 @@ func ParseSandbox(value string) (s Sandbox, err error) {
 	for word := range strings.SplitSeq(value, ",") {
 		key, argument, found := strings.Cut(strings.TrimSpace(word), "=")
 		if !found || argument == "" {
-			return s, failure.Usage("%q is none of: %s", word, sandboxForms)
+			return s, failure.Usage("%q is not one of: %s", word, sandboxForms)
 		}
 		if err := s.add(key, argument); err != nil {
 			return s, err
@@ -66,7 +66,7 @@ func (s *Sandbox) add(key, argument string) error {
 	case "hide":
 		s.Hide = append(s.Hide, path)
 	default:
-		return failure.Usage("%q is none of: %s", key+"="+argument, sandboxForms)
+		return failure.Usage("%q is not one of: %s", key+"="+argument, sandboxForms)
 	}
 	return nil
 }

@@ -23,9 +23,12 @@ type choice struct {
 }
 
 func (c *Config) choices() []choice {
-	form, report := c.Output, ""
-	if c.Mode == Report {
+	form, report, list := c.Output, "", ""
+	switch c.Mode {
+	case Report:
 		report = c.Target
+	case List:
+		list = c.Target
 	}
 	if _, isBlock := c.Block(); isBlock {
 		form = "block"
@@ -40,6 +43,7 @@ func (c *Config) choices() []choice {
 		{"start", c.Start, []string{"first", "beside", "call"}},
 		{"find-tools", c.FindTools, []string{"never", "auto", "always"}},
 		{"elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},
+		{"list", list, []string{"servers", "models", "resources", "prompts", "logins"}},
 		{"report", report, []string{"markdown", "html"}},
 		{"api", c.API, stream.APIs()},
 		{"trim", "", []string{"auto", "off"}}, // or a number: mistakes has the check
@@ -61,7 +65,8 @@ func Choices(flag string) []string {
 func (c *Config) Validate() error {
 	for _, f := range c.choices() {
 		if f.value != "" && !slices.Contains(f.words, f.value) {
-			return failure.UsageError([]string{"--" + f.flag + " is one of: " + JoinWords(f.words)}, "--%s: %q is not one of its values", f.flag, f.value)
+			hints := DidYouMean("--"+f.flag+" ", Nearest(f.value, f.words), "--"+f.flag+" is one of: "+JoinWords(f.words))
+			return failure.UsageError(hints, "--%s: %q is not one of its values", f.flag, f.value)
 		}
 	}
 	for _, m := range append(c.mistakes(), c.listening()...) {
@@ -171,7 +176,6 @@ func (c *Config) mistakes() []mistake {
 		{c.Mode == UpdateLock && c.ToolsLock == "", "--tools-lock-update: goes with --tools-lock FILE", nil},
 		{c.Start != "" && c.Start != "first" && c.ToolsLock == "", "--start " + c.Start + ": needs --tools-lock FILE, which tells the tools before a server starts",
 			[]string{"--tools-lock FILE --tools-lock-update writes one"}},
-		{c.LoginScopes != "" && c.Mode != SignIn, "--login-scope: goes with --login NAME", nil},
 		{len(c.FetchAllow) > 0 && !c.Fetch, "--fetch-allow: goes with --fetch", nil},
 		{c.Mode != Answer && c.Output == "messages", "--output messages: there is no conversation to print; use text, ndjson or json", nil},
 		{c.Quiet && c.Verbose > 0, "--quiet and --verbose: only one of them can be given", nil},

@@ -16,6 +16,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/stream/text/jsontext"
 	"toolpipe/stream/text/nearest"
+	"toolpipe/stream/text/readable"
 )
 
 // A Document is a JSON text. It was read strictly, with no key twice in one object,
@@ -290,13 +291,7 @@ func (v Value) Table(read func(Value) (string, error)) (map[string]string, error
 }
 
 // Short is the value for an error: its text, cut when it is long.
-func (v Value) Short() string {
-	s := v.Raw()
-	if len(s) > 40 {
-		s = append(bytes.ToValidUTF8(s[:37:37], nil), "..."...)
-	}
-	return string(s)
-}
+func (v Value) Short() string { return readable.Cut(string(v.Raw()), 40, "...") }
 
 // IsWord reports whether a character stands in names: a letter or a digit of ASCII, - or _.
 func IsWord[C byte | rune](c C) bool {

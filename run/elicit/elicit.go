@@ -1,5 +1,5 @@
-// Package elicit lets tool servers ask the person at the terminal (--elicit ask). What a
-// server asks for is a form: a flat object, of which each property is a field.
+// Package elicit lets tool servers ask the person at the terminal (--elicit ask) or the user
+// of the host of --serve. A server asks by a form: a flat object, each property is a field.
 package elicit
 
 import (

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+	"toolpipe/testdata/load"
 )
 
 // TestFaultApplyKilled kills --apply at random points, from before it has read the plan to
@@ -42,7 +43,7 @@ func TestFaultApplyKilled(t *testing.T) {
 	s.env["TOOLPIPE_BASE_URL"] = model.url() + "/v1"
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
-	kills, unknown := load(24, 12), 0
+	kills, unknown := load.Of(t, 24, 12), 0
 	whole := 300 * time.Millisecond
 	for plan, killed := 0, 0; killed < kills; plan++ {
 		file, log := filepath.Join(s.work, fmt.Sprintf("p%d.jsonl", plan)), filepath.Join(s.work, fmt.Sprintf("log%d", plan))

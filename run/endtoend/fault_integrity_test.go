@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/tidwall/gjson"
+	"toolpipe/testdata/load"
 )
 
 // TestFaultSameBytes checks that the arguments which the model wrote, without
@@ -23,7 +24,7 @@ import (
 func TestFaultSameBytes(t *testing.T) {
 	t.Parallel()
 	const perRound = 30
-	rounds := load(10, 4)
+	rounds := load.Of(t, 10, 4)
 	random := rand.New(rand.NewPCG(7, 9))
 	var wrote []string
 	var model strings.Builder

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+	"toolpipe/testdata/load"
 )
 
 // listening starts a server with the fake server fs behind it.
@@ -56,7 +57,7 @@ func (c *socketClient) answer(t *testing.T) gjson.Result {
 // Each gets its own answer, the server behind is one, and all together take little memory.
 func TestFaultListenMany(t *testing.T) {
 	t.Parallel()
-	clients := load(1000, 100)
+	clients := load.Of(t, 1000, 100)
 	s := newFault(t, "")
 	s.memory = 100 << 20
 	listening(t, s, "echo")
@@ -100,7 +101,7 @@ func TestFaultListenDeaf(t *testing.T) {
 		defer close(sent)
 		io.WriteString(endless, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"x":"`)
 		piece := []byte(strings.Repeat("x", 1<<20))
-		for range load(1024, 100) {
+		for range load.Of(t, 1024, 100) {
 			if _, err := endless.Write(piece); err != nil {
 				return
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+	"toolpipe/testdata/load"
 )
 
 // TestFaultMillionDeltas sends a million deltas of one character. The memory
@@ -19,7 +20,7 @@ import (
 // give up waiting.
 func TestFaultMillionDeltas(t *testing.T) {
 	t.Parallel()
-	thousands := load(1000, 100)
+	thousands := load.Of(t, 1000, 100)
 	block := []byte(strings.Repeat(chatText("x"), 1000))
 	model := serveRaw(t, func(w io.Writer, r *http.Request, _ []byte) bool {
 		head(w, 200, eventStream)
@@ -46,11 +47,11 @@ json end status ok`)
 // TestFaultMemoryOfText holds that an answer is in memory about once, in every form of
 // output, also when it is cut or never ends.
 func TestFaultMemoryOfText(t *testing.T) {
-	if raceDetector {
+	if load.RaceDetector() {
 		t.Skip("the race detector multiplies the memory")
 	}
 	t.Parallel()
-	size := load(48, 24) // MiB
+	size := load.Of(t, 48, 6) // MiB
 	delta := chatText(strings.Repeat("an answer of any length ", 4096/24))
 	model := serveRaw(t, func(w io.Writer, r *http.Request, body []byte) bool {
 		head(w, 200, eventStream)
@@ -122,7 +123,7 @@ events tool_call 0`)
 func TestFaultSlowReader(t *testing.T) {
 	t.Parallel()
 	const size = 20_000
-	deltas := load(1000, 100)
+	deltas := load.Of(t, 1000, 100)
 	filler := strings.Repeat("0123456789", size/10)
 	model := serveRaw(t, func(w io.Writer, r *http.Request, _ []byte) bool {
 		head(w, 200, eventStream)
@@ -179,7 +180,7 @@ func TestFaultHundredProcesses(t *testing.T) {
 		io.WriteString(w, chatText("You said "+messages[len(messages)-1].Get("content").String())+chatEnd)
 		return false
 	})
-	count := load(100, 20)
+	count := load.Of(t, 100, 20)
 	s := newFault(t, "-- config.in --\n"+`{"model":"m","models":{"m":{"base_url":"URL"}},"mcpServers":{"fs":{"command":"PROGRAM","args":["-tools","echo"]}}}`+"\n")
 	s.env["URL"], s.env["COUNT"] = model.url()+"/v1", fmt.Sprint(count)
 	s.do(`env -TOOLPIPE_MODEL -TOOLPIPE_BASE_URL
@@ -208,7 +209,7 @@ mode log 0600`)
 // the one before only by the messages of one round.
 func TestFaultThousandTurns(t *testing.T) {
 	t.Parallel()
-	turns := load(500, 100)
+	turns := load.Of(t, 500, 100)
 	var mu sync.Mutex
 	var sizes []int
 	model := serveRaw(t, func(w io.Writer, r *http.Request, body []byte) bool {

@@ -12,12 +12,13 @@ import (
 	"testing"
 
 	"github.com/tidwall/gjson"
+	"toolpipe/testdata/load"
 )
 
 // TestFaultMemoryOfInput holds that what a run begins with is in memory about once, wherever
-// it comes from and goes to: half of it more, and 20 MiB, at each of three sizes.
+// it comes from and goes to: half of it more, and 20 MiB, at each of three sizes under load, and at one without.
 func TestFaultMemoryOfInput(t *testing.T) {
-	if raceDetector {
+	if load.RaceDetector() {
 		t.Skip("the race detector multiplies the memory")
 	}
 	t.Parallel()
@@ -42,7 +43,11 @@ func TestFaultMemoryOfInput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, size := range []int{4, 8, load(24, 16)} { // MiB
+			sizes := []int{6} // MiB
+			if load.Full(t) {
+				sizes = []int{4, 8, 24}
+			}
+			for _, size := range sizes {
 				s := newFault(t, "")
 				s.env["TOOLPIPE_BASE_URL"] = model.url() + "/v1"
 				lines := size << 20 / len(line)
@@ -69,12 +74,12 @@ func TestFaultMemoryOfInput(t *testing.T) {
 // TestFaultLongSession goes on with a session that grows over four runs far beyond what fits
 // into the memory or the model. It stays whole, and each run takes no more than the one before.
 func TestFaultLongSession(t *testing.T) {
-	if raceDetector {
+	if load.RaceDetector() {
 		t.Skip("the race detector multiplies the memory")
 	}
 	t.Parallel()
 	const size = 250_000
-	rounds := load(20, 10) // 400 make 400 MB, and take a minute
+	rounds := load.Of(t, 20, 5) // 400 make 400 MB, and take a minute
 	own := limitedModel{api: "chat", status: 400, words: refusals[0].words, limit: 250_000, bytes: size}
 	model := serveRaw(t, own.answer)
 	s := newFault(t, "")

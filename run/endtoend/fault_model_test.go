@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"toolpipe/testdata/load"
 )
 
 // TestFaultRedirects checks that no redirect is followed, whatever its status
@@ -120,7 +121,7 @@ func TestFaultBodies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if test.heavy && raceDetector {
+			if test.heavy && load.RaceDetector() {
 				t.Skip("moves hundreds of MiB")
 			}
 			model := serveRaw(t, func(w io.Writer, r *http.Request, _ []byte) bool {

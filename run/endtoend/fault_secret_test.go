@@ -101,9 +101,9 @@ stderr web
 toolpipe -vv --mcp-config env.in hi => 4
 stderr '^toolpipe: fs: \[secret\]'
 stderr '^toolpipe: error: .*\[secret\]'
-toolpipe --list-servers --mcp-config header.json => 4
+toolpipe --list servers --mcp-config header.json => 4
 stdout QUERY
-toolpipe --list-servers -o ndjson --mcp-config header.json => 4
+toolpipe --list servers -o ndjson --mcp-config header.json => 4
 event server.target '~\$\{QUERY\}'
 env HTTP_PROXY=http://me:$PROXY_PASSWORD@127.0.0.1:9
 toolpipe -vv --insecure-http model.test --base-url http://model.test/v1 --timeout 5 hi => 3 6

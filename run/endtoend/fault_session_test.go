@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+	"toolpipe/testdata/load"
 )
 
 // sessionRuns plays one conversation after the other, each with --session in a file of
@@ -137,7 +138,7 @@ func TestFaultSessionKilled(t *testing.T) {
 	r.begin(r.command())
 	whole := time.Since(began)
 	r.finish()
-	kills, unknown, ended := load(200, 10), 0, 0
+	kills, unknown, ended := load.Of(t, 200, 10), 0, 0
 	for killed := 0; killed < kills; {
 		r.next()
 		for over := false; !over && killed < kills; killed++ {
@@ -171,6 +172,9 @@ var sessionFaults = map[string]string{
 // second one. A run whose line cannot be written ends with 8 and sends no call after it.
 func TestFaultSessionWrite(t *testing.T) {
 	t.Parallel()
+	if !load.Full(t) {
+		t.Skip("it builds the program anew, with TOOLPIPE_LOAD")
+	}
 	program, err := faultyProgram()
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +189,7 @@ func TestFaultSessionWrite(t *testing.T) {
 			}
 			r.env["SESSION_FAULT"] = fault
 			writes := 1 + 1 + 2*len(sessionTools) + 1 // the prompt, the calls, each call and its result, the answer
-			for at := 1; at <= writes; at += load(1, 2) {
+			for at := 1; at <= writes; at++ {
 				r.next()
 				r.env["SESSION_FAULT_AT"] = fmt.Sprint(at)
 				r.begin(r.command() + " => " + status)

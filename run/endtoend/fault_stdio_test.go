@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"toolpipe/testdata/load"
 )
 
 // TestFaultStdio has servers that do something wrong during a call: the call has
@@ -45,7 +46,7 @@ func TestFaultStdio(t *testing.T) {
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
-			if test.heavy && raceDetector {
+			if test.heavy && load.RaceDetector() {
 				t.Skip("moves hundreds of MiB")
 			}
 			s := newFault(t, model)

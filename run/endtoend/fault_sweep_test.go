@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"toolpipe/testdata/load"
 )
 
 // sweepModel asks for a call, a command and a file.
@@ -74,7 +75,7 @@ func TestFaultDescriptors(t *testing.T) {
 // which is enough to reach every place.
 func TestFaultSweep(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
+	if load.RaceDetector() {
 		t.Skip("too slow with the race detector")
 	}
 	for _, fault := range []struct {
@@ -100,7 +101,7 @@ func TestFaultSweep(t *testing.T) {
 			s.begin("[!program:strace] skip needs strace\n[!linux] skip needs Linux\nsh 'strace -f --seccomp-bpf -qq -o /dev/null true'\nmodel m")
 			s.verified = true
 			calls, only, _ := strings.Cut(fault.calls, " ")
-			for n := 1; n <= fault.count; n += load(1, 3) {
+			for n := 1; n <= fault.count; n += load.Of(t, 1, 3) {
 				s.begin(fmt.Sprintf(`sh 'exec strace -f --seccomp-bpf -qq -o /dev/null %s -e trace=%s -e inject=%s:%s:when=%d `, only, calls, calls, fault.with, n) +
 					"toolpipe " + strings.TrimPrefix(sweepRun, "toolpipe ") + ` > out 2> err'` + " => 0 1 2 3 4 5 6 7 8 127 129 130 143 141")
 				s.sweepHolds(fmt.Sprintf("%s number %d: %s", fault.calls, n, fault.with))

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+	"toolpipe/testdata/load"
 )
 
 // A limitedModel asks for rounds of calls with large results, and takes so many tokens: a
@@ -87,7 +88,7 @@ func TestFaultTrim(t *testing.T) {
 		m := &refusals[i]
 		t.Run(fmt.Sprint(m.api, " ", m.status, " ", i), func(t *testing.T) {
 			t.Parallel()
-			m.limit, m.rounds, m.bytes = 40_000, load(map[bool]int{true: 200, false: 40}[i == 0], 30), 20_000
+			m.limit, m.rounds, m.bytes = 40_000, load.Of(t, map[bool]int{true: 200, false: 40}[i == 0], 30), 20_000
 			model := serveRaw(t, m.answer)
 			var first []string
 			for again := range 2 {
@@ -137,7 +138,7 @@ func TestFaultTrimLimit(t *testing.T) {
 	for flag, warns := range map[string]bool{"--trim 30000": false, "--trim auto": true, "--trim off": true} {
 		t.Run(flag, func(t *testing.T) {
 			t.Parallel()
-			m := &limitedModel{api: "chat", limit: 40_000, rounds: load(40, 30), bytes: 20_000}
+			m := &limitedModel{api: "chat", limit: 40_000, rounds: load.Of(t, 40, 30), bytes: 20_000}
 			if !warns {
 				m.limit = 1 << 30
 			}
@@ -180,7 +181,7 @@ func TestFaultTrimKilled(t *testing.T) {
 	model := serveRaw(t, own.answer)
 	s := newFault(t, "")
 	s.env["TOOLPIPE_BASE_URL"] = model.url() + "/v1"
-	kills := load(24, 12)
+	kills := load.Of(t, 24, 12)
 	for conversation, killed := 0, 0; killed < kills; conversation++ {
 		file := fmt.Sprintf("s%d.jsonl", conversation)
 		command := `toolpipe -y --max-rounds 100 --session ` + file + ` -t fs="$MCP -tools big"`

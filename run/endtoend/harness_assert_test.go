@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
+	"toolpipe/testdata/load"
 )
 
 // longFlags finds the long flags named in text, each once.
@@ -43,7 +44,7 @@ func (s *script) checkRun(p *process) error {
 	if len(p.survivors) > 0 {
 		fail("processes left behind: %s", strings.Join(p.survivors, ", "))
 	}
-	if runtime.GOOS == "linux" && p.maxrss > cmp.Or(s.memory, maxMemory) && !raceDetector {
+	if runtime.GOOS == "linux" && p.maxrss > cmp.Or(s.memory, maxMemory) && !load.RaceDetector() {
 		fail("peak memory %d MiB", p.maxrss>>20)
 	}
 	for name, text := range map[string][]byte{"stdout": s.stdout, "stderr": s.stderr, "the terminal": s.screen} {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/process/cage"
+	"toolpipe/testdata/load"
 )
 
 // launch runs a program, in the background when the last word is &.
@@ -300,9 +301,9 @@ func (s *script) holds(condition string) (bool, error) {
 	case "root":
 		is = os.Getuid() == 0
 	case "race":
-		is = raceDetector
+		is = load.RaceDetector()
 	case "load":
-		is = underLoad
+		is = load.Full(s.t)
 	case "program":
 		_, err := exec.LookPath(value)
 		is = err == nil

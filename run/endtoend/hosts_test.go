@@ -11,7 +11,7 @@ import (
 )
 
 // hostFiles says what a user expects of each file of the collection: the status of
-// --list-servers, and checks of what it prints. Programs are doubles that answer;
+// --list servers, and checks of what it prints. Programs are doubles that answer;
 // an address that is not of this machine cannot be reached.
 var hostFiles = map[string]struct {
 	status int
@@ -82,9 +82,9 @@ var hostFiles = map[string]struct {
 }
 
 // noServers is for a file in a form without servers that are read.
-const noServers = "stderr '^toolpipe: error: .*: holds no servers in a form that is read: '\n"
+const noServers = "stderr '^toolpipe: error: .*: has no servers in a known form: '\n"
 
-// row is a check for a line of --list-servers: its columns are patterns.
+// row is a check for a line of --list servers: its columns are patterns.
 func row(columns ...string) string {
 	return "stdout " + strconv.Quote("^"+strings.Join(columns, `\t`)+"$") + "\n"
 }
@@ -150,9 +150,9 @@ env PATH=$WORK/bin:$PATH`)
 			if err := os.WriteFile(filepath.Join(s.work, name), text, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s.do("toolpipe --mcp-config " + name + " --list-servers => " + strconv.Itoa(want.status) + "\n" + want.checks +
+			s.do("toolpipe --mcp-config " + name + " --list servers => " + strconv.Itoa(want.status) + "\n" + want.checks +
 				"env " + strings.ReplaceAll(hostVariables, " ", "=canary ") + "=canary\n" +
-				"toolpipe -vv --mcp-config " + name + " --list-servers => any\n")
+				"toolpipe -vv --mcp-config " + name + " --list servers => any\n")
 		})
 	}
 	if len(files) != len(hostFiles) {

@@ -49,7 +49,7 @@ func TestManual(t *testing.T) {
 func readExample(t *testing.T, text string, files map[string]string) {
 	s := newScript(t, noFiles)
 	defer s.close()
-	name, command := "config.json", "toolpipe --list-servers --config config.json => 0 4" // its servers do not exist
+	name, command := "config.json", "toolpipe --list servers --config config.json => 0 4" // its servers do not exist
 	switch {
 	case !gjson.Valid(text):
 		t.Fatalf("not JSON:\n%s", text)

@@ -1,5 +1,13 @@
 //go:build unix
 
+// Package endtoend tests toolpipe as its users have it: it builds the program
+// once and starts it as a process of its own, with pipes, terminals and signals,
+// against a model and tool servers that are doubles.
+//
+// testdata/script holds the scenarios, and its README.md says how one is written.
+// Tests in Go do what a script cannot express: servers that misbehave below HTTP,
+// certificates, load, panics. testdata/faults.md lists what can go wrong outside
+// toolpipe, with the tests for each case.
 package endtoend
 
 import (
@@ -10,14 +18,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 
-	"toolpipe/mcp/process/processtest"
+	"toolpipe/testdata/load"
+	"toolpipe/testdata/processtest"
 )
 
 // top is the module's directory as seen from this package.
@@ -77,15 +85,15 @@ func buildDouble(name string) (path string, err error) {
 func build(name, pack string, more ...string) (path string, err error) {
 	path = filepath.Join(programs, name)
 	args := []string{"build", "-buildvcs=false", "-ldflags=-s", "-o", path}
-	if raceDetector {
+	if load.RaceDetector() {
 		args = append(args, "-race")
 	}
-	if tags := buildSetting("-tags"); tags != "" {
+	if tags := load.Setting("-tags"); tags != "" {
 		args = append(args, "-tags="+tags)
 	}
 	cmd := exec.Command("go", append(append(args, more...), pack)...)
 	cmd.Dir = top
-	if !raceDetector { // which needs C
+	if !load.RaceDetector() { // which needs C
 		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -93,32 +101,6 @@ func build(name, pack string, more ...string) (path string, err error) {
 	}
 	return path, readSources(filepath.Join(top, pack))
 }
-
-// buildSetting returns a setting with which this test was built.
-func buildSetting(key string) string {
-	info, _ := debug.ReadBuildInfo()
-	for _, setting := range info.Settings {
-		if setting.Key == key {
-			return setting.Value
-		}
-	}
-	return ""
-}
-
-// underLoad says that tests of load run at their full size, which takes minutes:
-// .ci/run sets the variable. Without it, and under the race detector, they run
-// at a part of it.
-var underLoad = os.Getenv("TOOLPIPE_LOAD") != "" && !raceDetector
-
-// load returns the full or the reduced number of repetitions.
-func load(whole, part int) int {
-	if underLoad {
-		return whole
-	}
-	return part
-}
-
-var raceDetector = buildSetting("-race") == "true"
 
 // readSources reads the directories of a program's sources. The go command takes
 // a test's result from its cache unless a file or directory changed that the test

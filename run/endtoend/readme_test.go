@@ -157,7 +157,7 @@ func runExample(t *testing.T, commands string, files map[string]string, terminal
 		model = "reply\nagain\ntext \"{\\\"name\\\":\\\"Rhine\\\"}\"\n"
 	case strings.Contains(commands, "toolpipe -x"):
 		model = "reply\nagain\ntext \"```sh\\ndate\\n```\"\n"
-	case strings.Contains(commands, "--list-models"), strings.Contains(commands, "--check"):
+	case strings.Contains(commands, "--list models"), strings.Contains(commands, "--check"):
 		model = "reply\nagain\nbody {\"data\":[{\"id\":\"qwen3\"}]}\n"
 	case resumes: // a call is stopped at, looked at, and run
 		model = "reply\ncall files__write_file {\"path\":\"notes.txt\",\"content\":\"tidy\"}\n" + model

@@ -4,13 +4,13 @@ package endtoend
 
 import (
 	"flag"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 	"sort"
-	"strconv"
 	"strings"
 	"testing"
+
+	"toolpipe/testdata/load"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in scripts")
@@ -27,13 +27,9 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// half is which half of the cases of scripts is played, "0" or "1"; "" is all of them. With
-// the race detector .ci/run plays one half, by the number of the commit.
-var half = os.Getenv("TOOLPIPE_HALF")
-
-func inHalf(name string) bool {
-	return half == "" || strconv.Itoa(int(crc32.ChecksumIEEE([]byte(name))%2)) == half
-}
+// part is the part of the cases of scripts that is played, as load.In describes it. With the
+// race detector .ci/run plays a seventh, by the number of the commit.
+var part = os.Getenv("TOOLPIPE_SCRIPTS")
 
 func scriptFiles(t *testing.T) []string {
 	t.Helper()
@@ -65,14 +61,14 @@ func runScript(t *testing.T, file string) {
 	}
 	for _, one := range cases {
 		if one.name == "" {
-			if inHalf(t.Name()) {
+			if load.In(part, t.Name()) {
 				run(t, one.lines)
 			}
 			continue
 		}
 		t.Run(one.name, func(t *testing.T) {
-			if !inHalf(t.Name()) {
-				t.Skip("the other half of the scripts, by TOOLPIPE_HALF")
+			if !load.In(part, t.Name()) {
+				t.Skip("another part of the scripts, by TOOLPIPE_SCRIPTS")
 			}
 			t.Parallel()
 			run(t, one.lines)

@@ -347,7 +347,7 @@ type Finding struct {
 	Quote  string `event:"quote"`
 }
 
-// Server is one server of --list-servers.
+// Server is one server of --list servers.
 type Server struct {
 	Name      string `event:"name,plain"`
 	Target    string `event:"target"`
@@ -424,7 +424,7 @@ type LoginURL struct {
 	RedirectURI string `event:"redirect_uri,plain"`
 }
 
-// Login is one login of --login, --logout or --list-logins.
+// Login is one login of --login, --logout or --list logins.
 type Login struct {
 	Server      string   `event:"server"` // its URL
 	Account     string   `event:"account,opt"`

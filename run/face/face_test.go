@@ -13,7 +13,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
 	"toolpipe/stream/text/escape"
-	"toolpipe/stream/text/escape/screentest"
+	"toolpipe/testdata/screentest"
 )
 
 // person is a face that writes to an emulated terminal. Standard output goes to

@@ -11,6 +11,7 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/stream/text/escape"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 // toolFrame is a call as a person sees it on a terminal, in one piece though
@@ -208,10 +209,9 @@ func (t *toolFrame) reason(e *event.Result) string {
 		return escape.Escape(cmp.Or(t.denial, reason))
 	}
 	first, _, more := strings.Cut(strings.TrimSpace(text), "\n")
-	if len(first) > maxReason {
-		first, more = strings.ToValidUTF8(first[:maxReason], ""), true
-	}
-	if first = escape.Escape(strings.TrimRight(first, "\r")); more {
+	short := readable.Cut(first, maxReason, "")
+	more = more || len(short) < len(first)
+	if first = escape.Escape(strings.TrimRight(short, "\r")); more {
 		first += "…"
 	}
 	return first
@@ -229,11 +229,9 @@ func size(e *event.Result) string { return " · " + duration(e.Time) + " · " + 
 
 // resultText is the first lines of a result, safe and without tabs.
 func (f *Face) resultText(e *event.Result) []string {
-	text := jsontext.Unquote(e.Text)
-	cut := len(text) > resultPrefix
-	if cut {
-		text = strings.ToValidUTF8(text[:resultPrefix], "")
-	}
+	whole := jsontext.Unquote(e.Text)
+	text := readable.Cut(whole, resultPrefix, "")
+	cut := len(text) < len(whole)
 	most := resultLines
 	if f.options.Verbose > 0 {
 		most = resultLinesVerbose

@@ -58,6 +58,7 @@ func Servers(meta []byte) (all []Server, listed bool) {
 type Tool struct {
 	Server, Name string
 	Traits       approve.Traits
+	Scripts      []string // the arguments that a shell runs
 }
 
 // Meta is the _meta of the tool for a run at the other end: its own, and what t says.
@@ -67,6 +68,7 @@ func (t *Tool) Meta(own []byte) []byte {
 	b = jsontext.AppendMember(b, "name", jsontext.Quoted(t.Name))
 	b = jsontext.AppendMember(b, "labels", quotedList((t.Traits.Labels &^ t.Traits.Assumed).Words()))
 	b = jsontext.AppendMember(b, "assumed", quotedList(t.Traits.Assumed.Words()))
+	b = jsontext.AppendMember(b, "scripts", quotedList(t.Scripts))
 	for _, p := range places(&t.Traits) {
 		if p.at.Known {
 			var paths []string
@@ -89,6 +91,7 @@ func ReadTool(meta []byte) (t Tool, own []byte, said bool) {
 	}
 	text := func(key string) string { return jsontext.Text(jsontext.Member(m, key)) }
 	t.Server, t.Name = text("server"), text("name")
+	t.Scripts = jsontext.Strings(jsontext.Member(m, "scripts"))
 	t.Traits.By = "the toolpipe at the socket"
 	t.Traits.Labels = known(jsontext.Strings(jsontext.Member(m, "labels")))
 	t.Traits.Assumed = known(jsontext.Strings(jsontext.Member(m, "assumed")))

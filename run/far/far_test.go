@@ -2,6 +2,7 @@ package far
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"toolpipe/approve"
@@ -18,10 +19,10 @@ func TestTool(t *testing.T) {
 	}
 	traits.Reads.Absent = "."
 	for own, want := range map[string]string{"": "", `{}`: "", `{"x/y":[1, 2]}`: `{"x/y":[1, 2]}`, `{"toolpipe/tool":{"server":"z"}}`: ""} {
-		meta := (&Tool{Server: "fs", Name: "read", Traits: traits}).Meta([]byte(own))
+		meta := (&Tool{Server: "fs", Name: "read", Traits: traits, Scripts: []string{"script"}}).Meta([]byte(own))
 		got, rest, said := ReadTool(meta)
 		traits.By = got.Traits.By
-		if !said || got.Server != "fs" || got.Name != "read" || string(rest) != want || !reflect.DeepEqual(got.Traits, traits) {
+		if !said || got.Server != "fs" || got.Name != "read" || string(rest) != want || !reflect.DeepEqual(got.Traits, traits) || !slices.Equal(got.Scripts, []string{"script"}) {
 			t.Errorf("%s: %+v, %s, %v", own, got, rest, said)
 		}
 	}

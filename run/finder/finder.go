@@ -19,6 +19,7 @@ import (
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 const (
@@ -69,7 +70,7 @@ func StartNested(ctx context.Context, v *invocation.Invocation, box *toolbox.Too
 }
 
 func (f *Finder) start(ctx context.Context, v *invocation.Invocation, msgs []stream.Message) (_ *Finder, offered []stream.Tool, err error) {
-	f.conn, err = f.box.StartServer(ctx, toolbox.Builtin(toolbox.FinderServer, f.server(v.Config.Version), ""))
+	f.conn, err = f.box.StartServer(ctx, toolbox.Builtin(f.server(v.Config.Version), ""))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -130,10 +131,10 @@ func newFinder(v *invocation.Invocation, box *toolbox.Toolbox) (*Finder, []strea
 func (f *Finder) server(version string) *toolserver.Server {
 	s := toolserver.New(toolbox.FinderServer, version)
 	about := fmt.Sprintf("Find tools among %d of: %s. The tools found can be called from your next turn on. Use it before you say that you cannot do something.", len(f.tools), f.servers())
-	s.AddBuiltin(&toolserver.Builtin{Name: toolbox.FinderTool, About: about, Params: []toolserver.Parameter{
-		{Name: "query", Kind: "string", About: "words of what the tool does, or of its name", Required: true},
-		{Name: "limit", Kind: "integer", About: fmt.Sprintf("how many tools to find at most (default %d, at most %d)", foundTools, mostFoundTools)},
-	}, Annotations: toolserver.ReadsOnly}, func(_ context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+	s.AddBuiltin(toolserver.Define(toolbox.FinderTool, about, toolserver.ReadsOnly, toolserver.Effects{None: true},
+		toolserver.Parameter{Name: "query", Kind: "string", About: "words of what the tool does, or of its name", Required: true},
+		toolserver.Parameter{Name: "limit", Kind: "integer", About: fmt.Sprintf("how many tools to find at most (default %d, at most %d)", foundTools, mostFoundTools)},
+	), func(_ context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 		return toolserver.TextResult(f.find(args.Text("query"), int(args.Integer("limit", foundTools)))), nil
 	})
 	return s
@@ -168,7 +169,7 @@ func (f *Finder) find(query string, limit int) string {
 		t := f.tools[i]
 		f.wanted[t] = true
 		line, _, _ := strings.Cut(strings.TrimSpace(cmp.Or(t.Description, t.Title)), "\n")
-		b.WriteString(t.ModelName + ": " + toolserver.Cut(line, 200, "…") + "\n")
+		b.WriteString(t.ModelName + ": " + readable.Cut(line, 200, "…") + "\n")
 	}
 	if more := len(best) - limit; more > 0 {
 		fmt.Fprintf(&b, "(%d more fit less well)\n", more)

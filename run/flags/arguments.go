@@ -47,7 +47,7 @@ func (a argument) checkFile(behind []string, isFile func(string) bool) error {
 		return nil
 	}
 	both := "-f " + config.ShellQuote(behind[0]) + " -f " + config.ShellQuote(behind[1]) + " attaches both"
-	return failure.UsageError([]string{both, "a prompt of this text goes behind --"},
+	return failure.UsageError([]string{both, "a prompt with this text goes after --"},
 		"--file: takes one file, but the file %q follows its value", behind[1])
 }
 
@@ -85,7 +85,7 @@ func (a argument) checkBlock() error {
 	if !ok || a.rest == "" {
 		return nil
 	}
-	return failure.UsageError([]string{"-o block:LANG takes the first block of that language", "a flag with a value stands apart from -x"},
+	return failure.UsageError([]string{"-o block:LANG takes the first block of that language", "write a flag with a value apart from -x"},
 		"-x: takes no value, but %q follows it", others+a.rest)
 }
 

@@ -14,8 +14,8 @@ const (
 	width  = 80
 )
 
-const about = `Lets a model and MCP tool servers take turns until the answer is done. The
-prompt is the arguments, then standard input; the answer goes to stdout. Behind
+const about = `Lets a model and MCP tool servers take turns until the answer is complete. The
+prompt is the arguments, then standard input; the answer goes to stdout. After
 --, every word belongs to the prompt.
 `
 
@@ -65,7 +65,7 @@ func topics() string {
 	for _, topic := range manual.Topics() {
 		b.WriteString("  " + topic + strings.Repeat(" ", 12-len(topic)) + manual.Title(topic) + "\n")
 	}
-	b.WriteString("\n  all         every flag\n  man         the whole manual as roff, for man -l\n")
+	b.WriteString("\n  all         every flag\n  man         the complete manual as roff, for man -l\n")
 	return b.String()
 }
 

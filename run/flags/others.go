@@ -1,6 +1,12 @@
 package flags
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+)
 
 // OfOthers is a hint for a flag that other programs of this kind have: what does the same
 // here. "" is none.
@@ -35,3 +41,25 @@ func OfOthers(name string) string {
 	}
 	return "did you mean --" + flag + "?"
 }
+
+// Moved is the error for a flag of an earlier version, which names what does the same now. It is
+// nil for any other name.
+func Moved(name string) error {
+	if what, ok := strings.CutPrefix(name, "list-"); ok && slices.Contains(config.Choices("list"), what) {
+		return failure.UsageError([]string{seeAll}, "--%s: this flag is --list %s now", name, what)
+	}
+	for _, f := range []struct{ old, now, hint string }{
+		{"resource", "--mcp-resource", seeAll},
+		{"prompt", "--mcp-prompt", "the prompt for the model needs no flag: toolpipe 'PROMPT'"},
+		{"mcp-protocol", `"protocol" of a server in the config`, `"mcpServers": {"NAME": {"command": "…", "protocol": "legacy"}}`},
+		{"login-scope", `"scopes" of a server in the config`, `"mcpServers": {"NAME": {"url": "…", "oauth": {"scopes": ["…"]}}}`},
+		{"think-tags", `"think_tags" of a profile in the config`, `"models": {"NAME": {"base_url": "…", "think_tags": true}}`},
+	} {
+		if f.old == name {
+			return failure.UsageError([]string{f.hint}, "--%s: this flag is %s now", name, f.now)
+		}
+	}
+	return nil
+}
+
+const seeAll = "toolpipe --help=all shows every flag"

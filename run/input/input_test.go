@@ -114,7 +114,10 @@ func TestMessagesAreReadBack(t *testing.T) {
 			if i == 0 {
 				sep = '['
 			}
-			out = stream.AppendChatMessage(append(out, sep), &msgs[i])
+			out = append(out, sep)
+			for piece := range stream.ChatMessage(&msgs[i]) {
+				out = append(out, piece...)
+			}
 		}
 		return append(out, ']')
 	}

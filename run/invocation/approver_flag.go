@@ -43,7 +43,7 @@ func newApprover(c *config.Config, warn config.Warner) (*approve.Approver, error
 func urlApprover(c *config.Config, warn config.Warner) (*approve.Approver, error) {
 	u, err := url.Parse(c.Approver)
 	if err != nil || u.Hostname() == "" {
-		return nil, failure.Usage("--approver: what was given is not an http or https URL")
+		return nil, failure.Usage("--approver: the value is not an http or https URL")
 	}
 	if host := u.Hostname(); u.Scheme == "http" && !loopback.Is(host) {
 		if !slices.ContainsFunc(c.InsecureHTTP, func(h string) bool { return strings.EqualFold(h, host) }) {

@@ -23,8 +23,8 @@ func TestURLApprover(t *testing.T) {
 		{"HTTP://h/secret", "other", "", `--approver: "h" would be asked over plain http, where others can answer for it`},
 		{"http://10.0.0.1/secret", "", "", `--approver: "10.0.0.1" would be asked over plain http, where others can answer for it`},
 		{"http://127.0.0.1.test/secret", "", "", `--approver: "127.0.0.1.test" would be asked over plain http, where others can answer for it`},
-		{"https:///secret", "", "", "--approver: what was given is not an http or https URL"},
-		{"https://%zz/secret", "", "", "--approver: what was given is not an http or https URL"},
+		{"https:///secret", "", "", "--approver: the value is not an http or https URL"},
+		{"https://%zz/secret", "", "", "--approver: the value is not an http or https URL"},
 	} {
 		warning := ""
 		a, err := newApprover(&config.Config{Approvals: config.Approvals{Approver: c.address}, InsecureHTTP: []string{c.insecure}}, func(_, _, message string) { warning = message })

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"toolpipe/mcp/toolserver"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/face"
@@ -27,10 +26,17 @@ type Outputs struct {
 	Face    *face.Face
 	Text    *event.TextOutput // the answer as text on standard output; nil: it is printed in another form
 	Began   time.Time
-	Run     string                            // the word of this run in the lines of the log; "" without a log
-	Host    atomic.Pointer[toolserver.Server] // the server of --serve, to which the logs of tool servers are passed on
+	Run     string               // the word of this run in the lines of the log; "" without a log
+	Host    atomic.Pointer[Host] // of --serve; nil before it serves
 
 	log *os.File // nil: there is none
+}
+
+// A Host is the side of --serve that its clients see. Tool servers reach it from any goroutine.
+type Host struct {
+	Announced  func(server, method string, params []byte) // a list or a resource of the server has changed
+	Restarting func(server string)                        // the server starts again; does not block
+	Log        func(params []byte)                        // a log message for the clients
 }
 
 // NewOutputs cannot fail, so that every error of a run has its end event.
@@ -88,15 +94,15 @@ func (o *Outputs) Warn(code, server, message string) {
 
 // Announced passes on to the host that a list or a resource of a server has changed.
 func (o *Outputs) Announced(server, method string, params []byte) {
-	if host := o.Host.Load(); host != nil && host.Front.Notified != nil {
-		host.Front.Notified(server, method, params)
+	if host := o.Host.Load(); host != nil {
+		host.Announced(server, method, params)
 	}
 }
 
 // Restarting tells the host's side that a server starts again.
 func (o *Outputs) Restarting(server string) {
-	if host := o.Host.Load(); host != nil && host.Front.Started != nil {
-		host.Front.Started(server)
+	if host := o.Host.Load(); host != nil {
+		host.Restarting(server)
 	}
 }
 

@@ -30,13 +30,13 @@ import (
 	"strings"
 
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/document"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 // An Item is one line of the file: a tool, or the instructions of a server.
@@ -271,7 +271,7 @@ func shortFrom(from int, raw []byte) string {
 	if raw == nil {
 		return "(none)"
 	}
-	text := toolserver.Cut(string(raw[from:]), 400, "…")
+	text := readable.Cut(string(raw[from:]), 400, "…")
 	if from > 0 {
 		text = "…" + text
 	}

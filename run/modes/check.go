@@ -204,7 +204,7 @@ func (k *checkup) modelAt(ctx context.Context, of string, e *settings.Endpoint, 
 		k.ok(of+"model", e.Model+" is listed")
 		return
 	}
-	hints := config.DidYouMean("-m ", config.NearestPart(e.Model, names), "--list-models shows them")
+	hints := config.DidYouMean("-m ", config.NearestPart(e.Model, names), "--list models shows them")
 	k.say(of+"model", "warning", e.Model+" is not among the "+strconv.Itoa(len(names))+" models that the endpoint lists", hints...)
 }
 

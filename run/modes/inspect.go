@@ -45,15 +45,12 @@ func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
 }
 
 func (m *mode) run(ctx context.Context) error {
-	if m.cfg.Mode == config.ListModels {
+	if m.cfg.Lists("models") {
 		return m.listModels(ctx)
 	}
 	data, err := m.box.Begin(ctx)
 	if err != nil {
 		return err
-	}
-	if len(m.box.Conns) == 0 && m.cfg.Target == "" {
-		m.inv.Face.Say(m.noServers() + "; " + addServers)
 	}
 	switch m.cfg.Mode {
 	case config.ListTools:
@@ -67,12 +64,8 @@ func (m *mode) run(ctx context.Context) error {
 			m.sayFindings(m.review())
 		}
 		return err
-	case config.ListServers:
-		return m.listServers()
-	case config.ListResources:
-		return m.listItems(ctx, mcp.Resources, mcp.Templates)
-	case config.ListPrompts:
-		return m.listItems(ctx, mcp.Prompts)
+	case config.List:
+		return m.list(ctx)
 	case config.ReadResource:
 		return m.readResource(ctx)
 	case config.Serve:
@@ -93,6 +86,17 @@ func (m *mode) run(ctx context.Context) error {
 		return m.explain(ctx, t, args)
 	}
 	return m.callOnce(ctx, t, args)
+}
+
+// list does --list servers, resources or prompts.
+func (m *mode) list(ctx context.Context) error {
+	switch m.cfg.Target {
+	case "servers":
+		return m.listServers()
+	case "resources":
+		return m.listItems(ctx, mcp.Resources, mcp.Templates)
+	}
+	return m.listItems(ctx, mcp.Prompts)
 }
 
 func (m *mode) noServers() string {

@@ -18,21 +18,21 @@ import (
 	"toolpipe/run/turn"
 )
 
-// logins are the modes --login, --logout and --list-logins. No model and no other
+// logins are the modes --login, --logout and --list logins. No model and no other
 // server takes part, and a run never does any of it: only a person signs in.
 type logins struct {
 	inv *invocation.Invocation
 	box *toolbox.Toolbox
 }
 
-// Logins does what one of the modes SignIn, SignOut and ListLogins says.
+// Logins does what one of these modes says.
 func Logins(ctx context.Context, p *turn.Plan) error { return (&logins{p.Inv, p.Box}).run(ctx) }
 
 func (l *logins) run(ctx context.Context) error {
 	if err := l.box.EmitStart(); err != nil {
 		return err
 	}
-	if l.inv.Config.Mode == config.ListLogins {
+	if l.inv.Config.Lists("logins") {
 		return l.listLogins(ctx)
 	}
 	srv, err := servers.LoginServer(l.inv.Config, append(l.inv.Servers, l.inv.Unused...), l.inv.Config.Target)
@@ -66,7 +66,7 @@ func (l *logins) signIn(ctx context.Context, srv *servers.Server) error {
 	}
 	for again := false; ; again = true {
 		login, err := oauth.SignIn(ctx, oauth.Request{
-			Server: srv.URL, Settings: srv.OAuth, Refusal: refusal, Previous: previous, Scopes: strings.Fields(l.inv.Config.LoginScopes),
+			Server: srv.URL, Settings: srv.OAuth, Refusal: refusal, Previous: previous,
 			Secret: l.inv.Secrets.Add, Paste: l.paste(), Show: l.showConsent,
 			Warn: func(code, message string) { l.inv.Warn(code, srv.Name, message) },
 		})
@@ -98,7 +98,7 @@ func (l *logins) refused(srv *servers.Server, refusal *oauth.Refusal) error {
 	e := &failure.Error{Status: failure.StatusServer, Message: "server " + strconv.Quote(srv.Name) + " refuses the new login with HTTP status " + strconv.Itoa(refusal.Status) + "; it is stored"}
 	if scopes := refusal.Scopes(); len(scopes) > 0 {
 		e.Message += "; the server asks for the scopes " + strconv.Quote(strings.Join(scopes, " "))
-		e.Hints = []string{srv.LoginCommand(scopes)}
+		e.Hints = []string{srv.ScopesHint(scopes)}
 	}
 	return e
 }
@@ -251,7 +251,7 @@ func (l *logins) listLogins(ctx context.Context) error {
 		l.inv.Emit(loginEvent(&all[i]))
 	}
 	if err != nil {
-		return &failure.Error{Status: failure.StatusServer, Message: "--list-logins: " + err.Error(), Cause: err}
+		return &failure.Error{Status: failure.StatusServer, Message: "--list logins: " + err.Error(), Cause: err}
 	}
 	if len(all) == 0 {
 		l.inv.Face.Say("there is no login; --login NAME|URL signs in to a server")

@@ -17,6 +17,7 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/far"
+	"toolpipe/run/invocation"
 	"toolpipe/run/turn"
 )
 
@@ -47,7 +48,7 @@ func (h *host) offered() (all []wire.Tool) {
 			offered := t.Tool
 			offered.Name = t.ModelName
 			if h.socket != nil {
-				offered.Meta = (&far.Tool{Server: t.Conn.Name, Name: t.Name, Traits: t.Traits}).Meta(t.Meta)
+				offered.Meta = (&far.Tool{Server: t.Conn.Name, Name: t.Name, Traits: t.Traits, Scripts: t.Scripts()}).Meta(t.Meta)
 			}
 			all = append(all, offered)
 		}
@@ -62,16 +63,14 @@ func (m *mode) serve(ctx context.Context) error {
 	h := &host{mode: m, server: toolserver.New("toolpipe", v.Config.Version)}
 	h.server.Instructions = m.instructions()
 	h.server.Front = &toolserver.Front{
-		Call: h.call, Request: h.request, Subscribe: h.subscribe, Notified: h.notified, Started: h.resubscribe,
+		Call: h.call, Request: h.request, Subscribe: h.subscribe,
 		ToolsChange: h.follows(), Completes: h.completes(),
 	}
 	if m.socket != nil {
 		h.server.Meta = far.AppendServers(nil, h.behind())
 	}
-	for _, t := range h.offered() {
-		h.server.Add(t, nil)
-	}
-	v.Host.Store(h.server)
+	h.server.Replace(h.offered())
+	v.Host.Store(&invocation.Host{Announced: h.announced, Restarting: h.resubscribe, Log: h.server.Log})
 	if m.socket != nil {
 		v.Face.Notef("listening on %s", m.cfg.Listen)
 		ctx, stop := context.WithCancelCause(ctx)
@@ -113,7 +112,7 @@ func listenError(address string, err error) error {
 	case errors.Is(err, socket.ErrTaken):
 		return failure.UsageError([]string{"-t NAME=" + config.ShellQuote(address) + " uses the server there"}, "--listen %s: %v", address, err)
 	}
-	return failure.UsageError([]string{"a directory that only you can write to is a good place, such as $XDG_RUNTIME_DIR"}, "--listen %s: %s", address, failure.Cause(err))
+	return failure.UsageError([]string{"choose a directory that only you can write to, such as $XDG_RUNTIME_DIR"}, "--listen %s: %s", address, failure.Cause(err))
 }
 
 // connection serves the client with the number n. What ends it does not end the others,

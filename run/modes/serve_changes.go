@@ -43,8 +43,8 @@ func (h *host) completes() (yes bool) {
 // relistLimit is how long a server has to list its tools again.
 const relistLimit = 30 * time.Second
 
-// notified passes on what a server announces.
-func (h *host) notified(server, method string, params []byte) {
+// announced passes on what a server announces.
+func (h *host) announced(server, method string, params []byte) {
 	switch method {
 	case "notifications/tools/list_changed":
 		i := slices.IndexFunc(h.box.Conns, func(c *toolbox.Connection) bool { return c.Name == server })
@@ -148,7 +148,7 @@ func (h *host) complete(ctx context.Context, r *toolserver.HostRequest) ([]byte,
 		}
 	}
 	if c == nil {
-		return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no server has what is to be completed"}
+		return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no server has this prompt or resource"}
 	}
 	sent := jsontext.AppendMember([]byte{'{'}, "ref", append(own, '}'))
 	for _, key := range []string{"argument", "context"} {

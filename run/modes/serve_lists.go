@@ -10,9 +10,9 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
+	"toolpipe/run/elicit"
 	"toolpipe/run/event"
 	"toolpipe/run/toolbox"
-	"toolpipe/run/turn"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/text/jsontext"
 )
@@ -151,7 +151,7 @@ func (h *host) forward(ctx context.Context, c *toolbox.Connection, asked *toolse
 	if err != nil {
 		return nil, err
 	}
-	r.Ask = turn.AskHost(asked.Ask, c.Name, h.inv.Secrets)
+	r.Ask = elicit.AtHost(asked.Ask, c.Name, h.inv.Secrets)
 	result, err := session.RequestNamed(ctx, r)
 	// An error holds the server's words too.
 	if feed := h.feed(asked.Client); feed != nil {

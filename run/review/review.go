@@ -14,6 +14,7 @@ import (
 
 	"toolpipe/run/event"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 // A Tool is the definition of a tool.
@@ -64,9 +65,7 @@ func Tools(tools []Tool) [][]Finding {
 type reader struct{ found []Finding }
 
 func (r *reader) find(what, member, text string, from, to int) {
-	if len(member) > maxPath {
-		member = strings.ToValidUTF8(member[:maxPath], "") + "…"
-	}
+	member = readable.Cut(member, maxPath, "…")
 	if slices.ContainsFunc(r.found, func(f Finding) bool { return f.What == what && f.Member == member }) {
 		return // one place is enough for a person to read it
 	}

@@ -23,7 +23,6 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
-	"toolpipe/run/servers"
 	"toolpipe/run/settings"
 )
 
@@ -59,7 +58,7 @@ func New(c *config.Config, flag string, said config.Sandbox, roots []string, net
 		s.spec.Network = cage.WholeNetwork
 	case "loopback":
 		if s.spec.Network = cage.OwnNetwork; held.Without != "" {
-			return nil, failure.UsageError([]string{"apt install bubblewrap; net=none and net=all do not need it"}, "net=loopback is a network of its own, which needs bubblewrap: %s", held.Without)
+			return nil, failure.UsageError([]string{"apt install bubblewrap; net=none and net=all do not need it"}, "net=loopback is a private network, which needs bubblewrap: %s", held.Without)
 		}
 	}
 	probe, _, err := cage.New(cage.Spec{Network: s.spec.Network, Holder: held})
@@ -77,7 +76,7 @@ func New(c *config.Config, flag string, said config.Sandbox, roots []string, net
 	for _, dir := range slices.Concat(roots, said.Write) {
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil {
-			return nil, failure.UsageError([]string{"what is to be written must exist"}, "%q: %s", dir, failure.Cause(err))
+			return nil, failure.UsageError([]string{"a directory for writing must exist"}, "%q: %s", dir, failure.Cause(err))
 		}
 		s.roots = append(s.roots, real)
 	}
@@ -105,27 +104,19 @@ func (s *Sandbox) Hold(commands *command.Spec) {
 	commands.Processes = s.Processes(commands.Processes)
 }
 
-// Held is a server whose commands run in the sandbox, or as it is without one. Who has no
-// network sends nothing.
-func (s *Sandbox) Held(srv servers.Server) servers.Server {
-	if s == nil {
-		return srv
-	}
-	traits := srv.Traits
-	srv.Traits = func(tool string) *approve.Traits {
-		t := traits(tool)
-		if !t.Labels.Has(approve.Runs) {
-			return t
-		}
-		t.By += ", in a sandbox"
-		t.Caged = true
-		if s.spec.Network != cage.WholeNetwork {
-			t.Labels &^= approve.Sends
-			t.Held = approve.Sends
-		}
+// Held are the traits of a tool with the sandbox, if there is one: the programs that the
+// tool runs are in it. A tool without network sends nothing.
+func (s *Sandbox) Held(t approve.Traits) approve.Traits {
+	if s == nil || !t.Labels.Has(approve.Runs) {
 		return t
 	}
-	return srv
+	t.By += ", in a sandbox"
+	t.Caged = true
+	if s.spec.Network != cage.WholeNetwork {
+		t.Labels &^= approve.Sends
+		t.Held = approve.Sends
+	}
+	return t
 }
 
 // temp is the private directory of programs.

@@ -26,13 +26,13 @@ func (s *Sandbox) Look(unwatched bool, emit func(event.Event) error) error {
 	for _, path := range changed {
 		quoted = append(quoted, strconv.Quote(path))
 	}
-	message := fewOf(quoted) + " changed in the sandbox, and other programs run or obey that"
+	message := fewOf(quoted) + " changed in the sandbox, and other programs run or obey such files"
 	ends := unwatched && !s.said.OnlyWarn
 	if err := emit(&event.Warning{Code: "protected_changed", Message: message, Repeated: ends}); err != nil || !ends {
 		return err
 	}
 	return &failure.Error{Status: failure.StatusUnapproved, Message: message, Hints: []string{
-		"look at it before anything runs it; protected=warn in the sandbox's list only warns, and write=PATH is for what may be changed",
+		"check the change before a program runs it; protected=warn in the sandbox's list only warns, and write=PATH allows changes",
 	}}
 }
 
@@ -63,7 +63,7 @@ func (s *Sandbox) Holds() string {
 	case s == nil:
 		return ""
 	case s.spec.Holder.Below:
-		return s.Says() + "; what other programs run, such as .git/hooks, is read-only, but for links"
+		return s.Says() + "; files that other programs run, such as .git/hooks, are read-only, except links"
 	}
-	return s.Says() + "; what other programs run, such as .git/hooks, can be changed, and is looked at after each command, as bubblewrap does not hold it: " + s.spec.Holder.Without
+	return s.Says() + "; files that other programs run, such as .git/hooks, can be changed, and are checked after each command, because bubblewrap is not used: " + s.spec.Holder.Without
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"toolpipe/stream/text/readable"
 )
 
 // Fault says where a value does not fit its schema, and why.
@@ -45,5 +47,6 @@ func clip(s string) string {
 	if len(s) <= head+tail {
 		return s
 	}
-	return strings.ToValidUTF8(s[:head], "") + " … " + strings.ToValidUTF8(s[len(s)-tail:], "")
+	first, last := readable.Ends(s, head, tail)
+	return first + " … " + last
 }

@@ -119,7 +119,7 @@ func (s *Schema) parse(raw []byte, path string, base *url.URL) (*node, error) {
 		return n, nil
 	case '{':
 	default:
-		return nil, fmt.Errorf("%w: what stands at %s should be a schema, which is an object, true or false", ErrMalformed, shown(path))
+		return nil, fmt.Errorf("%w: the value at %s is no schema: a schema is an object, true or false", ErrMalformed, shown(path))
 	}
 	n.raw, n.below, n.lists = map[string][]byte{}, map[string]*node{}, map[string][]*node{}
 	for name, v := range jsontext.Members(raw) {
@@ -166,7 +166,7 @@ func (s *Schema) identify(n *node) (err error) {
 func (s *Schema) name(n *node, keyword, anchor string) error {
 	name := n.base.String() + "#" + anchor
 	if same := s.byName[name]; same != nil && same != n {
-		return fmt.Errorf("%w: %s %s stands at %s and at %s", ErrMalformed, keyword, clip(string(n.raw[keyword])), shown(same.path), shown(n.path))
+		return fmt.Errorf("%w: %s %s appears at %s and at %s", ErrMalformed, keyword, clip(string(n.raw[keyword])), shown(same.path), shown(n.path))
 	}
 	s.byName[name] = n
 	return nil

@@ -115,12 +115,12 @@ func TestMalformed(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"type":"any"}`: `type at (the whole): there is no type "any"`, `{"properties":{"a":{"type":["string","int"]}}}`: `type at /properties/a: there is no type "int"`,
 		`{"type":[]}`: "type at (the whole) cannot be []", `{"required":"name"}`: `required at (the whole) cannot be "name"`,
-		`{"properties":{"a":{"properties":[]}}}`: "properties at /properties/a cannot be []", `{"items":3}`: "what stands at /items should be a schema",
-		`{"$ref":"#n","$defs":{"a":{"$anchor":"n","type":"object"},"b":{"$dynamicAnchor":"n","type":"string"}}}`:                                              `$dynamicAnchor "n" stands at /$defs/a and at /$defs/b`,
-		`{"$ref":"n","$defs":{"a":{"$id":"n","type":"object"},"b":{"$id":"./n","type":"string"}}}`:                                                            `$id "./n" stands at /$defs/a and at /$defs/b`,
-		`{"$id":"https://x.test/n","not":{"$id":"n"}}`:                                                                                                        `$id "n" stands at (the whole) and at /not`,
-		`{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#n","definitions":{"a":{"$id":"#n","type":"object"},"b":{"$id":"#n","type":"string"}}}`: `$id "#n" stands at /definitions/a and at /definitions/b`,
-		`{"minLength":1.5}`: "minLength at (the whole) cannot be 1.5", `[]`: "what stands at (the whole) should be",
+		`{"properties":{"a":{"properties":[]}}}`: "properties at /properties/a cannot be []", `{"items":3}`: "the value at /items is no schema",
+		`{"$ref":"#n","$defs":{"a":{"$anchor":"n","type":"object"},"b":{"$dynamicAnchor":"n","type":"string"}}}`:                                              `$dynamicAnchor "n" appears at /$defs/a and at /$defs/b`,
+		`{"$ref":"n","$defs":{"a":{"$id":"n","type":"object"},"b":{"$id":"./n","type":"string"}}}`:                                                            `$id "./n" appears at /$defs/a and at /$defs/b`,
+		`{"$id":"https://x.test/n","not":{"$id":"n"}}`:                                                                                                        `$id "n" appears at (the whole) and at /not`,
+		`{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#n","definitions":{"a":{"$id":"#n","type":"object"},"b":{"$id":"#n","type":"string"}}}`: `$id "#n" appears at /definitions/a and at /definitions/b`,
+		`{"minLength":1.5}`: "minLength at (the whole) cannot be 1.5", `[]`: "the value at (the whole) is no schema",
 	} {
 		_, err := Compile([]byte(text))
 		if !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Go ") {

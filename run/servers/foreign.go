@@ -59,7 +59,7 @@ func loadServers(ctx context.Context, c *config.Config, file string, keys []stri
 	if hints == nil {
 		hints = []string{formHint}
 	}
-	return nil, failure.UsageError(hints, "%s: holds no servers in a form that is read: "+
+	return nil, failure.UsageError(hints, "%s: has no servers in a known form: "+
 		"an object mcpServers, servers, mcp, context_servers or amp.mcpServers, or a bare one", doc.Doc.Name())
 }
 

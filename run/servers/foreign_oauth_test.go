@@ -82,25 +82,33 @@ func TestLoginCommand(t *testing.T) {
 	listed.file, listed.OAuth = "my servers.json", &oauth.Settings{ClientID: "me"}
 	plain.URL = "http://tools.test/mcp"
 	for _, tt := range []struct {
-		c      config.Config
-		s      Server
-		scopes []string
-		want   string
+		c    config.Config
+		s    Server
+		want string
 	}{
-		{config.Config{}, own, nil, "toolpipe --login gh"},
-		{config.Config{ConfigFile: "c.json"}, own, nil, "toolpipe --config c.json --login gh"},
-		{config.Config{}, entry, nil, "toolpipe --login https://tools.test/mcp"},
-		{config.Config{}, listed, nil, "toolpipe --mcp-config 'my servers.json' --login gh"},
-		{config.Config{InsecureHTTP: []string{"tools.test"}}, plain, nil, "toolpipe --login http://tools.test/mcp --insecure-http tools.test"},
-		{config.Config{}, own, []string{"a", "b"}, "toolpipe --login gh --login-scope 'a b'"},
-		{config.Config{}, own, []string{"a;rm -r /"}, "toolpipe --login gh --login-scope 'a;rm -r /'"},
+		{config.Config{}, own, "toolpipe --login gh"},
+		{config.Config{ConfigFile: "c.json"}, own, "toolpipe --config c.json --login gh"},
+		{config.Config{}, entry, "toolpipe --login https://tools.test/mcp"},
+		{config.Config{}, listed, "toolpipe --mcp-config 'my servers.json' --login gh"},
+		{config.Config{InsecureHTTP: []string{"tools.test"}}, plain, "toolpipe --login http://tools.test/mcp --insecure-http tools.test"},
 	} {
 		all := []Server{tt.s}
 		if err := applyServerFlags(&tt.c, nil, all); err != nil {
 			t.Fatal(err)
 		}
-		if got := all[0].LoginCommand(tt.scopes); got != tt.want {
+		if got := all[0].LoginCommand(); got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)
 		}
+	}
+}
+
+// TestScopesHint: the scopes that a server names are quoted as JSON.
+func TestScopesHint(t *testing.T) {
+	own, listed := Server{loginArgs: []string{"--login", "gh"}}, Server{file: "servers.json"}
+	if got := own.ScopesHint([]string{"a", `b"]`}); got != `give the entry of the server in the config "oauth": {"scopes": ["a","b\"]"]}, then sign in again: toolpipe --login gh` {
+		t.Error(got)
+	}
+	if got := listed.ScopesHint([]string{"a"}); !strings.HasPrefix(got, `give the entry of the server in servers.json "oauth": {"scopes": ["a"]}`) {
+		t.Error(got)
 	}
 }

@@ -1,22 +1,24 @@
 package servers
 
 import (
+	"cmp"
+	"encoding/json"
 	"slices"
-	"strings"
 
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 )
 
-// LoginCommand is the command that signs in to the server and asks for scopes
-// beside those that the server names. A server of the user's own config has a
-// name in it; any other is found by its URL, unless its entry says more.
-func (s *Server) LoginCommand(scopes []string) string {
-	words := append([]string{"toolpipe"}, s.loginArgs...)
-	if len(scopes) > 0 {
-		words = append(words, "--login-scope", strings.Join(scopes, " "))
-	}
-	return config.QuoteWords(words)
+// LoginCommand is the command that signs in to the server. A server of the user's own
+// config has a name in it; any other is found by its URL, unless its entry says more.
+func (s *Server) LoginCommand() string {
+	return config.QuoteWords(append([]string{"toolpipe"}, s.loginArgs...))
+}
+
+// ScopesHint says how to sign in with scopes that the login lacks.
+func (s *Server) ScopesHint(scopes []string) string {
+	list, _ := json.Marshal(scopes)
+	return `give the entry of the server in ` + cmp.Or(s.file, "the config") + ` "oauth": {"scopes": ` + string(list) + `}, then sign in again: ` + s.LoginCommand()
 }
 
 func loginArgs(c *config.Config, s *Server) []string {

@@ -263,7 +263,7 @@ func (e *entry) readTraits(m document.Member) error {
 		return nil
 	}
 	t := &e.traits
-	e.Traits = func(string) *approve.Traits { return t }
+	e.Traits = t
 	t.By = m.At.Origin()
 	e.said = append(e.said, m.Key)
 	labelled := slices.Contains(e.said, "labels")

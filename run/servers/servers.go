@@ -4,10 +4,8 @@ package servers
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp"
 	"toolpipe/mcp/socket"
+	"toolpipe/mcp/toolserver"
 	"toolpipe/run/config"
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
@@ -30,27 +29,23 @@ type Server struct {
 	Trusted  bool
 	Parallel int // calls at once; 0: no limit of its own
 	choice
-	Instructions *bool // nil: as trusted
-	// Traits are those of a tool, as the user's own config says or as it is built in. It is
-	// nil where only the server's hints say something.
-	Traits    func(tool string) *approve.Traits
-	KeyFile   string              // the private key that its oauth names
-	variables map[string]variable // those that its entry names
-	Root      string              // the directory that relative paths in its tools' arguments start from
-	origin    string              // where it was configured, for the warning when it is shadowed
-	own       bool                // the user's own config has it
-	fromFlag  bool                // -t has it
-	off       bool                // its file switches it off
-	notes     []note
-	file      string   // the file of --mcp-config that has it; "" for none
-	loginArgs []string // the arguments of the command that LoginCommand shows
-	Borrowed  bool     // another host's file has it, under the name of a server in the user's own config
-	Shown     string   // URL or command as configured, ${VAR} not expanded; "": show the real one
-	// Preview returns the unified diff of what a call would change in a file, and the
-	// arguments of which the diff tells; "" where there is none. It may be nil.
-	Preview  func(ctx context.Context, tool string, args json.RawMessage) (diff string, told []string)
-	Agent    bool           // its calls are nested runs, and no session makes them
-	Unusable *failure.Error // why it cannot be started: its entry is wrong, or names what there is not
+	Instructions *bool               // nil: as trusted
+	Traits       *approve.Traits     // of its tools, as the user's own config says; nil: it does not say
+	KeyFile      string              // the private key that its oauth names
+	variables    map[string]variable // those that its entry names
+	Root         string              // the directory that relative paths in its tools' arguments start from
+	origin       string              // where it was configured, for the warning when it is shadowed
+	own          bool                // the user's own config has it
+	fromFlag     bool                // -t has it
+	off          bool                // its file switches it off
+	notes        []note
+	file         string             // the file of --mcp-config that has it; "" for none
+	loginArgs    []string           // the arguments of the command that LoginCommand shows
+	Borrowed     bool               // another host's file has it, under the name of a server in the user's own config
+	Shown        string             // URL or command as configured, ${VAR} not expanded; "": show the real one
+	Own          *toolserver.Server // the server itself, which declares its tools, if it is built in; else nil
+	Agent        bool               // its calls are nested runs, and no session makes them
+	Unusable     *failure.Error     // why it cannot be started: its entry is wrong, or names what there is not
 }
 
 // Target is the URL or the command line of the server, as it was configured; "" for one in

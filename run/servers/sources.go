@@ -13,7 +13,6 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/oauth"
-	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 )
@@ -134,7 +133,7 @@ func applyServerFlags(c *config.Config, keys []string, all []Server) error {
 		}
 		s.Trusted = true
 	}
-	for _, apply := range []func(*config.Config, []Server) error{applyAuthEnv, applyServerEnv, applyServerDirs, applyProtocols, applySandboxes} {
+	for _, apply := range []func(*config.Config, []Server) error{applyAuthEnv, applyServerEnv, applyServerDirs, applySandboxes} {
 		if err := apply(c, all); err != nil {
 			return err
 		}
@@ -188,23 +187,7 @@ func applyAuthEnv(c *config.Config, all []Server) error {
 	return nil
 }
 
-// applyProtocols gives servers the revisions of --mcp-protocol.
-func applyProtocols(c *config.Config, all []Server) error {
-	for _, f := range c.ServerProtocols {
-		name, revision, _ := strings.Cut(f, "=")
-		s := Find(all, name)
-		switch {
-		case revision != "legacy" && revision != wire.ModernRevision:
-			return failure.Usage("--mcp-protocol: %q is neither NAME=legacy nor NAME=%s", f, wire.ModernRevision)
-		case s == nil:
-			return failure.UsageError(Known(all), "--mcp-protocol: no server is named %q", name)
-		}
-		s.Protocol.Only = revision
-	}
-	return nil
-}
-
-// applySandboxes has the servers of --mcp-sandbox held..
+// applySandboxes puts the servers of --mcp-sandbox into a sandbox.
 func applySandboxes(c *config.Config, all []Server) error {
 	for _, f := range c.ServerSandboxes {
 		name, list, listed := strings.Cut(f, "=")
@@ -252,7 +235,7 @@ func applyServerEnv(c *config.Config, all []Server) error {
 		for i, variable := range strings.Split(list, ",") {
 			value, set := c.LookupEnv(variable)
 			if !set {
-				return failure.UsageError([]string{"what follows " + name + "= is the names of variables, not their values; export them first"},
+				return failure.UsageError([]string{"after " + name + "= come the names of variables, not their values; export them first"},
 					"--mcp-env: for server %q: number %d is not the name of a variable that is set", name, i+1)
 			}
 			if s.Env == nil {

@@ -107,7 +107,7 @@ func checkURL(target string) (*url.URL, error) {
 	u, err := url.Parse(target)
 	switch {
 	case err != nil && strings.Contains(target, "@"): // there may be a password in it
-		return nil, failure.Usage("what was given is not a URL")
+		return nil, failure.Usage("the target is not a URL")
 	case err != nil:
 		return nil, failure.Usage("%q is not a URL", target)
 	case u.User != nil:

@@ -108,7 +108,7 @@ func (l *loader) readLeftOut(m document.Member) error {
 			i, known = left.Message, left.Message >= 0 && left.Message < len(l.messages) && left.Part < len(l.messages[left.Message].Sent())
 		}
 		if !known || left.Part < WholeMessage {
-			return e.Errorf("no message before this line has what is left out")
+			return e.Errorf("no message before this line has the part that is left out")
 		}
 		if l.leavesOut {
 			left.ApplyTo(&l.messages[i])

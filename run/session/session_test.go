@@ -109,7 +109,7 @@ func TestRefused(t *testing.T) {
 		userLine + `{"role":"user","content":"a"} {"role":"user","content":"b"}` + "\n":                `:2:31: `,
 		userLine + `{"tools":[]}` + "\n":                                                               `:2: tools: tools is not an object`,
 		userLine + `{"tools":{"x":1}}` + "\n":                                                          `:2: tools: the digest of the tool "x" is not a string`,
-		userLine + `{"left_out":[{"call":"a","says":"x"}]}` + "\n":                                     `:2: left_out[0]: no message before this line has what is left out`,
+		userLine + `{"left_out":[{"call":"a","says":"x"}]}` + "\n":                                     `:2: left_out[0]: no message before this line has the part that is left out`,
 		userLine + `{"left_out":[{"message":1,"part":0,"says":"x"}]}` + "\n":                           `:2: left_out[0]: no message before`,
 		userLine + `{"left_out":[{"message":0,"part":1,"says":"x"}]}` + "\n":                           `:2: left_out[0]: no message before`,
 		userLine + `{"left_out":[{"message":0,"part":-2,"says":"x"}]}` + "\n":                          `:2: left_out[0]`,

@@ -41,18 +41,19 @@ type profile struct {
 	at            document.Value // the entry in the file
 	model         string
 	keySource
-	headers      []document.Member // of requests to the model, as the file has them
-	params       []stream.Param
-	insecureHTTP bool
-	servers      []string // nil: all
-	price        Price
-	parallel     int // runs of an agent at once; 0: no limit of its own
+	headers   []document.Member // of requests to the model, as the file has them
+	params    []stream.Param
+	thinkTags bool
+	servers   []string // nil: all
+	price     Price
+	parallel  int // runs of an agent at once; 0: no limit of its own
 }
 
-// keySource is where the key of a profile comes from.
+// keySource is where the key of a profile comes from, and whether it may go over plain http.
 type keySource struct {
-	keyEnv     *string
-	keyCommand []string
+	insecureHTTP bool
+	keyEnv       *string
+	keyCommand   []string
 }
 
 // place is where the file has a key of the profile, "" if it has not.
@@ -180,6 +181,7 @@ func (p *profile) keys() []document.Key {
 		"prompt_cache_key", &p.CacheKey,
 		"price", p.readPrice,
 		"parallel", &p.parallel,
+		"think_tags", &p.thinkTags,
 	)
 }
 

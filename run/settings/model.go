@@ -54,9 +54,9 @@ func ResolveModel(ctx context.Context, c *config.Config, s *Settings, warn confi
 		Redirect: "give the URL that it points to, with --base-url",
 		Replay:   "--record makes a new recording",
 	}
-	if e.Replay == "" && (e.BaseURL == "" || e.Model == "" && c.Mode != config.ListModels) {
+	if e.Replay == "" && (e.BaseURL == "" || e.Model == "" && !c.Lists("models")) {
 		err := noModel(asked, e.BaseURL != "", s)
-		if c.Mode == config.ListModels {
+		if c.Lists("models") {
 			failure.Of(err).Message = "no endpoint is configured whose models could be listed"
 		}
 		return nil, err
@@ -140,7 +140,7 @@ func noModel(asked string, hasURL bool, s *Settings) error {
 	case hasURL:
 		return failure.UsageError(append([]string{"-m NAME (or TOOLPIPE_MODEL) names the model at that endpoint"}, profiles...), "no model: an endpoint is configured, but no name")
 	case asked == "" && len(names) > 0:
-		return failure.UsageError(profiles, "no model: the config has profiles, but names none of them")
+		return failure.UsageError(profiles, "no model: the config has profiles, but does not choose one")
 	}
 	what := "no model: neither a name nor an endpoint is configured"
 	if asked != "" {
@@ -183,7 +183,7 @@ func Request(ctx context.Context, c *config.Config, e *Endpoint) (*stream.Reques
 		Model:           e.Model,
 		MaxTokens:       c.MaxTokens,
 		ReasoningEffort: c.ReasoningEffort,
-		ThinkTags:       c.ThinkTags,
+		ThinkTags:       e.profile.thinkTags,
 	}
 	if c.Temperature != "" {
 		r.Temperature = json.RawMessage(c.Temperature)

@@ -41,6 +41,7 @@ import (
 	"toolpipe/run/stdio"
 	"toolpipe/stream/ownership"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 // File is an open plan. Its methods may be called concurrently.
@@ -241,7 +242,7 @@ func (s *File) read(c *config.Config, makes, goesOn bool, warn config.Warner) er
 		return failure.UsageError([]string{"toolpipe --apply " + config.ShellQuote(s.path) + " --dry-run shows it", "rm " + config.ShellQuote(s.path) + ", or name another file"},
 			"%s: %q is there already, with %d calls of %s", s.flag, s.path, len(s.Calls), s.Head.Time)
 	case cut && !isOwn(end.Cut):
-		return failure.Usage("%s: %s:%d: the plan is cut off here: its last line is not whole", s.flag, s.path, end.Number)
+		return failure.Usage("%s: %s:%d: the plan is cut off here: its last line is not complete", s.flag, s.path, end.Number)
 	case cut && len(end.Cut) > 0: // a line that a killed --apply was writing; what it tells of has not begun
 		err = s.f.Truncate(end.At)
 	case end.Unended:
@@ -355,9 +356,7 @@ func (s *File) NotSent(c *Call) error {
 func (s *File) Done(c *Call, r Result) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(r.Text) > maxKept {
-		r.Text = strings.ToValidUTF8(r.Text[:maxKept], "") + "…"
-	}
+	r.Text = readable.Cut(r.Text, maxKept, "…")
 	c.Result = &r
 	line := jsontext.AppendMember([]byte(`{"result":{`), "call", jsontext.Quoted(c.ID))
 	for _, m := range [][2]string{{"status", r.Status}, {"digest", s.Digest}, {"time", r.Time}} {

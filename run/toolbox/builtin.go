@@ -2,8 +2,6 @@ package toolbox
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -20,7 +18,6 @@ import (
 	"toolpipe/mcp/builtin/processes"
 	"toolpipe/mcp/builtin/shell"
 	"toolpipe/mcp/toolserver"
-	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
@@ -63,7 +60,7 @@ func (b *Toolbox) builtinServers(c *config.Config, s *settings.Settings, protect
 		if err != nil {
 			return nil, failure.UsageError([]string{"install it: apt install universal-ctags, or brew install universal-ctags"}, "--code: %v", err)
 		}
-		all = append(all, Builtin("code", local, filesRoot))
+		all = append(all, Builtin(local, filesRoot))
 	}
 	if c.Shell {
 		servers, err := b.commandServers(c, s, filesRoot)
@@ -77,7 +74,7 @@ func (b *Toolbox) builtinServers(c *config.Config, s *settings.Settings, protect
 		if err != nil {
 			return nil, failure.Usage("--fetch-allow: %v", err)
 		}
-		all = append(all, Builtin("fetch", local, ""))
+		all = append(all, Builtin(local, ""))
 	}
 	if c.Notes != "" {
 		local, err := notes.New(notes.Spec{Path: c.Notes, Limit: c.ToolTimeout, Version: c.Version})
@@ -90,7 +87,7 @@ func (b *Toolbox) builtinServers(c *config.Config, s *settings.Settings, protect
 		if err := config.WrittenFile.CheckPath(c, "--notes", c.Notes, o.Warn); err != nil {
 			return nil, err
 		}
-		all = append(all, Builtin("notes", local, ""))
+		all = append(all, Builtin(local, ""))
 	}
 	return all, nil
 }
@@ -133,28 +130,20 @@ func (b *Toolbox) commandServers(c *config.Config, s *settings.Settings, filesRo
 	if err != nil {
 		return nil, failure.Usage("--shell: %v", err)
 	}
-	servers := []servers.Server{b.sandbox.Held(Builtin("shell", local, dir))}
+	servers := []servers.Server{Builtin(local, dir)}
 	if c.Background {
 		if local, err = processes.New(processes.Spec{Commands: commands, Limit: c.ToolTimeout, Version: c.Version}); err != nil {
 			return nil, failure.Usage("--shell-background: %v", err)
 		}
-		servers = append(servers, b.sandbox.Held(Builtin("processes", local, dir)))
+		servers = append(servers, Builtin(local, dir))
 	}
 	return servers, nil
 }
 
 // Builtin is a server in this process as one of the invocation. It is trusted. root is
 // the directory that relative paths among the arguments of its tools start from; "" for none.
-func Builtin(name string, local *toolserver.Server, root string) servers.Server {
-	preview := func(ctx context.Context, tool string, args json.RawMessage) (diff string, told []string) {
-		if told = editors()[tool]; told == nil {
-			return "", nil
-		}
-		ctx, preview := confine.WithPreview(ctx)
-		_, _ = local.Call(ctx, tool, args, func(wire.Progress) {})
-		return preview.Diff, told
-	}
-	return servers.Server{Spec: mcp.Spec{Name: name, Local: local.Pipe}, Trusted: true, Root: root, Traits: BuiltinTraits(local), Preview: preview}
+func Builtin(local *toolserver.Server, root string) servers.Server {
+	return servers.Server{Spec: mcp.Spec{Name: local.Name(), Local: local.Pipe}, Trusted: true, Root: root, Own: local}
 }
 
 // The built-in tool that finds tools, and its server.
@@ -162,16 +151,6 @@ const (
 	FinderServer = "tools"
 	FinderTool   = "find_tools"
 )
-
-// editors are the built-in tools that change files, with the arguments of which the
-// diff of the change tells.
-func editors() map[string][]string {
-	return map[string][]string{
-		"write_file": {"content"}, "set_file_slice": {"start_line", "end_line", "new_content"},
-		"edit_file": {"old_string", "new_string", "replace_all"}, "edit_definition": {"content"},
-		"rename": {}, "add_import": {}, "move_definition": {},
-	}
-}
 
 // filesServer is the server of one --files [NAME=]DIR, and what it may use.
 func filesServer(c *config.Config, value string, protected []string, warn config.Warner) (servers.Server, *confine.Area, error) {
@@ -208,5 +187,5 @@ func filesServer(c *config.Config, value string, protected []string, warn config
 			dir = filepath.Dir(real) // --files named one file, and the server offers that alone
 		}
 	}
-	return Builtin(name, local, dir), area, nil
+	return Builtin(local, dir), area, nil
 }

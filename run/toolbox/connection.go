@@ -9,7 +9,6 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
-	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
@@ -19,6 +18,7 @@ import (
 	"toolpipe/run/servers"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 // A Connection is a server and its session.
@@ -173,11 +173,11 @@ func (c *Connection) InstructionText() string {
 	case c.later != nil:
 		return c.later.instructions
 	case c.far != nil:
-		return toolserver.Cut(c.far.Instructions, maxInstructions, "\n[…]")
+		return readable.Cut(c.far.Instructions, maxInstructions, "\n[…]")
 	case c.Session == nil:
 		return ""
 	}
-	return toolserver.Cut(c.Session.Instructions(), maxInstructions, "\n[…]")
+	return readable.Cut(c.Session.Instructions(), maxInstructions, "\n[…]")
 }
 
 // FarName is the name of a tool or a prompt at the server that is asked for it: behind a

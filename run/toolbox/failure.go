@@ -101,15 +101,15 @@ func loginHint(s *servers.Server, e *mcp.LoginError) string {
 	refused, ok := errors.AsType[*oauth.RefusedError](e.Why)
 	switch {
 	case ok:
-		return "look at who can write to " + config.ShellQuote(refused.Place) + ", then remove it and sign in again: " + s.LoginCommand(nil)
+		return "look at who can write to " + config.ShellQuote(refused.Place) + ", then remove it and sign in again: " + s.LoginCommand()
 	case len(e.Missing) > 0:
-		return s.LoginCommand(e.Missing) + " asks for them"
+		return s.ScopesHint(e.Missing)
 	case e.Forbidden:
 		return ""
 	case errors.Is(e.Why, oauth.ErrSignedOut):
-		return s.LoginCommand(nil) + " signs in\ngive a token: --mcp-auth-env " + s.Name + "=VAR, or auth_env (headers, token_command, oauth) in the config"
+		return s.LoginCommand() + " signs in\ngive a token: --mcp-auth-env " + s.Name + "=VAR, or auth_env (headers, token_command, oauth) in the config"
 	}
-	return s.LoginCommand(nil) + " signs in again"
+	return s.LoginCommand() + " signs in again"
 }
 
 // WarnOfLogin tells that a server can be used only after a person has signed in, and
@@ -122,12 +122,12 @@ func (c *Connection) WarnOfLogin(emit func(event.Event) error, err error, repeat
 	}
 	server := "server " + strconv.Quote(c.Name)
 	w := &event.Warning{Code: "login_needed", Server: c.Name, Scopes: append([]string{}, e.Scopes...), Repeated: repeated}
-	w.Message = server + " wants a login: " + c.LoginCommand(nil)
+	w.Message = server + " wants a login: " + c.LoginCommand()
 	if e.Forbidden {
 		w.Code = "login_scope"
 		w.Message = server + " refuses a request: " + e.Why.Error()
 		if len(e.Missing) > 0 {
-			w.Message += "; " + c.LoginCommand(e.Missing)
+			w.Message += "; " + c.ScopesHint(e.Missing)
 		}
 	}
 	if _, again := c.loginWarned.LoadOrStore(w.Code+strings.Join(w.Scopes, " "), true); !again {

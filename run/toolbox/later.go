@@ -81,7 +81,7 @@ func (b *Toolbox) pin() error {
 		switch {
 		case l.List == "servers":
 		case server == "" || l.Name != mcp.OfferedName(server, l.Text("tool")):
-			return failure.UsageError([]string{"--tools-lock-update writes the file anew"}, "--start %s: %q has no whole definition of the tool %q", b.inv.Config.Start, b.inv.Config.ToolsLock, l.Name)
+			return failure.UsageError([]string{"--tools-lock-update writes the file anew"}, "--start %s: %q has no complete definition of the tool %q", b.inv.Config.Start, b.inv.Config.ToolsLock, l.Name)
 		default:
 			b.locked.tools[server] = append(b.locked.tools[server], l)
 		}

@@ -113,7 +113,7 @@ func (b *Toolbox) inUse(of string) map[string]lock.Item {
 }
 
 // checkUsable gives the error of a required server that cannot be started as it
-// is configured, before anything is started. --list-servers shows all of them; of one
+// is configured, before anything is started. --list servers shows all of them; of one
 // that starts later the calls fail.
 func (b *Toolbox) checkUsable() error {
 	for i := range b.inv.Servers {

@@ -11,7 +11,7 @@ import (
 // checkServers gives the error of a required server that failed. Only if there is
 // none it warns about the optional servers: when a required server fails, those
 // that are still starting are cancelled, which is no failure of theirs.
-// --list-servers shows all of them before it fails.
+// --list servers shows all of them before it fails.
 func (b *Toolbox) checkServers() error {
 	for _, c := range b.Conns {
 		switch {

@@ -55,7 +55,7 @@ func (b *Toolbox) holdServers() error {
 
 // sandboxOf is what holds the programs of a connection; nil for nothing.
 func (b *Toolbox) sandboxOf(c *Connection) *sandbox.Sandbox {
-	if c.Local != nil && (c.Name == "shell" || c.Name == "processes") {
+	if c.Own != nil && c.Own.Runs() {
 		return b.sandbox
 	}
 	return c.sandbox

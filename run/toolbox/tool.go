@@ -7,6 +7,8 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/far"
@@ -37,7 +39,7 @@ func (t *Tool) Lost(r *wire.Result) error {
 	if t.far == nil || !r.IsError || !far.IsUnknown(r.Meta) || len(r.Content) == 0 {
 		return nil
 	}
-	return &wire.NoReplyError{Sent: true, Message: "behind the socket: " + jsontext.Unquote(r.Content[0].Text)}
+	return &wire.NoReplyError{Sent: true, Message: "at the socket: " + jsontext.Unquote(r.Content[0].Text)}
 }
 
 // Sent is the name by which the server is asked for the tool.
@@ -67,8 +69,12 @@ func (t *Tool) Call(args []byte) approve.Call {
 		Server: t.Conn.Name, Spelling: t.Conn.Spelling, Tool: t.Name, Name: t.ModelName, Arguments: args, Annotations: t.Annotations,
 		ReadOnly: t.OnlyReads(), Root: t.Conn.Root, Traits: t.Traits,
 	}
-	if t.Conn.Preview != nil {
-		c.Change = func(ctx context.Context) (string, []string) { return t.Conn.Preview(ctx, t.Name, args) }
+	if t.Edits() {
+		c.Change = func(ctx context.Context) (string, []string) {
+			ctx, preview := confine.WithPreview(ctx)
+			_, _ = t.Conn.Own.Call(ctx, t.Name, args, func(wire.Progress) {})
+			return preview.Diff, t.InDiff()
+		}
 	}
 	return c
 }
@@ -76,15 +82,31 @@ func (t *Tool) Call(args []byte) approve.Call {
 // OnlyReads reports whether t only reads, as a server says that the user trusts.
 func (t *Tool) OnlyReads() bool { return t.ReadOnly && t.Conn.Trusted }
 
-// Edits reports whether t is a built-in tool that changes files, and can stage the change.
-func (t *Tool) Edits() bool { return t.TellsDiff() != nil }
-
-// TellsDiff are the arguments of which the diff of the change tells; nil if t does not edit.
-func (t *Tool) TellsDiff() []string {
-	if t.Conn.Preview == nil {
-		return nil
+// definition is that of a built-in tool; an empty one of any other.
+func (t *Tool) definition() *toolserver.Builtin {
+	if t.Conn.Own == nil {
+		return &toolserver.Builtin{}
 	}
-	return editors()[t.Name]
+	return t.Conn.Own.Builtin(t.Name)
+}
+
+// Declares are the effects that a built-in tool declares; none of any other.
+func (t *Tool) Declares() toolserver.Effects { return t.definition().Effects }
+
+// Edits reports whether t is a built-in tool that changes files, and can stage the change.
+func (t *Tool) Edits() bool { return t.Declares().Writes }
+
+// InDiff are the arguments that the diff of the change shows.
+func (t *Tool) InDiff() []string {
+	return t.definition().ParamNames(func(p toolserver.Parameter) bool { return p.InDiff })
+}
+
+// Scripts are the arguments that a shell runs.
+func (t *Tool) Scripts() []string {
+	if t.far != nil {
+		return t.far.Scripts
+	}
+	return t.definition().ParamNames(func(p toolserver.Parameter) bool { return p.Script })
 }
 
 // Locked is the definition of t as the lock has it.

@@ -180,8 +180,7 @@ func (b *Toolbox) update(c *Connection, now *wire.Tool) *Tool {
 	if i >= 0 {
 		t = c.Listed[i]
 	} else if t = c.add(*now); t != nil {
-		call := t.Call(nil)
-		t.Traits = count(b.inv.Gate, b.inv.Gate.TraitsOf(&call, t.traits()))
+		b.labelTool(t)
 		t.Withheld = b.Denies(t)
 	}
 	if t != nil && t.passes(b.inv.Config.Tools, b.inv.Config.ExcludeTools) && b.Tool(t.ModelName) == nil {
@@ -252,7 +251,7 @@ func (b *Toolbox) known() []approve.Server {
 	for _, c := range b.Conns {
 		s := approve.Server{Name: c.Name, Spelling: c.Spelling, Started: c.Err == nil && c.later == nil, Root: c.Root}
 		for _, t := range c.Listed {
-			s.Tools = append(s.Tools, approve.Tool{Call: t.Call(nil), Schema: t.InputSchema})
+			s.Tools = append(s.Tools, approve.Tool{Call: t.Call(nil), Schema: t.InputSchema, Scripts: t.Scripts(), Opens: t.Declares().Opens})
 		}
 		all = append(all, s)
 	}

@@ -10,46 +10,42 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// BuiltinTraits are the traits of the tools of a server in this process.
-func BuiltinTraits(local *toolserver.Server) func(tool string) *approve.Traits {
-	return func(tool string) *approve.Traits {
-		e := local.Effects(tool)
-		t := &approve.Traits{BuiltIn: true, Shows: e.Shows, By: "built in"}
-		for label, has := range map[approve.Labels]bool{
-			approve.Private: e.Private, approve.Untrusted: e.Untrusted, approve.Runs: e.Runs,
-		} {
-			if has {
-				t.Labels |= label
-			}
-		}
-		for effect, has := range map[approve.Labels]bool{approve.Reads: e.Reads, approve.Writes: e.Writes} {
-			switch {
-			case has && e.To != "":
-				t.Declare(effect, []string{e.Path, e.To})
-			case has:
-				t.Declare(effect, []string{e.Path})
-			}
-		}
-		if e.Reads {
-			t.Reads.Absent = "."
-		}
-		switch {
-		case e.Destination != "":
-			t.Declare(approve.Sends, []string{e.Destination})
-		case e.Sends:
-			t.Declare(approve.Sends, nil)
-		}
-		return t
+// builtinTraits are the traits of a built-in tool, as it declares them.
+func builtinTraits(e toolserver.Effects) approve.Traits {
+	if e == (toolserver.Effects{}) {
+		return approve.Traits{BuiltIn: true, Assumed: approve.Exposed | approve.AllEffects}
 	}
+	t := approve.Traits{BuiltIn: true, Shows: e.Shows, By: "built in"}
+	declare := func(has bool, label approve.Labels, arguments ...string) {
+		arguments = slices.DeleteFunc(arguments, func(name string) bool { return name == "" })
+		if has && label&(approve.Reads|approve.Writes|approve.Sends) != 0 {
+			t.Declare(label, arguments)
+		} else if has {
+			t.Labels |= label
+		}
+	}
+	declare(e.Private, approve.Private)
+	declare(e.Untrusted, approve.Untrusted)
+	declare(e.Runs, approve.Runs)
+	declare(e.Reads, approve.Reads, e.Path, e.To)
+	declare(e.Writes, approve.Writes, e.Path, e.To)
+	declare(e.Sends, approve.Sends, e.Destination)
+	if e.Reads {
+		t.Reads.Absent = "."
+	}
+	return t
 }
 
-// traits are what is known of a tool beside policies: what the user's config says or what
-// is built in, else what its server says. A server that is trusted is believed; an
+// traits are what is known of a tool beside policies: what is built in or what the user's
+// config says, else what its server says. A server that is trusted is believed; an
 // annotation that it leaves out is false. Of one that is not trusted, only that a tool
 // reaches out counts.
-func (t *Tool) traits() approve.Traits {
+func (b *Toolbox) traits(t *Tool) approve.Traits {
+	if t.Conn.Own != nil {
+		return b.sandbox.Held(builtinTraits(t.Declares()))
+	}
 	if t.Conn.Traits != nil {
-		return *t.Conn.Traits(t.Name)
+		return *t.Conn.Traits
 	}
 	if t.far != nil && t.Conn.Trusted {
 		return t.far.Traits
@@ -78,21 +74,26 @@ func count(gate *approve.Gate, t approve.Traits) approve.Traits {
 }
 
 // label gives all tools their traits: those of the policies' label rules, else those that
-// Tool.traits says. The resources and prompts of a server have the labels of the results of
+// Toolbox.traits says. The resources and prompts of a server have the labels of the results of
 // all its tools, or those that its tools would have if there are none.
 func (b *Toolbox) label() {
 	gate := b.inv.Gate
 	for _, c := range b.Conns {
 		if len(c.Listed) == 0 {
-			none := Tool{Conn: c}
-			c.Exposes = count(gate, gate.TraitsOf(&approve.Call{Server: c.Name, Spelling: c.Spelling}, none.traits())).Labels & approve.Exposed
+			none := approve.Call{Server: c.Name, Spelling: c.Spelling}
+			c.Exposes = count(gate, gate.TraitsOf(&none, b.traits(&Tool{Conn: c}))).Labels & approve.Exposed
 		}
 		for _, t := range c.Listed {
-			call := t.Call(nil)
-			t.Traits = count(gate, gate.TraitsOf(&call, t.traits()))
+			b.labelTool(t)
 			c.Exposes |= t.Labels & approve.Exposed
 		}
 	}
+}
+
+// labelTool gives one tool its traits.
+func (b *Toolbox) labelTool(t *Tool) {
+	call := t.Call(nil)
+	t.Traits = count(b.inv.Gate, b.inv.Gate.TraitsOf(&call, b.traits(t)))
 }
 
 // unjudged reports whether --egress warn does not count calls of the tool though they may

@@ -65,6 +65,9 @@ func TestDeclaredPaths(t *testing.T) {
 		}
 	}
 	for name, local := range builtins(t, root) {
+		if !servers.IsReserved(local.Name()) {
+			t.Errorf("the name %q of a built-in server is not reserved", local.Name())
+		}
 		session, err := mcp.Connect(t.Context(), mcp.Spec{Name: name, Local: local.Pipe}, mcp.Hooks{}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -80,7 +83,10 @@ func TestDeclaredPaths(t *testing.T) {
 }
 
 func checkDeclared(t *testing.T, local *toolserver.Server, tool wire.Tool) {
-	effects := local.Effects(tool.Name)
+	effects := local.Builtin(tool.Name).Effects
+	if effects == (toolserver.Effects{}) {
+		t.Errorf("%s declares no effects", tool.Name)
+	}
 	required := jsontext.Strings(jsontext.Member(tool.InputSchema, "required"))
 	properties := map[string]string{"": ""} // by their types
 	for name, schema := range jsontext.Members(jsontext.Member(tool.InputSchema, "properties")) {
@@ -123,6 +129,18 @@ func checkDeclared(t *testing.T, local *toolserver.Server, tool wire.Tool) {
 	}
 }
 
+// TestUndeclared: a built-in tool that declares no effects may do everything, and may not
+// only read.
+func TestUndeclared(t *testing.T) {
+	local := toolserver.New("s", "")
+	local.AddBuiltin(toolserver.Define("t", "", toolserver.ReadsOnly, toolserver.Effects{}), nil)
+	tool := &Tool{Tool: local.Builtin("t").Tool(), Conn: &Connection{Server: Builtin(local, "")}}
+	const everything = approve.Exposed | approve.AllEffects
+	if got := new(Toolbox).traits(tool); tool.OnlyReads() || got.Labels|got.Assumed != everything || got.Effects() != approve.AllEffects || got.By != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestTraits: a server that nobody trusts may do everything, whatever it says; one that is
 // trusted is believed.
 func TestTraits(t *testing.T) {
@@ -142,10 +160,10 @@ func TestTraits(t *testing.T) {
 	} {
 		definition := wire.Tool{Name: "t", Annotations: []byte(x.annotations), ReadOnly: jsontext.IsTrue(jsontext.Member([]byte(x.annotations), "readOnlyHint"))}
 		tool := &Tool{Tool: definition, Conn: &Connection{Server: servers.Server{Trusted: x.trusted}}}
-		if got := tool.traits(); got.Labels != x.labels || got.Assumed != x.assumed {
+		if got := new(Toolbox).traits(tool); got.Labels != x.labels || got.Assumed != x.assumed {
 			t.Errorf("%s, trusted %t: %v, assumed %v", x.annotations, x.trusted, got.Labels.Words(), got.Assumed.Words())
 		}
-		counted := count(&approve.Gate{EgressRule: approve.EgressRule{Egress: approve.EgressAsk}}, tool.traits())
+		counted := count(&approve.Gate{EgressRule: approve.EgressRule{Egress: approve.EgressAsk}}, new(Toolbox).traits(tool))
 		if want := x.labels | x.assumed&(approve.Exposed|approve.Sends); counted.Labels != want {
 			t.Errorf("%s, trusted %t: %v where egress asks", x.annotations, x.trusted, counted.Labels.Words())
 		}

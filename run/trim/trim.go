@@ -22,6 +22,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/session"
 	"toolpipe/stream"
+	"toolpipe/stream/text/readable"
 )
 
 // A Trimmer sends the requests of one conversation.
@@ -187,7 +188,7 @@ func (t *Trimmer) leaveOut(r *stream.Request, turn, target, fits int) (more bool
 		}
 		m := &r.Messages[i]
 		bytes := bytesOf(m.Parts)
-		says := "[toolpipe] left out: " + grouped(bytes) + " bytes of this result"
+		says := "[toolpipe] left out: " + readable.Grouped(bytes) + " bytes of this result"
 		if t.CanRepeat != nil && t.CanRepeat(m.Name) {
 			says += "; call it again if you need it"
 		}
@@ -201,7 +202,7 @@ func (t *Trimmer) leaveOut(r *stream.Request, turn, target, fits int) (more bool
 		}
 		p := &r.Messages[i].Sent()[at]
 		bytes := bytesOf([]stream.Part{*p})
-		leave(i, at, heading(p)+"[toolpipe] left out: "+grouped(bytes)+" bytes of this attachment", bytes)
+		leave(i, at, heading(p)+"[toolpipe] left out: "+readable.Grouped(bytes)+" bytes of this attachment", bytes)
 		now.Attachments++
 	}
 	if len(left) == 0 {
@@ -233,7 +234,7 @@ func (t *Trimmer) tell(now event.Trim, left []session.Left, r *stream.Request) e
 		what = "old results of tools and the longest attachments"
 	}
 	return t.Emit(&event.Warning{Code: "trimmed", Message: "the conversation is longer than the model takes, so requests leave out " + what + " from here on, now " +
-		grouped(now.Bytes) + " bytes; --trim off ends such a run instead"})
+		readable.Grouped(now.Bytes) + " bytes; --trim off ends such a run instead"})
 }
 
 // explained is a refusal for length with hints.
@@ -271,20 +272,11 @@ func (t *Trimmer) remains(r *stream.Request) []string {
 		hint += "; --max-tokens, which is " + strconv.Itoa(r.MaxTokens) + ", takes its room too"
 	}
 	if t.cut.Bytes > 0 {
-		hint += "; left out already: " + grouped(t.cut.Bytes) + " bytes"
+		hint += "; left out already: " + readable.Grouped(t.cut.Bytes) + " bytes"
 	}
 	return []string{
 		fmt.Sprintf("what is left, in bytes: results of the last rounds %s, prompts and attachments %s, the model's own texts and calls %s, tools and system message %s",
-			grouped(results), grouped(users), grouped(own), grouped(head)),
+			readable.Grouped(results), readable.Grouped(users), readable.Grouped(own), readable.Grouped(head)),
 		hint,
 	}
-}
-
-// grouped writes a number with a comma between thousands.
-func grouped(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

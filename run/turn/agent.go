@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/builtin/shell"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
@@ -60,10 +60,9 @@ func (p *Plan) addAgents() error {
 		a := &Agent{Name: name, cfg: settings.ForProfile(v.Config, v.Settings, profile)}
 		p.Agents = append(p.Agents, a)
 		told := a.server(v.Settings.ProfileModel(profile), nil, nil)
-		v.Servers = append(v.Servers, servers.Server{
-			Spec: mcp.Spec{Name: name, Local: told.Pipe}, Trusted: true, Traits: toolbox.BuiltinTraits(told), Agent: true,
-			Parallel: v.Settings.ProfileParallel(profile),
-		})
+		s := toolbox.Builtin(told, "")
+		s.Agent, s.Parallel = true, v.Settings.ProfileParallel(profile)
+		v.Servers = append(v.Servers, s)
 	}
 	return nil
 }
@@ -116,13 +115,13 @@ func (a *Agent) server(model string, run, goOn toolserver.BuiltinFunc) *toolserv
 	s := toolserver.New(a.Name, a.cfg.Version)
 	about := "Gives a task to another model (" + model + "), which works on it by itself with the tools of this run, and returns its answer and an id. " +
 		"It knows nothing of this conversation. Tasks that do not need each other's answers can be given in one reply."
-	s.AddBuiltin(toolserver.Define("run", about, toolserver.RunsFree, toolserver.Effects{},
+	s.AddBuiltin(toolserver.Define("run", about, toolserver.RunsFree, toolserver.Effects{None: true},
 		toolserver.Parameter{Name: "prompt", Kind: "string", About: "the whole task, with all that has to be known for it", Required: true},
 		toolserver.Parameter{Name: "system", Kind: "string", About: "a system message"},
 		toolserver.Parameter{Name: "tools", Kind: "strings", About: "which tools it has: patterns over their names, such as files__read_*; [] is none, and without this it has all"},
 		toolserver.Parameter{Name: "schema", Kind: "object", About: "a JSON Schema that the answer must fit; the answer is JSON then"},
 	), run)
-	s.AddBuiltin(toolserver.Define("continue", "Sends one more message to the model that has worked on a task of run, which still knows all of that, and returns its answer.", toolserver.RunsFree, toolserver.Effects{},
+	s.AddBuiltin(toolserver.Define("continue", "Sends one more message to the model that has worked on a task of run, which still knows all of that, and returns its answer.", toolserver.RunsFree, toolserver.Effects{None: true},
 		toolserver.Parameter{Name: "id", Kind: "string", About: "id that the answer of run ended with", Required: true},
 		toolserver.Parameter{Name: "prompt", Kind: "string", About: "the message: a question, a correction, the next part of the task", Required: true},
 	), goOn)
@@ -179,7 +178,7 @@ func (a *Agent) goOn(ctx context.Context, n *nestedRun, args toolserver.Argument
 	case state == lru.Dropped:
 		return nil, fmt.Errorf("the conversation of the nested run %.100q was dropped: of the last used ones %d are kept, and %d MiB, but none that was interrupted; begin a new one with all that it has to know", id, keptRuns, keptRunBytes>>20)
 	case state != lru.Kept:
-		return nil, fmt.Errorf("no nested run of this run has the id %.100q: ids stand at the end of the answers of %s__run, and are good until the run ends, or the connection", id, a.Name)
+		return nil, fmt.Errorf("no nested run of this run has the id %.100q: ids are at the end of the answers of %s__run, and work until the run or the connection ends", id, a.Name)
 	case l.nest.agent != a.Name:
 		n.round.nested.Keep(id, l, l.weight())
 		return nil, fmt.Errorf("the nested run %.100q is one of the agent %s: %s__continue goes on with it", id, l.nest.agent, l.nest.agent)
@@ -239,7 +238,7 @@ func (a *Agent) loop(ctx context.Context, n *nestedRun, args toolserver.Argument
 		return nil, err
 	}
 	l := &Loop{model: &invocation.Model{Endpoint: a.Endpoint, Request: request, Client: a.Client.Fork()}, form: answerForm{from: "the schema"}, Tally: &n.tally, caller: n.caller(box)}
-	l.lines.enabled = l.lines.enabled && box.Tool(commandTool) != nil
+	l.lines.enabled = l.lines.enabled && box.Tool(shell.CommandTool) != nil
 	l.model.Schema, err = invocation.AnswerSchema(l.form.from, request.Schema, func(code, server, message string) {
 		l.emit(&event.Warning{Code: code, Server: server, Message: message})
 	})

@@ -92,10 +92,17 @@ func planWith(t *testing.T, gate *approve.Gate, c config.Config, servers ...serv
 	return p
 }
 
+// entry is the server as the user would configure it, with tools that do nothing.
+func (b *callBench) entry() servers.Server {
+	s := toolbox.Builtin(b.server, "")
+	s.Own, s.Traits = nil, &approve.Traits{}
+	return s
+}
+
 // start connects to the server, with the settings that change makes.
 func (b *callBench) start(t *testing.T, change func(*servers.Server)) {
 	t.Helper()
-	s := toolbox.Builtin("s", b.server, "")
+	s := b.entry()
 	if change != nil {
 		change(&s)
 	}

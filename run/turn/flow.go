@@ -187,7 +187,7 @@ func (r *round) bring(c *call, result *wire.Result) {
 // has.
 func (r *round) asked(c *call, t *toolbox.Tool) approve.Call {
 	asked := t.Call(c.args)
-	if change := asked.Change; change != nil && t.Edits() { // what rules keep from the call, the question does not show
+	if change := asked.Change; change != nil { // what rules keep from the call, the question does not show
 		withheld := r.plan.Inv.Gate.Withheld(context.Background(), asked)
 		bounds := confine.Bounds{Denied: withheld.Paths, Matches: withheld.Matches}
 		asked.Change = func(ctx context.Context) (string, []string) { return change(confine.WithBounds(ctx, bounds)) }

@@ -170,7 +170,7 @@ func TestFailedCallBringsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	late := servers.Server{Spec: mcp.Spec{Name: "late", Command: []string{"/nowhere/server"}}}
-	b.plan = planWith(t, b.gate, config.Config{Approvals: config.Approvals{ToolsLock: path, Start: "call"}}, late, toolbox.Builtin("s", b.server, ""))
+	b.plan = planWith(t, b.gate, config.Config{Approvals: config.Approvals{ToolsLock: path, Start: "call"}}, late, b.entry())
 	b.box = b.plan.Box
 	b.box.Tool("late__ok").Labels, b.box.Tool("s__next").Labels = approve.Private, 0
 	var seen approve.Labels

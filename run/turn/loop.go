@@ -341,8 +341,8 @@ func (l *Loop) mustEnd(reply *stream.Reply, calls int) (round int, err error) {
 	switch stop := reply.Stop; {
 	case reply.Waits != "":
 		l.dropCalls()
-		return 0, &failure.Error{Status: failure.StatusModel, Message: "model: the reply waits for what only another client can give: " + strconv.Quote(reply.Waits),
-			Hints: []string{"the tool that it belongs to is not asked for by toolpipe; is it in --param tools, or set at the endpoint?"}}
+		return 0, &failure.Error{Status: failure.StatusModel, Message: "model: the reply waits for a result that toolpipe cannot give: " + strconv.Quote(reply.Waits),
+			Hints: []string{"toolpipe does not ask for this tool; check --param tools and the settings of the endpoint"}}
 	case stop == stream.StopLength, stop == stream.StopContext:
 		l.dropCalls()
 		e := failure.Limit("--max-tokens lets the model write more; its own limit may be lower", "the answer was cut at the model's length limit")
@@ -364,7 +364,7 @@ func (l *Loop) mustEnd(reply *stream.Reply, calls int) (round int, err error) {
 		return 0, &failure.Error{Status: failure.StatusModel, Message: "model: the answer was refused or stopped by a content filter" + detail(reply.Refusal)}
 	}
 	if len(reply.Unknown) > 0 {
-		l.emit(&event.Warning{Code: "unknown_item", Message: "the reply holds what is not known here, and is not used: " + face.JoinFew(reply.Unknown)})
+		l.emit(&event.Warning{Code: "unknown_item", Message: "the reply has parts that toolpipe does not know, and does not use: " + face.JoinFew(reply.Unknown)})
 	}
 	if calls == 0 && reply.Stop != stream.StopPause {
 		return 0, nil

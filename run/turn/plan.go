@@ -65,7 +65,7 @@ func (p *Plan) Resolve(ctx context.Context) error {
 	if err := p.Box.ReadLock(); err != nil {
 		return err
 	}
-	if c.Mode == config.Answer || c.Mode == config.ListModels {
+	if c.Mode == config.Answer || c.Lists("models") {
 		if err := p.Inv.ResolveModel(ctx); err != nil {
 			return err
 		}
@@ -223,7 +223,7 @@ func (l *Loop) count(used stream.Usage) Cost {
 func (l *Loop) warnUncounted() {
 	if (l.budget.tokens > 0 || l.budget.costs) && !l.uncounted {
 		l.uncounted = true
-		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens and --max-cost have no effect"})
+		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not report how many tokens it used, so --max-total-tokens and --max-cost have no effect"})
 	}
 }
 

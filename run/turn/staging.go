@@ -96,7 +96,7 @@ func (s *staging) contents() *staged.Files {
 
 // unseen tells the model that what a tool starts did not see staged contents.
 func (s *staging) unseen(t *toolbox.Tool) string {
-	if s == nil || t.Conn.Local == nil || !t.Labels.Has(approve.Runs) {
+	if s == nil || !t.Declares().Runs {
 		return ""
 	}
 	return strings.TrimSuffix(s.files.UnseenText(), "\n")
@@ -225,10 +225,11 @@ func (p *Plan) Simulate(ctx context.Context, calls []*stage.Call) []Simulated {
 // placesOf is where the paths of a call lead, and the directory of a built-in tool's command.
 func placesOf(t *toolbox.Tool, args []byte) map[string]string {
 	call := t.Call(args)
-	if t.Conn.Local == nil || !t.Labels.Has(approve.Runs) {
+	dir := t.Declares().Dir
+	if dir == "" {
 		return call.PlacesOf()
 	}
-	return call.PlacesOf(cmp.Or(jsontext.Text(jsontext.Member(args, "cwd")), "."))
+	return call.PlacesOf(cmp.Or(jsontext.Text(jsontext.Member(args, dir)), "."))
 }
 
 func (p *Plan) simulate(ctx context.Context, t *toolbox.Tool, args []byte, files *staged.Files) (change staged.Change, err error) {

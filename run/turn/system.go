@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"toolpipe/mcp/builtin/shell"
 	"toolpipe/run/event"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
@@ -76,10 +77,6 @@ func TextOf(m *stream.Message) (text string) {
 	return text
 }
 
-// commandTool is the name of the tool that runs command lines, for models that
-// cannot call tools.
-const commandTool = "shell__run_command"
-
 // commandLines are the commands in the text of a whole reply under --cmd-lines: the
 // lines that begin with "CMD: " and have more than blanks behind it, outside fenced
 // code blocks.
@@ -116,7 +113,7 @@ func (l *lineCalls) call(line string) *call {
 	l.count++
 	args := append(event.AppendString([]byte(`{"script":`), line), '}')
 	return &call{
-		Call: stream.Call{ID: "cmd-" + strconv.Itoa(l.count), Name: commandTool, Arguments: args},
+		Call: stream.Call{ID: "cmd-" + strconv.Itoa(l.count), Name: shell.CommandTool, Arguments: args},
 		line: line,
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -20,7 +19,6 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/stream/text/jsontext"
-	"toolpipe/stream/text/secrets"
 )
 
 // decide gives every call its verdict, in order, before any is run. The error ends
@@ -222,43 +220,12 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 	if c.tool.Conn.Local != nil {
 		withheld := r.plan.Inv.Gate.Withheld(ctx, r.asked(c, c.tool))
 		bounds.Denied, bounds.Matches = withheld.Paths, withheld.Matches
-		bounds.MayWrite = func(path string) bool { return r.mayWrite(ctx, c, path) }
 		if r.known != nil && r.mayRead(ctx, c) {
 			bounds.Known, bounds.Call = r.known, c.ID
 		}
 		bounds.Staged = r.plan.staging.contents()
 	}
 	return bounds
-}
-
-// mayWrite reports whether the verdict on a call of a built-in tool holds for another file
-// that the call writes: whether it would be the same if the arguments named that file. Who
-// was asked has answered for all files, since a question shows them, but for what a rule
-// denies; one that was asked before has not seen files about which a rule asks.
-func (r *round) mayWrite(ctx context.Context, c *call, path string) bool {
-	r.lock()
-	defer r.unlock()
-	asked := r.asked(c, c.tool)
-	if asked.Root != "" { // a rule may be about paths as a model writes them
-		if rel, err := filepath.Rel(asked.Root, path); err == nil && filepath.IsLocal(rel) {
-			path = rel
-		}
-	}
-	named := []byte("{")
-	for key, value := range jsontext.Members(asked.Arguments) {
-		name := jsontext.Unquote(key)
-		if slices.ContainsFunc(asked.Writes.Paths, func(p approve.Path) bool { return p.String() == name }) {
-			value = jsontext.Quoted(path)
-		}
-		named = jsontext.AppendMember(named, name, value)
-	}
-	asked.Arguments = append(named, '}')
-	x, err := r.plan.Inv.Gate.Explain(ctx, asked)
-	if err != nil || x.Verdict.Outcome == approve.Denied {
-		return false
-	}
-	wasAsked := c.staged || r.planned.reviewed != nil || !slices.Contains([]string{"flag", "policy", "config", "default"}, c.verdict.By)
-	return x.Verdict.Outcome == approve.Allowed || wasAsked && (!c.verdict.Earlier || x.Verdict.Rule == "")
 }
 
 // mayRead reports whether the model may read the file that a call of a built-in tool
@@ -270,7 +237,7 @@ func (r *round) mayRead(ctx context.Context, c *call) bool {
 // readVerdict is the outcome if the model read the file that a call of a built-in tool names.
 func (r *round) readVerdict(ctx context.Context, c *call) approve.Outcome {
 	for _, t := range r.box.All() {
-		if t.Name == "read_file" && t.Conn.Local != nil && t.Conn.Root == c.tool.Conn.Root {
+		if t.Declares().Opens && t.Conn.Root == c.tool.Conn.Root {
 			asked := r.asked(c, t)
 			asked.Open = false // the user has seen the call c, and none of t
 			x, err := r.plan.Inv.Gate.Explain(ctx, asked)
@@ -289,7 +256,7 @@ func (c *caller) unapproved(stop *failure.Error, k *call, v approve.Verdict) *fa
 		what += " (asked for by the agent " + c.nest.agent + ")"
 	}
 	if v.TellsSecret() {
-		return &failure.Error{Status: failure.StatusUnapproved, Message: "ended at a second call whose arguments hold a secret: " + what + ": " + v.Reason, Hints: []string{"--egress off lets such calls run"}}
+		return &failure.Error{Status: failure.StatusUnapproved, Message: "ended at a second call with a secret in its arguments: " + what + ": " + v.Reason, Hints: []string{"--egress off lets such calls run"}}
 	}
 	if v.EndsRun {
 		return &failure.Error{Status: failure.StatusUnapproved, Message: "ended by the user at the question about " + what}
@@ -330,10 +297,6 @@ func ApprovalHint(tool string, v approve.Verdict) string {
 	return hint
 }
 
-// hostPatience is how long the user of a host has for an answer. Some hosts never give
-// one (gleanwork/glean-plugins-vnext#39).
-const hostPatience = 5 * time.Minute
-
 // form has one required boolean and no default: some hosts accept a form without fields,
 // or one that is filled in already, by themselves (openai/codex#17164).
 const form = `{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call once"}},"required":["allow"]}`
@@ -352,7 +315,7 @@ func (r *round) put(ctx context.Context, c *call, q *approve.Question) error {
 		case r.silent.Load():
 			return false, errors.New("the host did not answer the question before")
 		}
-		limited, cancel := context.WithTimeoutCause(ctx, hostPatience, fmt.Errorf("the host gave no answer in %v", hostPatience))
+		limited, cancel := context.WithTimeoutCause(ctx, elicit.HostPatience, fmt.Errorf("the host gave no answer in %v", elicit.HostPatience))
 		defer cancel()
 		answer, err := ask(limited, wire.Form{Message: text, Schema: []byte(form)})
 		if limited.Err() != nil && ctx.Err() == nil && !errors.Is(err, toolserver.ErrNotBack) {
@@ -388,23 +351,5 @@ func (r *round) askerOf(c *call) toolserver.Asker {
 // asksHost asks the user of the host for a server, which its name in front says; nil
 // where c is no call of a host that can.
 func (r *round) asksHost(c *call) wire.AskFunc {
-	return AskHost(r.askerOf(c), c.tool.Conn.Name, r.secrets)
-}
-
-// AskHost asks the user of a host for a server of that name; nil where ask is nil.
-func AskHost(ask toolserver.Asker, server string, hidden *secrets.Set) wire.AskFunc {
-	if ask == nil {
-		return nil
-	}
-	return func(ctx context.Context, form wire.Form) (string, []byte) {
-		limited, cancel := context.WithTimeout(ctx, hostPatience)
-		defer cancel()
-		form = elicit.Safe(form)
-		form.Message = hidden.Message().HideString("Server " + server + " asks: " + form.Message)
-		answer, err := ask(limited, form)
-		if err != nil {
-			return "cancel", nil
-		}
-		return answer.Action, answer.Content
-	}
+	return elicit.AtHost(r.askerOf(c), c.tool.Conn.Name, r.secrets)
 }

@@ -47,7 +47,7 @@ func callerWithPolicy(t *testing.T, rules string) (root string, c *caller, ask f
 	}
 	local := files.New(area, files.Spec{Name: "files"})
 	gate := &approve.Gate{Rules: policy.Rules, Otherwise: policy.Otherwise, AutoApprove: "--auto-approve"}
-	p := planWith(t, gate, config.Config{}, toolbox.Builtin("files", local, root))
+	p := planWith(t, gate, config.Config{}, toolbox.Builtin(local, root))
 	c = &caller{
 		plan: p, box: p.Box, client: new(client), options: options{parallel: 8, maxBytes: 1 << 20, denyUnapproved: true},
 		flow: newFlow(&approve.Gate{EgressRule: approve.EgressRule{Egress: approve.EgressOff}}), output: output{emit: func(event.Event) error { return nil }, flush: func() error { return nil }},
@@ -140,17 +140,24 @@ func TestDeniedPathsOfLabels(t *testing.T) {
 	}
 }
 
+// fileServer is a server with a tool that opens files.
+func fileServer(name string) *toolserver.Server {
+	s := toolserver.New(name, "")
+	s.AddBuiltin(toolserver.Define("read_file", "", "", toolserver.Effects{Reads: true, Path: "path", Opens: true}), nil)
+	return s
+}
+
 // What a call of a tool that reads shows may be told again when it changes. Of any
 // other call, that is so if the same files may be read by read_file of the same root.
 func TestMayRead(t *testing.T) {
 	of := func(server, name, root string, readOnly bool) *toolbox.Tool {
-		s := toolbox.Builtin(server, toolserver.New(server, ""), root)
+		s := toolbox.Builtin(fileServer(server), root)
 		return &toolbox.Tool{Tool: wire.Tool{Name: name, ReadOnly: readOnly}, ModelName: server + "__" + name, Conn: &toolbox.Connection{Server: s}}
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	foreign := of("foreign", "read_file", "/b", true)
-	foreign.Conn.Local = nil
+	foreign.Conn.Local, foreign.Conn.Own = nil, nil
 	open, closed := of("open", "read_file", "/a", true), of("closed", "read_file", "/b", true)
 	rules, err := approve.Patterns("closed__read_file", approve.Deny, "flag", "--deny")
 	if err != nil {
@@ -180,7 +187,7 @@ func TestMayRead(t *testing.T) {
 // That the user has seen a call of the input lets no file be read.
 func TestMayReadBesideOpenCall(t *testing.T) {
 	of := func(name string) *toolbox.Tool {
-		s := toolbox.Builtin("files", toolserver.New("files", ""), "/a")
+		s := toolbox.Builtin(fileServer("files"), "/a")
 		return &toolbox.Tool{Tool: wire.Tool{Name: name}, ModelName: "files__" + name, Conn: &toolbox.Connection{Server: s}}
 	}
 	rules, err := approve.Patterns("@open", approve.Allow, "flag", "--allow ")

@@ -60,7 +60,7 @@ const model = createServer((req, res) => {
 });
 
 // config writes the server as the user's config file, credentials included.
-function config(dir) {
+function config(dir, scopes) {
   const server = { url, oauth: { client_metadata_url: 'https://conformance-test.local/client-metadata.json' } };
   const file = (name, text) => {
     writeFileSync(join(dir, name), text, { mode: 0o600 });
@@ -80,6 +80,7 @@ function config(dir) {
       Object.assign(server.oauth, { grant: 'id_jag', assertion_file: file('id.jwt', context.idp_id_token), idp });
     }
   }
+  if (scopes) server.oauth.scopes = scopes;
   return join(dir, file('config.json', JSON.stringify({ mcpServers: { c: server } })));
 }
 
@@ -115,8 +116,8 @@ model.listen(0, '127.0.0.1', async () => {
     status = result.status;
     const wanted = result.events.find((e) => e.type === 'warning' && (e.code === 'login_needed' || e.code === 'login_scope'));
     if (!wanted || logins === 3) break;
-    const scopes = wanted.code === 'login_scope' ? ['--login-scope', wanted.scopes.join(' ')] : [];
-    const login = await run(['--login', 'c', ...scopes], '');
+    if (wanted.code === 'login_scope') config(dir, wanted.scopes);
+    const login = await run(['--login', 'c'], '');
     if (login.status !== 0) {
       status = login.status;
       break;

@@ -1,11 +1,9 @@
 package code
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -46,7 +44,7 @@ func (c *call) checkSyntax(ctx context.Context, f *sourceFile) ([]parsers.Proble
 
 // checkEdited returns an error when a file parsed before an edit, and does no longer
 // with this text. The note is about the syntax of the edited text.
-func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte, way string) (note string, err error) {
+func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte) (note string, err error) {
 	after := newSourceFile(f.path, edited)
 	problems, err := c.checkSyntax(ctx, after)
 	switch {
@@ -60,7 +58,7 @@ func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte, wa
 	if old, err := c.checkSyntax(ctx, f); err == nil && len(old) > 0 {
 		return "it had syntax errors before, and has now:\n" + parsers.Lines(problems), nil
 	}
-	return "", fmt.Errorf("nothing was written: %s would no longer parse%s\n%s", confine.ShownName(f.path), way, parsers.Lines(problems))
+	return "", fmt.Errorf("nothing was written: %s would no longer parse; force writes it all the same\n%s", confine.ShownName(f.path), parsers.Lines(problems))
 }
 
 // checkedByLexer says what the guard of an edit has checked where no parser could.
@@ -117,25 +115,4 @@ func (l *layout) unclosed() (problems []parsers.Problem) {
 		problems = append(problems, parsers.Problem{Line: l.lines(), Message: "a " + what + " is open at the end of the file"})
 	}
 	return problems
-}
-
-// forces ends the error for an edit that a flag of the call lets through.
-const forces = "; force writes it all the same"
-
-// checkChanged is the guard of edit_definition for an edit anywhere in a file, and then
-// checkEdited.
-func (c *call) checkChanged(ctx context.Context, f *sourceFile, edited []byte, way string) (note string, err error) {
-	f.lay()
-	was, is := slices.Collect(bytes.Lines(f.text)), slices.Collect(bytes.Lines(edited))
-	head, tail := 0, 0
-	for head < min(len(was), len(is)) && bytes.Equal(was[head], is[head]) {
-		head++
-	}
-	for tail < min(len(was), len(is))-head && bytes.Equal(was[len(was)-1-tail], is[len(is)-1-tail]) {
-		tail++
-	}
-	if _, err := f.guarded(edited, head, len(was)-tail); err != nil {
-		return "", fmt.Errorf("%s: %w", confine.ShownName(f.path), err)
-	}
-	return c.checkEdited(ctx, f, edited, way)
 }

@@ -10,7 +10,7 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // newServer is a session with a server over a directory with these files. Without

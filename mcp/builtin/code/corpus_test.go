@@ -9,7 +9,7 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 var update = flag.Bool("update", false, "write what the tools answer to testdata/golden")

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 func TestDefinitionParts(t *testing.T) {

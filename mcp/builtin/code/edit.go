@@ -47,7 +47,7 @@ func editDefinition(ctx context.Context, c *call, args toolserver.Arguments) (an
 		}
 		note := "the syntax was not checked"
 		if !args.Flag("force") {
-			note, err = c.checkEdited(ctx, f, edited, forces)
+			note, err = c.checkEdited(ctx, f, edited)
 		}
 		answer = fmt.Appendf(nil, "edited %s: %s; %s\n", confine.ShownName(f.path), done, strings.TrimSuffix(note, "\n"))
 		return edited, err

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // An edit for which there is no room leaves the file as it was, and nothing else.

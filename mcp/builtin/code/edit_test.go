@@ -13,8 +13,8 @@ import (
 	"toolpipe/mcp/builtin/code/lexis"
 	"toolpipe/mcp/builtin/unified"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/testdata/servertest"
 )
 
 // editCall is a call without a server.

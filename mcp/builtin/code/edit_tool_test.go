@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/servertest"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/testdata/servertest"
 )
 
 const editedGo = "package a\n\n// F is.\nfunc F(a int) int {\n\treturn a\n}\n\nvar G, H = 1, 2\n"

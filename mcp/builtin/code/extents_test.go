@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // TestExtents holds names and lines of definitions that ctags 5.9 does not give, or gives

@@ -11,7 +11,7 @@ import (
 
 	"toolpipe/mcp/builtin/code/lexis"
 	"toolpipe/mcp/builtin/code/parsers"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // pythonJudge and nodeJudge read a list of texts and write the errors of each, of which

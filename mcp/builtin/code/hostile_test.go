@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/load"
+	"toolpipe/testdata/servertest"
 )
 
 // generated is a source of about 20 lines for each of n classes.
@@ -65,7 +66,7 @@ func TestManyLines(t *testing.T) {
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	size, names := 8<<10, 200
-	if os.Getenv("TOOLPIPE_LOAD") != "" {
+	if load.Full(t) {
 		size, names = 1<<20, 5_000
 	}
 	files := map[string]string{}

@@ -1,9 +1,7 @@
 package code
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -14,9 +12,9 @@ import (
 	"strings"
 
 	"toolpipe/mcp/builtin/code/imports"
-	"toolpipe/mcp/builtin/code/rename"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/stream/text/readable"
 )
 
 const maxImports = 1000 // of one file
@@ -48,7 +46,7 @@ func showImports(_ context.Context, c *call, args toolserver.Arguments) ([]byte,
 	}
 	var b []byte
 	for _, i := range found[:min(len(found), maxImports)] {
-		b = fmt.Appendf(b, "%d: %s", i.line, toolserver.Cut(i.text, maxShownLine, ""))
+		b = fmt.Appendf(b, "%d: %s", i.line, readable.Cut(i.text, maxShownLine, ""))
 		if len(i.paths) > 0 {
 			b = fmt.Appendf(b, " -> %s", strings.Join(i.paths, ", "))
 		}
@@ -58,38 +56,6 @@ func showImports(_ context.Context, c *call, args toolserver.Arguments) ([]byte,
 		b = fmt.Appendf(b, "[toolpipe] the first %d are shown, the others are left out\n", maxImports)
 	}
 	return b, nil
-}
-
-var errUnchanged = errors.New("the file has it already")
-
-func addImport(ctx context.Context, c *call, args toolserver.Arguments) (answer []byte, err error) {
-	asked := args.Text("path")
-	l, err := c.find(asked)
-	if err != nil {
-		return nil, err
-	}
-	l.Close()
-	err = l.Access.Change(ctx, asked, func(text []byte) ([]byte, error) {
-		if len(text) > maxSource || toolserver.LooksBinary(text) {
-			return nil, fmt.Errorf("%q is no source file, or has more than %d bytes", asked, maxSource)
-		}
-		f := newSourceFile(c.shown(l.Access, l.Rel), text)
-		edited, done, err := imports.Add(f.language, text, args.Text("import"))
-		if err != nil {
-			return nil, err
-		}
-		if bytes.Equal(edited, text) {
-			answer = fmt.Appendf(nil, "%s is as it was: %s\n", confine.ShownName(f.path), done)
-			return nil, errUnchanged
-		}
-		note, err := c.checkChanged(ctx, f, edited, "")
-		answer = fmt.Appendf(nil, "edited %s: %s; %s\n", confine.ShownName(f.path), done, strings.TrimSuffix(note, "\n"))
-		return edited, err
-	})
-	if err == errUnchanged {
-		err = nil
-	}
-	return answer, err
 }
 
 // A finder finds the imports of a file, and the files that they are.
@@ -226,112 +192,6 @@ func (f *finder) look(at string, isKind func(fs.FileMode) bool) string {
 		return ""
 	}
 	return confine.ShownName(f.call.shown(l.Access, l.Rel))
-}
-
-// links are the imports of the file that lead to another one. related says, of C, that they
-// share a header in which the name stands, and of Java that they share a package.
-func (f *finder) links(to *sourceFile, name string) (links []rename.Link, related bool) {
-	if f.root == to.root && f.rel == to.rel {
-		return nil, false
-	}
-	target := confine.ShownName(to.path)
-	leads := func(name string) bool { return slices.Contains(f.named(name), target) }
-	for _, st := range imports.Parse(f.language, f.text) {
-		l := rename.Link{Statement: st}
-		switch {
-		case f.language.Is("JavaScript", "TypeScript"):
-			if l.Names = leads(st.Module); l.Names && st.Whole != "" {
-				l.Qualifiers = []string{st.Whole}
-			}
-		case f.language.Is("Java"):
-			if l.Names = leads(st.Module); l.Names {
-				last := strings.LastIndexByte(st.Module, '.') + 1
-				at := st.From + strings.LastIndex(string(f.text[st.From:st.To]), st.Module[last:])
-				l.Statement.Names = []imports.Name{{Name: st.Module[last:], At: at}}
-			}
-		default:
-			f.linkNames(&l, leads)
-		}
-		if l.Names || l.Qualifiers != nil {
-			links = append(links, l)
-		}
-	}
-	all, _ := f.imports()
-	for _, i := range all {
-		isModule := f.language.Is("Rust") && strings.Contains(" "+i.text, " mod ")
-		switch {
-		case !slices.Contains(i.paths, target):
-		case isModule:
-			fields := strings.Fields(strings.TrimSuffix(i.text, ";"))
-			links = append(links, rename.Link{Qualifiers: fields[len(fields)-1:]})
-		case !slices.ContainsFunc(links, func(l rename.Link) bool { return f.lineOf(l.From) == i.line }):
-			links = append(links, rename.Link{}) // such as an export from the module
-		}
-	}
-	if f.language.Is("Java") {
-		return links, path.Dir(f.rel) == path.Dir(to.rel)
-	}
-	return links, f.language.Is("C", "C++", "Objective-C") && f.shares(all, to, name)
-}
-
-// linkNames says what a statement of Python or Rust brings of a file: names of it, or the
-// module.
-func (f *finder) linkNames(l *rename.Link, leads func(name string) bool) {
-	separator := "."
-	if f.language.Is("Rust") {
-		separator = "::"
-	}
-	st := &l.Statement
-	isList := st.Module != "" && (separator == "::" || st.Star || bytes.HasPrefix(f.text[st.From:], []byte("from")))
-	if l.Names = isList && leads(st.Module); l.Names {
-		return
-	}
-	for _, n := range st.Names {
-		full := n.Name
-		if isList && strings.HasSuffix(st.Module, ".") {
-			full = st.Module + full
-		} else if isList {
-			full = st.Module + separator + full
-		}
-		if leads(full) {
-			l.Qualifiers = append(l.Qualifiers, n.Local())
-		}
-	}
-}
-
-// named gives the files that the name of a module may be. TypeScript names the files that are
-// made of its own, with .js at their end.
-func (f *finder) named(name string) (files []string) {
-	for _, rule := range imports.RulesOf(f.language) {
-		for _, name := range []string{name, strings.TrimSuffix(name, ".js")} {
-			if file := f.find(rule, name); file != "" && !slices.Contains(files, file) {
-				files = append(files, file)
-			}
-		}
-	}
-	return files
-}
-
-// shares reports whether a file, which includes others, has to do with another one by a
-// header with the name: one of them includes the other, or both include it.
-func (f *finder) shares(all []imported, to *sourceFile, name string) bool {
-	other := finder{sourceFile: to, call: f.call}
-	theirs, _ := other.imports()
-	included := func(by []imported, file string) bool {
-		return slices.ContainsFunc(by, func(i imported) bool { return slices.Contains(i.paths, file) })
-	}
-	if included(all, confine.ShownName(to.path)) || included(theirs, confine.ShownName(f.path)) {
-		return true
-	}
-	for _, i := range theirs {
-		for _, file := range i.paths {
-			header, err := f.call.read(file)
-			if err == nil && included(all, file) && bytes.Contains(header.text, []byte(name)) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // goImports gives the imports of a Go file. An import of the same module is a directory.

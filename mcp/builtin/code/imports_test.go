@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 func TestImports(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/stream/text/readable"
 )
 
 func outlineFile(_ context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
@@ -107,7 +108,7 @@ func (o *outlineText) appendLine(d, outer *definition) {
 	case outer != nil && d.Scope == outer.fullName():
 		name = d.Name
 	}
-	signature := toolserver.Cut(o.signature(d), maxSignature, " ...")
+	signature := readable.Cut(o.signature(d), maxSignature, " ...")
 	o.b = fmt.Appendf(o.b, "%s %s%s  %s\n", d.Kind, name, signature, o.span(d))
 }
 
@@ -232,7 +233,7 @@ func (o *outlineText) whole(d *definition) {
 		}
 		return
 	}
-	text = toolserver.WholeRunes(text[:toolserver.MaxText])
+	text = readable.WholeRunes(text[:toolserver.MaxText])
 	o.b = append(o.b, text...)
 	o.b = fmt.Appendf(o.b, "\n[toolpipe] the definition is cut in line %d; go on with get_file_slice, start_line %[1]d\n", o.lineOf(o.starts[d.Start-1]+len(text)))
 }

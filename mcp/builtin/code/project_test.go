@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"toolpipe/mcp/builtin/code/tree"
-	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/testdata/servertest"
 )
 
 // treeOf is the tree in an answer of hierarchy below a heading, without the places.

@@ -10,7 +10,7 @@ import (
 	"toolpipe/mcp/builtin/code/parsers"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 func TestCheckSyntaxTool(t *testing.T) {

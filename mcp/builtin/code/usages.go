@@ -8,6 +8,7 @@ import (
 
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/stream/text/readable"
 )
 
 const (
@@ -96,7 +97,7 @@ func (u *usages) show(f *sourceFile, lines []int) {
 		}
 		text := string(bytes.TrimSpace(f.line(f.text, n)))
 		mark := fmt.Sprintf("[toolpipe: %d bytes in this line]", len(text))
-		u.text = fmt.Appendf(u.text, "    %d: %s\n", n, toolserver.Cut(text, maxShownLine, mark))
+		u.text = fmt.Appendf(u.text, "    %d: %s\n", n, readable.Cut(text, maxShownLine, mark))
 		u.shown++
 	}
 }

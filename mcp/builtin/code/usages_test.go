@@ -12,7 +12,7 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // badNames are names that no definition has, and paths that lead nowhere, for any

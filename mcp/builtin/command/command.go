@@ -74,9 +74,14 @@ func New(spec Spec) (*Commands, error) {
 func Parameters() []toolserver.Parameter {
 	return []toolserver.Parameter{
 		{Name: "argv", Kind: "strings", About: "program and arguments; no shell interprets them"},
-		{Name: "script", Kind: "string", About: "text for /bin/sh -c; instead of argv"},
+		{Name: "script", Kind: "string", About: "text for /bin/sh -c; instead of argv", Script: true},
 		{Name: "cwd", Kind: "string", About: "directory to run in; relative to the starting directory, which it is when absent"},
 	}
+}
+
+// Effects are those of a tool that runs commands.
+func Effects() toolserver.Effects {
+	return toolserver.Effects{Runs: true, Dir: "cwd", Sends: true, Private: true, Untrusted: true}
 }
 
 // Sets reports whether a variable is set in each command.

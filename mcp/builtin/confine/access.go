@@ -28,10 +28,6 @@ type Bounds struct {
 	// Matches reports whether a file is denied by one of its names: its path from the
 	// root, or absolute. It may be nil.
 	Matches func(names ...string) bool
-	// MayWrite reports whether the verdict on the call holds for another file, an absolute
-	// path without links, which the arguments do not name and the call writes. It is nil
-	// for all.
-	MayWrite func(path string) bool
 	// Known learns which files the call shows and writes. It may be nil.
 	Known *Known
 	Call  string // the id of the call, by which Known is told to forget what it showed

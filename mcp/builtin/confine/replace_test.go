@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // TestMain makes this test binary one of two writers when its first argument

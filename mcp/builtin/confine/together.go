@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -18,190 +18,126 @@ import (
 type FileChange struct {
 	Access *Access
 	Path   string // as Access.Find takes it
-	Named  bool   // the arguments of the call name the file
-	Before []byte // the content that the change was made against; nil: there is no such file yet
+	New    bool   // there is no such file yet
+	Before []byte // the content that the change was made against
 	After  []byte
+
+	at *Location
 }
 
 // errMoved says that a file is not as it was when the call read it.
 var errMoved = errors.New("somebody else changed it meanwhile; call again")
 
-// ChangeAll changes several files as one. All are found, read and checked before the first
-// is written. Then each is replaced at once, so that a process that is killed leaves each
-// file whole, old or new. If one cannot be written, or the context ends, those before it are
-// written back, and the error says what state the files are in. With a preview in the
-// context, or where the call is staged, none is written.
+// ChangeAll changes files that the arguments of a call name. It finds, reads and checks all
+// of them before it writes the first. Then it replaces each file at once, from the last to
+// the first: text that moves is in its new file before it leaves the old one. An error says
+// which files were written. With a preview in the context, or where the call is staged,
+// ChangeAll writes nothing.
 func ChangeAll(ctx context.Context, changes []FileChange) error {
 	Writing.Lock()
 	defer Writing.Unlock()
-	var t together
-	defer t.close()
 	for i := range changes {
-		if err := t.add(ctx, &changes[i]); err != nil {
+		c := &changes[i]
+		err := c.find(ctx)
+		if err == nil {
+			defer c.at.Close()
+			err = c.check()
+		}
+		if err != nil {
 			return fmt.Errorf("nothing was written: %w", err)
 		}
 	}
-	if v := previewOf(ctx); v != nil {
-		v.Diff = t.diff()
+	bounds := changes[0].Access.Bounds
+	v := previewOf(ctx)
+	switch {
+	case v != nil:
+		v.Diff = diffOf(changes)
 		return nil
+	case bounds.Stage != nil:
+		return stageAll(bounds, changes)
+	case ctx.Err() != nil:
+		return fmt.Errorf("nothing was written: %w", context.Cause(ctx))
 	}
-	if len(t.members) > 0 && t.members[0].at.Access.Bounds.Stage != nil {
-		return t.stage()
-	}
-	for i, m := range t.members {
-		if err := m.at.Replace(ctx, m.change.After); err != nil {
-			if mayBeWritten(err) {
-				i++
-			}
-			return t.restore(ctx, i, err)
+	var written []string
+	for _, c := range slices.Backward(changes) {
+		if err := c.at.Replace(context.WithoutCancel(ctx), c.After); err != nil {
+			return writtenError(err, written)
 		}
+		written = append(written, strconv.Quote(c.Path))
 	}
-	t.tell(t.change())
+	if bounds.Change != nil { // Replace has set it to each file alone
+		*bounds.Change = Change{Path: changes[0].real(), Diff: diffOf(changes)}
+	}
 	return nil
 }
 
-// together is files that are changed as one.
-type together struct{ members []member }
-
-// A member is one of them, and where it is.
-type member struct {
-	change *FileChange
-	at     *Location
-}
-
-func (t *together) close() {
-	for _, m := range t.members {
-		m.at.Close()
-	}
-}
-
-// add finds the file of a change, and checks that it may be written and is as it was.
-func (t *together) add(ctx context.Context, c *FileChange) error {
-	find := c.Access.Find
-	if c.Before == nil {
-		find = func(path string) (*Location, error) { return c.Access.FindNew(ctx, path) }
-	}
-	l, err := find(c.Path)
-	if missing, ok := errors.AsType[*NotFoundError](err); ok && c.Before == nil && previewOf(ctx) != nil {
-		l, err = c.Access.within(c.Path, missing) // a preview makes no directory
-	}
-	if err != nil {
+// writtenError is the error for a file that could not be replaced after others were.
+func writtenError(err error, written []string) error {
+	if written == nil {
 		return err
 	}
-	t.members = append(t.members, member{c, l})
-	if err := l.checkReplace(); err != nil {
+	return fmt.Errorf("%w; %s was written before, and has its new content", err, strings.Join(written, ", "))
+}
+
+// find finds the file, and makes the directories that a new one needs.
+func (c *FileChange) find(ctx context.Context) (err error) {
+	if !c.New {
+		c.at, err = c.Access.Find(c.Path)
 		return err
 	}
-	if may := c.Access.Bounds.MayWrite; may != nil && !c.Named && !may(c.Access.Absolute(l.Rel)) {
-		return fmt.Errorf("%q would change too, and what allows this call does not allow that; a call for other files, or an approval for these, does", c.Path)
+	c.at, err = c.Access.FindNew(ctx, c.Path)
+	if missing, ok := errors.AsType[*NotFoundError](err); ok && previewOf(ctx) != nil {
+		c.at, err = c.Access.within(c.Path, missing) // a preview makes no directory
 	}
-	_, isStaged := l.staged()
-	if c.Before == nil {
-		if l.Info != nil || isStaged {
+	return err
+}
+
+// check returns an error when the file may not be written, or is not as it was.
+func (c *FileChange) check() error {
+	if err := c.at.checkReplace(); err != nil {
+		return err
+	}
+	if c.New {
+		if _, isStaged := c.at.staged(); isStaged || c.at.Info != nil {
 			return fmt.Errorf("%q: %w", c.Path, errMoved)
 		}
 		return nil
 	}
-	now, err := l.readEdited()
+	now, err := c.at.readEdited()
 	if err == nil && !bytes.Equal(now, c.Before) {
 		err = fmt.Errorf("%q: %w", c.Path, errMoved)
 	}
 	return err
 }
 
-// change is what was written, by the path of the first file.
-func (t *together) change() (c Change) {
-	if len(t.members) > 0 {
-		first := t.members[0]
-		c = Change{Path: first.at.Access.Absolute(first.at.Rel), Diff: t.diff(), New: len(t.members) == 1 && first.change.Before == nil}
-	}
-	return c
-}
+// real is the absolute path of the file, without links.
+func (c *FileChange) real() string { return c.Access.Absolute(c.at.Rel) }
 
-// tell tells Bounds.Change of all files together, where each was told of by itself before.
-func (t *together) tell(c Change) {
-	if len(t.members) > 0 && t.members[0].at.Access.Bounds.Change != nil {
-		*t.members[0].at.Access.Bounds.Change = c
-	}
-}
-
-// diff is the unified diff of all files, each with its name where there are several; "" if
-// the texts are together longer than MaxPreview, or one is no text.
-func (t *together) diff() string {
+// diffOf is the unified diff of all files with their names; "" if the texts are together
+// longer than MaxPreview, or one is no text.
+func diffOf(changes []FileChange) string {
 	var b strings.Builder
 	size := 0
-	for _, m := range t.members {
-		before, after := m.change.Before, m.change.After
-		if size += len(before) + len(after); size > 2*MaxPreview || !utf8.Valid(before) || !utf8.Valid(after) {
+	for _, c := range changes {
+		if size += len(c.Before) + len(c.After); size > 2*MaxPreview || !utf8.Valid(c.Before) || !utf8.Valid(c.After) {
 			return ""
 		}
-		if len(t.members) > 1 || before == nil {
-			b.WriteString(unified.Names(m.at.Rel, before == nil))
-		}
-		b.WriteString(unified.Diff(string(before), string(after)))
+		b.WriteString(unified.Names(c.at.Rel, c.New))
+		b.WriteString(unified.Diff(string(c.Before), string(c.After)))
 	}
 	return b.String()
 }
 
-// stage stages the contents of all files.
-func (t *together) stage() (err error) {
+// stageAll stages the contents of all files.
+func stageAll(bounds Bounds, changes []FileChange) (err error) {
 	var edits []staged.Edit
-	for _, m := range t.members {
-		e := staged.Edit{Path: m.at.Access.Absolute(m.at.Rel), Name: m.at.Rel, Content: m.change.After}
-		if m.change.Before != nil {
-			e.Old = bytes.NewReader(m.change.Before)
+	for _, c := range changes {
+		e := staged.Edit{Path: c.real(), Name: c.at.Rel, Content: c.After}
+		if !c.New {
+			e.Old = bytes.NewReader(c.Before)
 		}
 		edits = append(edits, e)
 	}
-	b := t.members[0].at.Access.Bounds
-	*b.Stage, err = b.Staged.PutAll(edits)
+	*bounds.Stage, err = bounds.Staged.PutAll(edits)
 	return err
-}
-
-// restore writes the first n files back, which are those that may be written, after one has
-// failed. The context may have ended. A file that somebody else has changed since stays.
-func (t *together) restore(ctx context.Context, n int, failed error) error {
-	ctx = context.WithoutCancel(ctx)
-	var left []string
-	for _, m := range slices.Backward(t.members[:n]) {
-		if err := m.restore(ctx); err != nil {
-			left = append(left, fmt.Sprintf("%q (%v)", m.change.Path, err))
-		}
-	}
-	if left == nil {
-		t.tell(Change{})
-	}
-	switch {
-	case n == 0:
-		return fmt.Errorf("nothing was written: %w", failed)
-	case left == nil:
-		return fmt.Errorf("%w; all files are as they were again", failed)
-	}
-	return fmt.Errorf("%w; %d of the %d files that may have been written are as they were again, and these are not: %s", failed, n-len(left), n, strings.Join(left, ", "))
-}
-
-func (m *member) restore(ctx context.Context) error {
-	c := m.change
-	l, err := c.Access.Find(c.Path)
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	if c.Before == nil && l.Info == nil { // it was not written after all
-		m.at.written = false
-		return nil
-	}
-	now, err := l.readEdited()
-	switch {
-	case err == nil && c.Before != nil && bytes.Equal(now, c.Before):
-		return nil
-	case err != nil:
-		return err
-	case !bytes.Equal(now, c.After):
-		return errMoved
-	case c.Before != nil:
-		return l.Replace(ctx, c.Before)
-	}
-	m.at.written = false // the directories that were made for it go too
-	return Reason(l.here().dir.Remove(path.Base(l.Rel)))
 }

@@ -6,25 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"toolpipe/mcp/builtin/staged"
 )
-
-// endsAfter is a context that ends when it has been asked n times whether it has. Each
-// replacement of a file asks once.
-type endsAfter struct {
-	context.Context
-	n *int
-}
-
-func (c endsAfter) Err() error {
-	if *c.n--; *c.n < 0 {
-		return context.Canceled
-	}
-	return nil
-}
 
 func togetherIn(t *testing.T, bounds Bounds) (dir string, a *Access) {
 	t.Helper()
@@ -49,7 +34,7 @@ func changesOf(a *Access) (changes []FileChange) {
 	for _, name := range []string{"a", "b", "c"} {
 		changes = append(changes, FileChange{Access: a, Path: name, Before: []byte(name + " old\n"), After: []byte(name + " new\n")})
 	}
-	return append(changes, FileChange{Access: a, Path: "sub/d", After: []byte("d new\n")})
+	return append(changes, FileChange{Access: a, Path: "sub/d", New: true, After: []byte("d new\n")})
 }
 
 func stateOf(t *testing.T, dir string) (state string) {
@@ -89,19 +74,8 @@ func TestChangeAll(t *testing.T) {
 	}
 }
 
-// A failure at any file leaves all as they were, and so does one before the first is written.
-func TestChangeAllFails(t *testing.T) {
-	for n := range 4 {
-		dir, a := togetherIn(t, Bounds{})
-		left := n
-		err := ChangeAll(endsAfter{t.Context(), &left}, changesOf(a))
-		if !errors.Is(err, context.Canceled) && (err == nil || !strings.Contains(err.Error(), "as they were again") && !strings.Contains(err.Error(), "nothing was written")) {
-			t.Errorf("after %d: %v", n, err)
-		}
-		if got := stateOf(t, dir); got != "ooo-" {
-			t.Errorf("after %d: %s", n, got)
-		}
-	}
+// A change that is not right for one file writes none.
+func TestChangeAllRefused(t *testing.T) {
 	for what, spoil := range map[string]func(dir string, c []FileChange){
 		"meanwhile":  func(dir string, c []FileChange) { c[2].Before = []byte("other\n") },
 		"no file":    func(dir string, c []FileChange) { c[2].Path = "e" },
@@ -119,52 +93,29 @@ func TestChangeAllFails(t *testing.T) {
 			t.Errorf("%s: %s", what, got)
 		}
 	}
+	dir, a := togetherIn(t, Bounds{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := ChangeAll(ctx, changesOf(a)); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "nothing was written") || stateOf(t, dir) != "ooo-" {
+		t.Error(err, stateOf(t, dir))
+	}
 }
 
-// A file that somebody else has changed between the write and the failure is not written back.
-func TestChangeAllRestoresItsOwn(t *testing.T) {
-	dir, a := togetherIn(t, Bounds{})
-	together := together{}
-	defer together.close()
-	changes := changesOf(a)
-	for i := range changes[:2] {
-		if err := together.add(t.Context(), &changes[i]); err != nil {
-			t.Fatal(err)
-		}
-		if err := together.members[i].at.Replace(t.Context(), changes[i].After); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("other\n"), 0o640); err != nil {
+// The last file is written first. A failure says which files have their new content.
+func TestChangeAllFails(t *testing.T) {
+	var change Change
+	dir, a := togetherIn(t, Bounds{Change: &change})
+	if err := os.Symlink("a", filepath.Join(dir, "l")); err != nil {
 		t.Fatal(err)
 	}
-	err := together.restore(t.Context(), 2, errors.New("failed"))
-	if err == nil || !strings.HasPrefix(err.Error(), `failed; 1 of the 2 files that may have been written are as they were again, and these are not: "a" (`) {
+	changes := changesOf(a)[:2]
+	changes[1] = FileChange{Access: a, Path: "l", Before: []byte("a old\n"), After: []byte("a new\n")} // the same file
+	err := ChangeAll(t.Context(), changes)
+	if err == nil || err.Error() != `"a" is as it was: somebody else changed it meanwhile; read it again; "l" was written before, and has its new content` {
 		t.Error(err)
 	}
-	if text, _ := os.ReadFile(filepath.Join(dir, "b")); string(text) != "b old\n" {
-		t.Errorf("%q", text)
-	}
-}
-
-// Files of which nothing shows whether they were written are as they were, whether they were
-// or not.
-func TestChangeAllUnsure(t *testing.T) {
-	dir, a := togetherIn(t, Bounds{})
-	together := together{}
-	changes := changesOf(a)
-	for i := range changes {
-		if err := together.add(t.Context(), &changes[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	err := together.restore(t.Context(), len(changes), &unsureError{syscall.EIO})
-	if err == nil || err.Error() != "it may have been written: input/output error; read it again; all files are as they were again" {
-		t.Error(err)
-	}
-	together.close()
-	if got := stateOf(t, dir); got != "ooo-" {
-		t.Error(got)
+	if got := stateOf(t, dir); got != "noo-" || change.Path != filepath.Join(dir, "a") {
+		t.Error(got, change)
 	}
 }
 
@@ -176,15 +127,6 @@ func TestChangeAllShown(t *testing.T) {
 	}
 	if want := "--- c\n+++ c\n@@ -1 +1 @@\n-c old\n+c new\n--- /dev/null\n+++ sub/d\n@@ -0,0 +1 @@\n+d new\n"; preview.Diff != want {
 		t.Errorf("%s", preview.Diff)
-	}
-	var refused []string
-	bounds := Bounds{MayWrite: func(path string) bool {
-		refused = append(refused, filepath.Base(path))
-		return filepath.Base(path) != "b"
-	}}
-	dir, a = togetherIn(t, bounds)
-	if err := ChangeAll(t.Context(), changesOf(a)); err == nil || !strings.Contains(err.Error(), `"b" would change too`) || stateOf(t, dir) != "ooo-" {
-		t.Error(err, stateOf(t, dir))
 	}
 }
 
@@ -217,14 +159,10 @@ func TestChangeAllStaged(t *testing.T) {
 	}
 }
 
-// The events of a run tell of all files in one change, and of none when they are restored.
+// The events of a run have all files in one change.
 func TestChangeAllIsToldOf(t *testing.T) {
-	change := Change{Path: "of a call before"}
+	var change Change
 	dir, a := togetherIn(t, Bounds{Change: &change})
-	left := 2
-	if err := ChangeAll(endsAfter{t.Context(), &left}, changesOf(a)); err == nil || change != (Change{}) {
-		t.Errorf("%+v, %v", change, err)
-	}
 	if err := ChangeAll(t.Context(), changesOf(a)); err != nil {
 		t.Fatal(err)
 	}

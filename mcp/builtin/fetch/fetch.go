@@ -22,6 +22,7 @@ import (
 	"toolpipe/mcp/netguard"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/text/readable"
 )
 
 // A Spec says what may be fetched.
@@ -51,10 +52,10 @@ func New(spec Spec) (*toolserver.Server, error) {
 		return nil, err
 	}
 	f := &fetch{spec: spec, rules: rules, limit: min(fetchTimeout, cmp.Or(spec.Limit, fetchTimeout))}
-	tool := &toolserver.Builtin{Name: "fetch_url", About: "Fetch a web page or file by HTTP GET and answer its text; HTML is made readable.", Params: []toolserver.Parameter{
-		{Name: "url", Kind: "string", About: "http or https URL", Required: true},
-		{Name: "raw", Kind: "boolean", About: "answer HTML as it is"},
-	}, Annotations: toolserver.Fetches, Effects: toolserver.Effects{Sends: true, Destination: "url", Untrusted: true}}
+	tool := toolserver.Define("fetch_url", "Fetch a web page or file by HTTP GET and answer its text; HTML is made readable.", toolserver.Fetches, toolserver.Effects{Sends: true, Destination: "url", Untrusted: true},
+		toolserver.Parameter{Name: "url", Kind: "string", About: "http or https URL", Required: true},
+		toolserver.Parameter{Name: "raw", Kind: "boolean", About: "answer HTML as it is"},
+	)
 	s := toolserver.New("fetch", spec.Version)
 	s.AddBuiltin(tool, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 		return f.url(ctx, args.Text("url"), args.Flag("raw"))
@@ -158,7 +159,7 @@ func (f *fetch) readPage(ctx context.Context, resp *http.Response, raw bool) (*w
 	}
 	cut := len(body) > maxFetched
 	if cut {
-		body = toolserver.WholeRunes(body[:maxFetched])
+		body = readable.WholeRunes(body[:maxFetched])
 	}
 	declared := resp.Header.Get("Content-Type")
 	kind, params, _ := mime.ParseMediaType(declared)
@@ -179,7 +180,7 @@ func (f *fetch) readPage(ctx context.Context, resp *http.Response, raw bool) (*w
 	status := strings.ReplaceAll(resp.Status, "\r", " ") // what follows could be taken for a line of ours
 	b := fmt.Appendf(nil, "URL: %s\nStatus: %s\nContent-Type: %s\n\n", at, status, declared)
 	if room := toolserver.MaxText - len(b); len(text) > room {
-		text, cut = toolserver.WholeRunes(text[:room]), true
+		text, cut = readable.WholeRunes(text[:room]), true
 	}
 	b = append(b, text...)
 	switch {
@@ -195,7 +196,7 @@ func (f *fetch) readPage(ctx context.Context, resp *http.Response, raw bool) (*w
 
 func textual(kind string, body []byte) bool {
 	named := strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml")
-	return !toolserver.LooksBinary(body) && (named || utf8.Valid(toolserver.WholeRunes(body[:min(len(body), 4096)])))
+	return !toolserver.LooksBinary(body) && (named || utf8.Valid(readable.WholeRunes(body[:min(len(body), 4096)])))
 }
 
 // asUTF8 returns a text that is said to be in Latin 1, which on the web is Windows-1252,

@@ -10,8 +10,8 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/netguard"
-	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/testdata/servertest"
 )
 
 func fetchServer(t testing.TB, allow ...string) *mcp.Session {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // bigTree makes a tree of 100,000 small source files, some of them deep, some

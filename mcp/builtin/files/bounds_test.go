@@ -15,8 +15,8 @@ import (
 	"toolpipe/mcp/builtin/shell"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/process/cage"
-	"toolpipe/mcp/servertest"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/testdata/servertest"
 )
 
 // bound makes a call that keeps to b, and gives its whole answer.

@@ -15,8 +15,9 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/servertest"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/testdata/load"
+	"toolpipe/testdata/servertest"
 )
 
 // walled is a file server beside a secret that no path may reach.
@@ -166,7 +167,7 @@ func TestSymlinkRace(t *testing.T) {
 			os.Rename(at("f.kept"), at("f"))
 		}
 	}()
-	operations := load(200_000, 10_000)
+	operations := load.Of(t, 200_000, 10_000)
 	calls := []struct{ tool, args string }{
 		{"read_file", `{"path":"d/secret"}`}, {"read_file", `{"path":"f"}`}, {"list_directory", `{"path":"d"}`}, {"get_file_slice", `{"path":"d/secret"}`},
 		{"read_file", `{"path":"d/../f"}`}, {"get_file_slice", `{"path":"f"}`}, {"read_file", `{"path":"link/secret"}`}, {"read_file", `{"path":"d/./secret"}`},

@@ -70,7 +70,7 @@ func tools(git gitdiff.Program) []tool {
 	reads := toolserver.Effects{Reads: true, Path: "path", Private: true}
 	edits := toolserver.Effects{Writes: true, Path: "path", Shows: true, Private: true}
 	return []tool{
-		{toolserver.Define("read_file", "Read a text file, whole or a range of its bytes.", toolserver.ReadsOnly, reads, path,
+		{toolserver.Define("read_file", "Read a text file, whole or a range of its bytes.", toolserver.ReadsOnly, toolserver.Effects{Reads: true, Path: "path", Opens: true, Private: true}, path,
 			toolserver.Parameter{Name: "offset", Kind: "integer", About: "first byte to read, from 0"},
 			toolserver.Parameter{Name: "length", Kind: "integer", About: "number of bytes to read; to the end when absent"},
 		), at(readFile)},
@@ -93,21 +93,21 @@ func tools(git gitdiff.Program) []tool {
 			toolserver.Parameter{Name: "context", Kind: "integer", About: "lines to show before and after each match; 0 when absent"},
 		), at(grepFiles)},
 		{toolserver.Define("get_file_summary", "Say what a file is without reading it whole: kind, size, number of lines, first lines.", toolserver.ReadsOnly, reads, path), at(getFileSummary)},
-		{gitdiff.Tool, func(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
+		{gitdiff.Tool(), func(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
 			return gitdiff.Diff(ctx, a, git, args)
 		}},
 		{toolserver.Define("write_file", "Write a whole file, new or in the place of an old one. Missing directories are made.", toolserver.Destroys, toolserver.Effects{Writes: true, Path: "path"}, path,
-			toolserver.Parameter{Name: "content", Kind: "string", About: "the whole new content", Required: true},
+			toolserver.Parameter{Name: "content", Kind: "string", About: "the whole new content", Required: true, InDiff: true},
 		), writeFile},
 		{toolserver.Define("set_file_slice", "Replace a range of a text file's lines. end_line one less than start_line inserts before start_line; empty new_content deletes.", toolserver.Destroys, edits, path,
-			toolserver.Parameter{Name: "start_line", Kind: "integer", About: "first line to replace, from 1", Required: true},
-			toolserver.Parameter{Name: "end_line", Kind: "integer", About: "last line to replace, included", Required: true},
-			toolserver.Parameter{Name: "new_content", Kind: "string", About: "lines to put in their place", Required: true},
+			toolserver.Parameter{Name: "start_line", Kind: "integer", About: "first line to replace, from 1", Required: true, InDiff: true},
+			toolserver.Parameter{Name: "end_line", Kind: "integer", About: "last line to replace, included", Required: true, InDiff: true},
+			toolserver.Parameter{Name: "new_content", Kind: "string", About: "lines to put in their place", Required: true, InDiff: true},
 		), setFileSlice},
 		{toolserver.Define("edit_file", "Replace an exact piece of a text file by another. It must be there once, or replace_all be set.", toolserver.Destroys, edits, path,
-			toolserver.Parameter{Name: "old_string", Kind: "string", About: "the text to replace, exactly as it is in the file", Required: true},
-			toolserver.Parameter{Name: "new_string", Kind: "string", About: "the text to put in its place", Required: true},
-			toolserver.Parameter{Name: "replace_all", Kind: "boolean", About: "replace every occurrence"},
+			toolserver.Parameter{Name: "old_string", Kind: "string", About: "the text to replace, exactly as it is in the file", Required: true, InDiff: true},
+			toolserver.Parameter{Name: "new_string", Kind: "string", About: "the text to put in its place", Required: true, InDiff: true},
+			toolserver.Parameter{Name: "replace_all", Kind: "boolean", About: "replace every occurrence", InDiff: true},
 		), editFile},
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/testdata/servertest"
 )
 
 // serve makes a server for an area.

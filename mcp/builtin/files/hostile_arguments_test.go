@@ -24,10 +24,11 @@ import (
 	"toolpipe/mcp/builtin/notes"
 	"toolpipe/mcp/builtin/shell"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/testdata/load"
+	"toolpipe/testdata/servertest"
 )
 
 // What one call with hostile arguments may take: processor time, memory
@@ -195,7 +196,7 @@ func processorTime(t *testing.T) time.Duration {
 // them take a quarter of a minute: .ci/run sets TOOLPIPE_LOAD for that, without
 // which an argument gets every 37th, and the next one those that follow.
 func TestHostileArguments(t *testing.T) {
-	every, count, limit := load(1, 37), 0, time.Duration(load(3, 1))*time.Second
+	every, count, limit := load.Of(t, 1, 37), 0, time.Duration(load.Of(t, 3, 1))*time.Second
 	servers, fill := hostileServers(t)
 	tools := make([][]wire.Tool, len(servers))
 	for i, s := range servers { // all at first: a listing has to end within the start-up timeout
@@ -258,7 +259,7 @@ func TestHostileArgumentsTogether(t *testing.T) {
 		{"write_file", `{"path":"` + repeated("new/", 4000) + `x","content":""}`},
 	} {
 		fill()
-		hostileCall(t, files, time.Duration(load(3, 1))*time.Second, c[0], c[1])
+		hostileCall(t, files, time.Duration(load.Of(t, 3, 1))*time.Second, c[0], c[1])
 	}
 	fill()
 	grow := `{"path":"letters","old_string":"a","new_string":"aaaaaaaa","replace_all":true}`

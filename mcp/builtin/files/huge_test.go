@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/testdata/servertest"
 )
 
 // Answers about very large files are cut and say so, and no call takes long.

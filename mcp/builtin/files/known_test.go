@@ -13,7 +13,7 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // reader calls the tools for a conversation that knows k.

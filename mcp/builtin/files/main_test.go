@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"toolpipe/mcp/process/processtest"
+	"toolpipe/testdata/processtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args)) }

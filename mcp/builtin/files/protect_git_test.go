@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // A git directory is known by what it holds, whatever its name is.

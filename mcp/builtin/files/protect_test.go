@@ -10,7 +10,7 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // protectedNames are paths and whether they are read and written.

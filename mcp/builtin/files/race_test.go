@@ -9,8 +9,9 @@ import (
 	"testing"
 
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/servertest"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/testdata/load"
+	"toolpipe/testdata/servertest"
 )
 
 // swapped is a tree in which links to protected things wait for their chance:
@@ -75,15 +76,6 @@ func TestWalkMeetsLink(t *testing.T) {
 	}
 }
 
-// load returns the full number of repetitions, which takes minutes in all tests
-// together and for which .ci/run sets TOOLPIPE_LOAD, or a part of it.
-func load(whole, part int) int {
-	if os.Getenv("TOOLPIPE_LOAD") != "" {
-		return whole
-	}
-	return part
-}
-
 func TestWalkRace(t *testing.T) {
 	t.Parallel()
 	a, swap := swapped(t)
@@ -101,7 +93,7 @@ func TestWalkRace(t *testing.T) {
 		}
 	}()
 	calls := []struct{ tool, args string }{{"grep_files", `{"pattern":"SECRET"}`}, {"get_tree", `{}`}, {"search_files", `{"pattern":"config"}`}}
-	for i := range load(6000, 600) {
+	for i := range load.Of(t, 6000, 600) {
 		c := calls[i%len(calls)]
 		r, err := s.Call(t.Context(), c.tool, []byte(c.args), nil)
 		check(t, err)

@@ -11,6 +11,7 @@ import (
 
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/stream/text/readable"
 )
 
 func readFile(_ context.Context, l *confine.Location, args toolserver.Arguments) ([]byte, error) {
@@ -39,7 +40,7 @@ func readFile(_ context.Context, l *confine.Location, args toolserver.Arguments)
 	}
 	rest := min(length, size-offset) - int64(n)
 	if rest > 0 {
-		buf = toolserver.WholeRunes(buf)
+		buf = readable.WholeRunes(buf)
 	}
 	end := offset + int64(len(buf))
 	buf = appendEncodingNote(buf, part)
@@ -55,10 +56,7 @@ func readFile(_ context.Context, l *confine.Location, args toolserver.Arguments)
 func appendEncodingNote(b []byte, part bool) []byte {
 	inner := b
 	if part {
-		inner = toolserver.WholeRunes(b)
-		for n := 0; n < utf8.UTFMax-1 && len(inner) > 0 && !utf8.RuneStart(inner[0]); n++ {
-			inner = inner[1:]
-		}
+		inner = readable.FromRune(readable.WholeRunes(b))
 	}
 	if utf8.Valid(inner) {
 		return b
@@ -94,7 +92,7 @@ func getFileSlice(ctx context.Context, l *confine.Location, args toolserver.Argu
 	}
 	switch {
 	case s.far:
-		return nil, fmt.Errorf("%q has %d bytes; the first %d end in line %d, and no lines are counted behind; read_file with offset reads there, grep_files finds lines", l.Asked, size, toolserver.MaxCounted, s.line)
+		return nil, fmt.Errorf("%q has %d bytes; the first %d end in line %d, and later lines are not counted; read_file with offset reads there, grep_files finds lines", l.Asked, size, toolserver.MaxCounted, s.line)
 	case s.full:
 		shown(false)
 		return s.cutText(), nil
@@ -169,7 +167,7 @@ func pieces(ctx context.Context, r *bufio.Reader) iter.Seq2[[]byte, error] {
 
 // cutText is the text with a note that says where it ends and how to go on.
 func (s *slice) cutText() []byte {
-	b := toolserver.WholeRunes(s.text)
+	b := readable.WholeRunes(s.text)
 	size := len(b)
 	on := fmt.Sprintf("start_line %d", s.line)
 	if s.line == s.first {

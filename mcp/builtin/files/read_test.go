@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/testdata/servertest"
 )
 
 // A slice that is cut says in which line, and how to go on.

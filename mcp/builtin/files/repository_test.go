@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"toolpipe/mcp"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // repository makes a file server over a git repository with one commit.

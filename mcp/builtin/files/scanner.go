@@ -10,6 +10,7 @@ import (
 
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/stream/text/readable"
 )
 
 const maxShownLine = 500 // bytes of a line in an answer
@@ -134,7 +135,7 @@ func (s *scanner) show(b, line []byte, number int, mark byte) []byte {
 	b = append(strconv.AppendInt(b, int64(number), 10), mark)
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	if len(line) > maxShownLine {
-		b = append(b, toolserver.WholeRunes(line[:maxShownLine])...)
+		b = append(b, readable.WholeRunes(line[:maxShownLine])...)
 		b = fmt.Appendf(b, "[toolpipe: %d bytes in this line]", len(line))
 	} else {
 		b = append(b, line...)

@@ -10,6 +10,7 @@ import (
 
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/stream/text/readable"
 )
 
 const (
@@ -76,7 +77,7 @@ func summariseText(ctx context.Context, b []byte, l *confine.Location, r *bufio.
 		if length == 0 {
 			lines++
 			if line := bytes.TrimRight(piece, "\r\n"); lines <= summaryLines {
-				first = fmt.Appendf(first, "%6d  %s\n", lines, toolserver.WholeRunes(line[:min(len(line), summaryLineLen)]))
+				first = fmt.Appendf(first, "%6d  %s\n", lines, readable.WholeRunes(line[:min(len(line), summaryLineLen)]))
 			}
 		}
 		length += len(piece)

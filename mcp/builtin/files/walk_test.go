@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // What is too deep for a walk is said to be skipped out: silence would mean that

@@ -18,7 +18,8 @@ import (
 	"testing"
 
 	"toolpipe/mcp"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/load"
+	"toolpipe/testdata/servertest"
 )
 
 // walledRepository is a repository beside a file and another repository that
@@ -151,8 +152,8 @@ func TestGitDiffRace(t *testing.T) {
 	os.Mkdir(in(".git/objects/"+other[:2]), 0o755)
 	os.Remove(in(".git/index"))
 	git("read-tree", "HEAD") // no entry is known to be as the file is
-	often := 12
-	if os.Getenv("TOOLPIPE_LOAD") != "" {
+	often := 4
+	if load.Full(t) {
 		often = 40
 	}
 	calls := func() {

@@ -11,9 +11,9 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
+	"toolpipe/testdata/servertest"
 )
 
 // newRepository is a git repository with one commit, and a session with a server
@@ -34,7 +34,7 @@ func diffServer(t *testing.T, dir string, protected ...string) *mcp.Session {
 	tree, err := confine.Open(confine.Spec{Root: dir, Protected: protected})
 	check(t, err)
 	server := toolserver.New("git", "1")
-	server.AddBuiltin(Tool, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+	server.AddBuiltin(Tool(), func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 		answer, err := Diff(ctx, tree.Access(confine.BoundsOf(ctx)), Program{os.Environ(), &process.Processes{}}, args)
 		if err != nil {
 			return nil, err

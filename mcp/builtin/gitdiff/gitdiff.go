@@ -18,14 +18,17 @@ import (
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/stream/text/readable"
 )
 
 // Tool is the definition of the tool.
-var Tool = &toolserver.Builtin{Name: "get_git_diff", About: "Show what changed, as git diff does: the working tree against base_rev, or base_rev against head_rev.", Params: []toolserver.Parameter{
-	{Name: "path", Kind: "string", About: "file or directory to show; all when absent"},
-	{Name: "base_rev", Kind: "string", About: "commit to start from; HEAD when absent"},
-	{Name: "head_rev", Kind: "string", About: "commit to end with; the working tree when absent"},
-}, Annotations: toolserver.ReadsOnly, Effects: toolserver.Effects{Reads: true, Path: "path", Private: true}}
+func Tool() *toolserver.Builtin {
+	return toolserver.Define("get_git_diff", "Show what changed, as git diff does: the working tree against base_rev, or base_rev against head_rev.", toolserver.ReadsOnly, toolserver.Effects{Reads: true, Path: "path", Private: true},
+		toolserver.Parameter{Name: "path", Kind: "string", About: "file or directory to show; all when absent"},
+		toolserver.Parameter{Name: "base_rev", Kind: "string", About: "commit to start from; HEAD when absent"},
+		toolserver.Parameter{Name: "head_rev", Kind: "string", About: "commit to end with; the working tree when absent"},
+	)
+}
 
 // A Program is what git is started with.
 type Program struct {
@@ -132,7 +135,7 @@ var flags = []string{"--no-ext-diff", "--no-textconv", "--no-color", "--no-renam
 func (r *repository) report(text []byte, cut bool) []byte {
 	switch {
 	case cut:
-		if text = toolserver.WholeRunes(text); len(text) > 0 && text[len(text)-1] != '\n' {
+		if text = readable.WholeRunes(text); len(text) > 0 && text[len(text)-1] != '\n' {
 			text = append(text, '\n')
 		}
 		text = append(text, "[toolpipe] the diff goes on and is cut here; a path shows less of it\n"...)

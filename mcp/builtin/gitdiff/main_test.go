@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"toolpipe/mcp/process/processtest"
+	"toolpipe/testdata/processtest"
 )
 
 func TestMain(m *testing.M) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"toolpipe/mcp"
-	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/testdata/servertest"
 )
 
 // manyLooseObjects is a repository with many loose objects and references.

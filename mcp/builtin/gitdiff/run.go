@@ -20,7 +20,7 @@ import (
 func (r *repository) findGit(ctx context.Context) error {
 	probe, _, err := cage.New(cage.Spec{Read: []string{}, Execute: []string{}})
 	if err != nil {
-		return fmt.Errorf("git runs in a cage alone, because a repository may name programs and files that are none of its own, and there is no cage here: %w", err)
+		return fmt.Errorf("git runs only in a sandbox, because a repository can name programs and files outside it, and there is no sandbox here: %w", err)
 	}
 	probe.Close()
 	environ := process.ChildEnv(r.program.Environ, nil, nil)
@@ -30,7 +30,7 @@ func (r *repository) findGit(ctx context.Context) error {
 	}
 	f, err := elf.Open(path)
 	if err != nil {
-		return fmt.Errorf("no cage can hold git, as %q is no program of this system but, perhaps, a script that starts one: %w", path, confine.Reason(err))
+		return fmt.Errorf("git cannot run in a sandbox: %q is not an ELF program, but perhaps a script that starts one: %w", path, confine.Reason(err))
 	}
 	defer f.Close()
 	r.git = exec.Cmd{Path: path, Args: []string{"git", "--no-pager", "-c", "core.quotePath=false", "-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, Dir: r.access.Real}

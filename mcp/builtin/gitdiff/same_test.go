@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // plainDiff is git's own answer.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // The git directory may be elsewhere in the root, and so may be what it shares

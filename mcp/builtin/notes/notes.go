@@ -19,6 +19,7 @@ import (
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/nearest"
+	"toolpipe/stream/text/readable"
 )
 
 // A Spec says where the notes are.
@@ -56,7 +57,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 			return toolserver.TextResult(answer), nil
 		})
 	}
-	s.AddBuiltin(toolserver.Define("notify", "Call the user's attention, when a person is needed or what was asked for is done. Nobody answers here.", toolserver.Adds, toolserver.Effects{},
+	s.AddBuiltin(toolserver.Define("notify", "Call the user's attention, when a person is needed or what was asked for is done. Nobody answers here.", toolserver.Adds, toolserver.Effects{None: true},
 		toolserver.Parameter{Name: "reason", Kind: "string", About: fmt.Sprintf("a short sentence, at most %d bytes", maxReason), Required: true},
 	), attention)
 	return s, nil
@@ -73,7 +74,7 @@ type tool struct {
 
 func (n *server) tools() []tool {
 	name := toolserver.Parameter{Name: "name", Kind: "string", About: "name of the note", Required: true}
-	brings, none := toolserver.Effects{Private: true, Untrusted: true}, toolserver.Effects{} // an earlier run may have written there what it had read anywhere
+	brings, none := toolserver.Effects{Private: true, Untrusted: true}, toolserver.Effects{None: true} // an earlier run may have written there what it had read anywhere
 	return []tool{
 		{toolserver.Define("list", "List the notes with their revisions and sizes. They are kept, and other runs may change them at any time.", toolserver.ReadsOnly, brings), n.list},
 		{toolserver.Define("read", "Read a note and its revision.", toolserver.ReadsOnly, brings, name,
@@ -144,14 +145,11 @@ func (n *server) read(_ context.Context, args toolserver.Arguments) (string, err
 		return "", d.missing(name)
 	}
 	if offset > int64(len(note.content)) {
-		return "", fmt.Errorf("offset %d is behind the end: the note %q has %d bytes", offset, name, len(note.content))
+		return "", fmt.Errorf("offset %d is after the end: the note %q has %d bytes", offset, name, len(note.content))
 	}
-	from := int(offset)
-	for from < len(note.content) && !utf8.RuneStart(note.content[from]) {
-		from++
-	}
-	piece := []byte(note.content[from:])
-	piece = toolserver.WholeRunes(piece[:min(int64(len(piece)), max(most, utf8.UTFMax), toolserver.MaxText)])
+	piece := readable.FromRune([]byte(note.content[offset:]))
+	from := len(note.content) - len(piece)
+	piece = readable.WholeRunes(piece[:min(int64(len(piece)), max(most, utf8.UTFMax), toolserver.MaxText)])
 	b := fmt.Appendf(nil, "[toolpipe] %s\n%s", note.about(), piece)
 	if end := from + len(piece); end < len(note.content) {
 		b = fmt.Appendf(b, "\n[toolpipe] these are the bytes %d to %d; offset %d goes on\n", from, end, end)

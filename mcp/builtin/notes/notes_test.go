@@ -17,9 +17,10 @@ import (
 	"time"
 
 	"toolpipe/mcp"
-	"toolpipe/mcp/process/processtest"
-	"toolpipe/mcp/servertest"
 	"toolpipe/stream/goroutine"
+	"toolpipe/testdata/load"
+	"toolpipe/testdata/processtest"
+	"toolpipe/testdata/servertest"
 )
 
 func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args)) }
@@ -118,8 +119,8 @@ func TestRefusals(t *testing.T) {
 		{`no note "other"; list shows all`, "delete", []any{"name", "other", "expected_revision", 1}},
 		{"needs the argument", "delete", []any{"name", "plan"}},
 		{`no note "Plam"; did you mean "plan"?`, "read", []any{"name", "Plam"}},
-		{"offset 3 is behind the end", "read", []any{"name", "plan", "offset", 3}},
-		{"offset 2147483647 is behind", "read", []any{"name", "plan", "offset", 1<<31 - 1}},
+		{"offset 3 is after the end", "read", []any{"name", "plan", "offset", 3}},
+		{"offset 2147483647 is after", "read", []any{"name", "plan", "offset", 1<<31 - 1}},
 		{"from 0 on", "read", []any{"name", "plan", "offset", -1}},
 		{"from 1 on", "read", []any{"name", "plan", "max_bytes", 0}},
 		{"whole number", "read", []any{"name", "plan", "max_bytes", 1.5}},
@@ -413,7 +414,7 @@ func init() {
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	processes, count := 4, 20
-	if os.Getenv("TOOLPIPE_LOAD") != "" && !testing.Short() {
+	if load.Full(t) {
 		processes, count = 10, 1000
 	}
 	path := filepath.Join(t.TempDir(), "notes")

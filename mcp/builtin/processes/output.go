@@ -8,6 +8,7 @@ import (
 	"toolpipe/mcp/builtin/pattern"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/text/readable"
 )
 
 const (
@@ -77,7 +78,7 @@ func (p *program) part(since int64, limit int, raw bool) (text []byte, next int6
 		limit -= len(b)
 		shown, rest := plain(b)
 		if raw {
-			rest = len(b) - len(toolserver.WholeRunes(b))
+			rest = len(b) - len(readable.WholeRunes(b))
 		}
 		if atEnd := at+int64(len(b)) >= p.out.Size(); atEnd && ended || !atEnd && rest == len(b) {
 			rest = 0 // nothing will complete it
@@ -115,7 +116,7 @@ func plain(b []byte) (text []byte, rest int) {
 			text = append(text, c)
 		}
 	}
-	whole := toolserver.WholeRunes(text)
+	whole := readable.WholeRunes(text)
 	return whole, len(text) - len(whole)
 }
 
@@ -177,7 +178,7 @@ func (s *server) search(ctx context.Context, args toolserver.Arguments, _ func(w
 				}
 				if text, _ := plain(bytes.TrimRight(line[:min(len(line), maxSearched)], "\r\n")); re.Match(text) {
 					if found++; found <= maxMatches {
-						b = fmt.Appendf(b, "%s %d: %s\n", p.id, at, toolserver.Cut(string(text), maxShown, "…"))
+						b = fmt.Appendf(b, "%s %d: %s\n", p.id, at, readable.Cut(string(text), maxShown, "…"))
 					}
 				}
 				at += int64(len(line))

@@ -22,6 +22,7 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 	"toolpipe/stream/text/screen"
 )
 
@@ -109,7 +110,7 @@ type tool struct {
 
 func (s *server) tools() []tool {
 	id := toolserver.Parameter{Name: "id", Kind: "string", About: "id of the process, as start and list say it", Required: true}
-	runs := toolserver.Effects{Runs: true, Sends: true, Private: true, Untrusted: true}
+	runs := command.Effects()
 	brings := toolserver.Effects{Private: true, Untrusted: true} // what a program has written
 	return []tool{
 		{toolserver.Define("start", "Start a program that goes on in the background, such as a server, a long build or an interactive program, and answer its id. "+
@@ -215,7 +216,7 @@ func terminalSize(args toolserver.Arguments) (size, error) {
 		return sizeOf(args, size{usualColumns, usualRows})
 	}
 	if args.Has("cols") || args.Has("rows") {
-		return size{}, errors.New("cols and rows are those of a terminal: give pty too")
+		return size{}, errors.New("cols and rows need a terminal: give pty too")
 	}
 	return size{}, nil
 }
@@ -297,7 +298,7 @@ func (s *server) all() []*program {
 func (s *server) list(context.Context, toolserver.Arguments, func(wire.Progress)) (*wire.Result, error) {
 	var b []byte
 	for _, p := range s.all() {
-		b = fmt.Appendf(b, "%s; %d bytes of output: %s\n", p.describe(), p.out.Size(), toolserver.Cut(strings.Join(p.cmd.Args, " "), 200, "…"))
+		b = fmt.Appendf(b, "%s; %d bytes of output: %s\n", p.describe(), p.out.Size(), readable.Cut(strings.Join(p.cmd.Args, " "), 200, "…"))
 	}
 	if b == nil {
 		b = []byte("[toolpipe] no process was started yet\n")

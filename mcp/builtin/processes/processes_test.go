@@ -26,11 +26,11 @@ import (
 	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/builtin/pattern"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/process/processtest"
-	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/testdata/processtest"
+	"toolpipe/testdata/servertest"
 )
 
 // The tests run in a subreaper, as toolpipe is: it reaps the orphans that it kills,

@@ -12,6 +12,7 @@ import (
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 	"toolpipe/stream/text/screen"
 )
 
@@ -142,7 +143,7 @@ func searchScreens(programs []*program, named bool, re *regexp.Regexp) (*wire.Re
 		for i, row := range v.Rows {
 			if re.MatchString(row) {
 				found++
-				b = fmt.Appendf(b, "%s %d %d: %s\n", p.id, v.Version, i+1, toolserver.Cut(row, maxShown, "…"))
+				b = fmt.Appendf(b, "%s %d %d: %s\n", p.id, v.Version, i+1, readable.Cut(row, maxShown, "…"))
 			}
 		}
 	}
@@ -179,7 +180,7 @@ func (c *screenCondition) isMet(p *program) string {
 	}
 	for i, row := range v.Rows {
 		if c.row.MatchString(row) {
-			return fmt.Sprintf("row %d matches: %s", i+1, toolserver.Cut(row, maxShown, "…"))
+			return fmt.Sprintf("row %d matches: %s", i+1, readable.Cut(row, maxShown, "…"))
 		}
 	}
 	return ""

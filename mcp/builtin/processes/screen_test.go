@@ -8,8 +8,8 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/command"
-	"toolpipe/mcp/servertest"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/testdata/servertest"
 )
 
 // withScreen starts a script on a terminal, where there is one.
@@ -134,7 +134,7 @@ func TestScreenMistakes(t *testing.T) {
 		{"cols is 501; 1 to 500 are allowed", []any{"resize", "id", "x", "cols", 501}},
 		{"rows is 0; 1 to 200 are allowed", []any{"resize", "id", "x", "rows", 0}},
 		{"rows is 201; 1 to 200 are allowed", []any{"start", "argv", []string{"true"}, "pty", true, "rows", 201}},
-		{"cols and rows are those of a terminal: give pty too", []any{"start", "argv", []string{"true"}, "cols", 80}},
+		{"cols and rows need a terminal: give pty too", []any{"start", "argv", []string{"true"}, "cols", 80}},
 	} {
 		servertest.Fails(t, s, c.want, c.call[0].(string), c.call[1:]...)
 	}

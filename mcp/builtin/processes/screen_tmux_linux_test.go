@@ -17,8 +17,8 @@ import (
 	"unicode/utf8"
 
 	"toolpipe/mcp/builtin/command"
-	"toolpipe/mcp/servertest"
 	"toolpipe/stream/text/screen"
+	"toolpipe/testdata/servertest"
 )
 
 // keyed is a program that fills a screen, with keys that do no harm and do not end it.

@@ -13,6 +13,7 @@ import (
 	"toolpipe/mcp/builtin/pattern"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/text/readable"
 )
 
 const (
@@ -174,7 +175,7 @@ func awaited(conditions []*condition) string {
 			text += fmt.Sprintf(", %s: %d bytes of output", c.id, c.out.Size())
 		}
 	}
-	return toolserver.Cut(text, 200, "…")
+	return readable.Cut(text, 200, "…")
 }
 
 // isMet reports whether the condition is met. The end of the program meets all that it
@@ -222,7 +223,7 @@ func (c *condition) match() bool {
 		for line := range bytes.Lines(b) {
 			text, _ := plain(bytes.TrimRight(line, "\r\n"))
 			if c.matches(text) {
-				c.outcome = fmt.Sprintf("matched at offset %d: %s", c.next, toolserver.Cut(string(text), maxShown, "…"))
+				c.outcome = fmt.Sprintf("matched at offset %d: %s", c.next, readable.Cut(string(text), maxShown, "…"))
 				return true
 			}
 			if line[len(line)-1] == '\n' {

@@ -16,6 +16,7 @@ import (
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 // A Spec says how commands are run.
@@ -25,6 +26,9 @@ type Spec struct {
 	Limit    time.Duration // the longest any command may run, whatever it names; 0: none but the 24 h of timeout_s
 	Version  string
 }
+
+// CommandTool is the name by which the model knows the tool.
+const CommandTool = "shell__run_command"
 
 const (
 	defaultTimeout = 60 * time.Second
@@ -52,9 +56,9 @@ func New(spec Spec) (*toolserver.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	tool := &toolserver.Builtin{Name: "run_command", About: strings.TrimSpace("Run a command and answer its output and exit code. Give argv, or script for /bin/sh. Its input is empty. " + spec.Commands.Note), Params: append(command.Parameters(),
+	tool := toolserver.Define("run_command", strings.TrimSpace("Run a command and answer its output and exit code. Give argv, or script for /bin/sh. Its input is empty. "+spec.Commands.Note), toolserver.RunsFree, command.Effects(), append(command.Parameters(),
 		toolserver.Parameter{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("seconds after which the command is killed with what it started; %v when absent", sh.timeout.Seconds())},
-	), Annotations: toolserver.RunsFree, Effects: toolserver.Effects{Runs: true, Sends: true, Private: true, Untrusted: true}}
+	)...)
 	s := toolserver.New("shell", spec.Version)
 	s.AddBuiltin(tool, sh.run)
 	return s, nil
@@ -153,7 +157,7 @@ func commandResult(out, errs *process.Output, state *os.ProcessState, killed str
 func outputText(o *process.Output) (text []byte, dropped int64) {
 	head, tail, dropped := o.Kept()
 	if dropped > 0 {
-		head = fmt.Appendf(toolserver.WholeRunes(head), "\n[toolpipe] %d bytes are left out here\n", dropped)
+		head = fmt.Appendf(readable.WholeRunes(head), "\n[toolpipe] %d bytes are left out here\n", dropped)
 	}
 	return append(head, tail...), dropped
 }

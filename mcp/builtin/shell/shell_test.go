@@ -18,11 +18,11 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/process/processtest"
-	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/testdata/processtest"
+	"toolpipe/testdata/servertest"
 )
 
 func shellServer(t testing.TB, spec command.Spec) *mcp.Session {

@@ -16,9 +16,9 @@ import (
 
 	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/process/processtest"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/testdata/processtest"
 )
 
 func init() {

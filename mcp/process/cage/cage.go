@@ -12,7 +12,10 @@
 // systems, and New says so.
 package cage
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // A Spec says what a child in the cage may do.
 type Spec struct {
@@ -46,7 +49,7 @@ func (s *Spec) checkAlone(landlock bool) error {
 	case s.Read == nil && s.Execute == nil:
 		return nil
 	case !landlock:
-		return errors.New("only Landlock (Linux 5.19) holds a child to some files alone")
+		return errors.New("only Landlock (Linux 5.19) can limit a child process to some files")
 	case s.Read != nil && len(s.Hide) > 0:
 		return errors.New("nothing can be hidden below the files that alone may be read")
 	}
@@ -84,4 +87,9 @@ type Child struct {
 	// Wrapped says that another program started it, which has its pid, and has to be spared
 	// by all signals but SIGKILL: that ends both.
 	Wrapped bool
+}
+
+// below reports whether a path is a directory, or below it.
+func below(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }

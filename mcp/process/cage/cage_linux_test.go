@@ -22,7 +22,7 @@ import (
 	"time"
 	"unsafe"
 
-	"toolpipe/mcp/process/processtest"
+	"toolpipe/testdata/processtest"
 )
 
 func init() {

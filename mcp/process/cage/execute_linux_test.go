@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"toolpipe/mcp/process/processtest"
+	"toolpipe/testdata/processtest"
 )
 
 // ownProgram are the files that the program of the tests needs to be executed, and those

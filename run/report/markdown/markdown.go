@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"toolpipe/run/report/history"
+	"toolpipe/stream/text/readable"
 )
 
 // MaxBytes is how long a report is at most. GitHub takes 1 MiB as the summary of a step, and
@@ -188,11 +189,7 @@ func grouped(n int64) string {
 	if n == history.Unknown {
 		return "?"
 	}
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return readable.Grouped(n)
 }
 
 // facts is a table of what a run was.

@@ -18,6 +18,7 @@ import (
 
 	"toolpipe/run/report/history"
 	"toolpipe/stream/text/escape"
+	"toolpipe/stream/text/readable"
 )
 
 //go:embed style.css
@@ -181,15 +182,7 @@ func (p *page) some(name string, n int64) {
 
 // count writes a number, with commas for people and without for programs.
 func (p *page) count(n int64) {
-	p.raw(`<data value="` + strconv.FormatInt(n, 10) + `">` + grouped(n) + "</data>")
-}
-
-func grouped(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	p.raw(`<data value="` + strconv.FormatInt(n, 10) + `">` + readable.Grouped(n) + "</data>")
 }
 
 func (p *page) sources() {
@@ -213,7 +206,7 @@ func (p *page) sources() {
 	p.count(int64(p.report.Limit))
 	p.raw(" bytes are shown, its head and its tail")
 	if p.report.Short > 0 {
-		p.raw(", and of the last texts " + grouped(int64(p.report.Short)) + ", because there are so many")
+		p.raw(", and of the last texts " + readable.Grouped(int64(p.report.Short)) + ", because there are so many")
 	}
 	p.raw(". Secrets that toolpipe hid when it wrote these files are hidden here. Nothing here was checked: who can write the files can make them say anything.</p>\n</details>\n")
 }
@@ -227,11 +220,11 @@ func (p *page) contents() {
 		p.text(short(title(r), 60))
 		p.raw("</a></td><td>")
 		p.status(r)
-		p.raw(`</td><td class="n">` + grouped(r.Counts.Turns) + `</td><td class="n">` + grouped(r.Counts.Calls) + `</td><td class="n">` + span(r.End.Ms) + "</td></tr>\n")
+		p.raw(`</td><td class="n">` + readable.Grouped(r.Counts.Turns) + `</td><td class="n">` + readable.Grouped(r.Counts.Calls) + `</td><td class="n">` + span(r.End.Ms) + "</td></tr>\n")
 	}
 	p.raw("</tbody></table></div>\n")
 	if more := p.report.MoreRuns; more > 0 {
-		p.raw(`<p class="note">` + grouped(int64(more)) + " further runs are counted here and not shown, of which " + grouped(int64(p.report.Failed)) + " did not end with 0.</p>\n")
+		p.raw(`<p class="note">` + readable.Grouped(more) + " further runs are counted here and not shown, of which " + readable.Grouped(p.report.Failed) + " did not end with 0.</p>\n")
 	}
 	p.raw("</nav>\n")
 }

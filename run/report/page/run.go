@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"toolpipe/run/report/history"
+	"toolpipe/stream/text/readable"
 )
 
 // title names a run in a few words.
@@ -93,7 +94,7 @@ func (p *page) warnings(r *history.Run) {
 		p.raw(`<p class="note">The last line of the file is not whole: what wrote it was killed. What follows is up to there.</p>` + "\n")
 	}
 	if m := r.More; m != (history.More{}) {
-		p.raw(`<p class="note">Too long to be shown whole. Counted and not shown: questions ` + grouped(int64(m.Questions)) + ", calls " + grouped(int64(m.Calls)) + ", turns " + grouped(int64(m.Turns)) + ", other events " + grouped(int64(m.Notes)) + ".</p>\n")
+		p.raw(`<p class="note">Too long to be shown whole. Counted and not shown: questions ` + readable.Grouped(m.Questions) + ", calls " + readable.Grouped(m.Calls) + ", turns " + readable.Grouped(m.Turns) + ", other events " + readable.Grouped(m.Notes) + ".</p>\n")
 	}
 }
 
@@ -235,7 +236,7 @@ func number(n int64) string {
 	if n == history.Unknown {
 		return "?"
 	}
-	return grouped(n)
+	return readable.Grouped(n)
 }
 
 // words are those that are not empty.

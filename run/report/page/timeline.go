@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"toolpipe/run/report/history"
+	"toolpipe/stream/text/readable"
 )
 
 // A bar is one thing that took time.
@@ -273,13 +274,13 @@ func (p *page) tokens(r *history.Run, level int) {
 				at += part.n
 			}
 		}
-		p.raw(`</svg><span class="num">` + grouped(k.Input) + " in")
+		p.raw(`</svg><span class="num">` + readable.Grouped(k.Input) + " in")
 		if k.Cached > 0 {
-			p.raw(" (" + grouped(k.Cached) + " cached)")
+			p.raw(" (" + readable.Grouped(k.Cached) + " cached)")
 		}
-		p.raw(", " + grouped(k.Output) + " out")
+		p.raw(", " + readable.Grouped(k.Output) + " out")
 		if k.Reasoning > 0 {
-			p.raw(" (" + grouped(k.Reasoning) + " reasoning)")
+			p.raw(" (" + readable.Grouped(k.Reasoning) + " reasoning)")
 		}
 		if t.Cost != "" {
 			p.raw(", ")

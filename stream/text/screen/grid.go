@@ -50,15 +50,6 @@ func (r *row) used() int {
 	return n
 }
 
-// lastUsed returns the last row that holds the cursor or was written to.
-func (s *Screen) lastUsed() int {
-	i := len(s.rows) - 1
-	for i > s.cursor.row && s.rows[i].used() == 0 {
-		i--
-	}
-	return i
-}
-
 // put writes a character into a cell, and the next one if it is wide. If it replaces half of a
 // wide character, the other half becomes blank.
 func (s *Screen) put(row, column int, c cell) {

@@ -44,9 +44,6 @@ type Options struct {
 	// Control gets each control function before its effect: a control character, or an escape
 	// sequence, only the first bytes if it is long. It may be nil.
 	Control func(function []byte)
-	// Leaves gets each row that leaves the main screen at its top, in the form of Lines, and
-	// whether its line goes on in the next row. It may be nil.
-	Leaves func(text string, goesOn bool)
 	// Answer gets a terminal's answer to a query that programs wait for: its type (DA1),
 	// whether it works (DSR 5), and the cursor's position (CPR). nil: there are no answers.
 	Answer func(answer []byte)
@@ -109,19 +106,6 @@ func (s *Screen) View() View {
 
 // Version returns the Version of View.
 func (s *Screen) Version() int64 { return s.revision.count }
-
-// Lines returns the rows from above to the last one in use. Wrapped rows are one line, and the
-// blanks that were written at the end of a line stay.
-func (s *Screen) Lines() (all []string) {
-	line, last := "", s.lastUsed()
-	for i := range s.rows[:last+1] {
-		line += s.rows[i].text()
-		if !s.rows[i].wrapped || i == last {
-			all, line = append(all, line), ""
-		}
-	}
-	return all
-}
 
 // Write takes the output of a program. It never fails.
 func (s *Screen) Write(p []byte) (int, error) {

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -190,14 +189,6 @@ func TestView(t *testing.T) {
 	}
 	if big := New(1<<30, -1, Options{}).View(); big.Columns != MaxColumns || len(big.Rows) != 1 {
 		t.Errorf("%d columns, %d rows", big.Columns, len(big.Rows))
-	}
-}
-
-func TestLines(t *testing.T) {
-	s := New(5, 4, Options{})
-	s.Write([]byte("01234567 \r\nx\r\n"))
-	if got := s.Lines(); fmt.Sprintf("%q", got) != `["01234567 " "x" ""]` {
-		t.Errorf("%q", got)
 	}
 }
 

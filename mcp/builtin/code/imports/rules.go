@@ -1,3 +1,5 @@
+// Package imports knows how the source files of many languages name other files. It reads
+// texts and no files.
 package imports
 
 import (
@@ -9,8 +11,7 @@ import (
 	"toolpipe/mcp/builtin/code/lexis"
 )
 
-// A Rule says how files of some languages name others, as a pattern in their texts. There are
-// rules for more languages than have a grammar here.
+// A Rule says how files of some languages name others, as a pattern in their texts.
 type Rule struct {
 	Languages string // separated by spaces
 	Quoted    bool   // the name stands in quotes, where the mask is blank

@@ -3,12 +3,12 @@ package lexis
 import (
 	"bytes"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"toolpipe/testdata/load"
 )
 
 // In each text, "no" is in comments and strings alone, and "yes" in code alone.
@@ -146,7 +146,7 @@ func hostile(size int) map[string]string {
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	size := 16 << 10
-	if os.Getenv("TOOLPIPE_LOAD") != "" {
+	if load.Full(t) {
 		size = 1 << 20
 	}
 	texts := hostile(size)

@@ -32,6 +32,7 @@ import (
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 const (
@@ -147,7 +148,7 @@ func jsonProblems(text []byte) []Problem {
 
 // oneLine is a message as a line of an answer.
 func oneLine(message string) string {
-	return toolserver.Cut(strings.Join(strings.Fields(message), " "), maxMessage, " …")
+	return readable.Cut(strings.Join(strings.Fields(message), " "), maxMessage, " …")
 }
 
 // A textParser is a program that parses a text from its input and runs nothing of

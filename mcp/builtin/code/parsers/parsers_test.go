@@ -12,7 +12,7 @@ import (
 
 	"toolpipe/mcp/builtin/code/lexis"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/servertest"
+	"toolpipe/testdata/servertest"
 )
 
 // syntaxOf is what Check finds with an environment: lines, or the error.

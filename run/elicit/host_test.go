@@ -10,7 +10,7 @@ import (
 // what a host gives back is not changed for its backslashes.
 func TestSafe(t *testing.T) {
 	t.Parallel()
-	form := Safe(wire.Form{
+	form := safeForm(wire.Form{
 		Message: "Which\x1b[2J \u202ename\n?",
 		Schema:  []byte(`{"type":"object", "properties":{"a\u001b":{"title":"\u202e\\","pattern":"^\\d+\"$","enum":["é","\u0007","a\n👩‍💻"],"maximum":1e2}}}`),
 	})

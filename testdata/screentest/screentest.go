@@ -22,15 +22,13 @@ type Screen struct {
 	t     testing.TB
 	mu    sync.Mutex
 	shown *screen.Screen
-	left  []string // the lines that left the screen at its top
-	goes  bool     // the last of them goes on in the next row
-	style string   // the present style
+	style string // the present style
 }
 
 // New makes an empty screen.
 func New(t testing.TB, width int) *Screen {
 	e := &Screen{t: t, Width: width}
-	e.shown = screen.New(width, screen.MaxRows, screen.Options{Columns: escape.RuneColumns, Control: e.control, Leaves: e.leaves})
+	e.shown = screen.New(width, screen.MaxRows, screen.Options{Columns: escape.RuneColumns, Control: e.control})
 	return e
 }
 
@@ -44,15 +42,6 @@ func (e *Screen) control(function []byte) {
 	if strings.HasSuffix(string(function), "m") {
 		e.style = strings.TrimSuffix(string(function), "\x1b[0m")
 	}
-}
-
-func (e *Screen) leaves(text string, goesOn bool) {
-	if e.goes {
-		e.left[len(e.left)-1] += text
-	} else {
-		e.left = append(e.left, text)
-	}
-	e.goes = goesOn
 }
 
 // Write shows p. As on a terminal, the end of a line begins the next one.
@@ -80,29 +69,23 @@ func (e *Screen) Write(p []byte) (int, error) {
 // resized gives the screen the width that the test set.
 func (e *Screen) resized() { e.shown.Resize(e.Width, screen.MaxRows) }
 
-// Text returns the visible text, after the lines that left the screen at its top, without the
-// blanks at the end of its rows.
+// Text returns the visible text, without the blanks at the end of its rows.
 func (e *Screen) Text() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.resized()
-	var rows []string
-	for _, line := range append(e.left, e.shown.View().Rows...) {
-		rows = append(rows, strings.TrimRight(line, " "))
-	}
-	return strings.TrimRight(strings.Join(rows, "\n"), "\n")
+	return strings.TrimRight(strings.Join(e.shown.View().Rows, "\n"), "\n")
 }
 
-// Lines returns the lines that were written, not wrapped, with their blanks.
+// Lines returns the lines up to the cursor, not wrapped, without the blanks at their ends.
 func (e *Screen) Lines() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.resized()
-	lines := e.shown.Lines()
-	if n := len(e.left) - 1; n >= 0 && e.goes {
-		return append(append(e.left[:n:n], e.left[n]+lines[0]), lines[1:]...)
-	}
-	return append(e.left[:len(e.left):len(e.left)], lines...)
+	e.shown.Resize(screen.MaxColumns, screen.MaxRows)
+	view := e.shown.View()
+	e.resized()
+	return view.Rows[:view.Row]
 }
 
 // Column returns the column of the cursor, from 0.

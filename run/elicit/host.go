@@ -2,20 +2,47 @@ package elicit
 
 import (
 	"bytes"
+	"context"
 	"strings"
+	"time"
 	"unicode"
 
+	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/escape"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/secrets"
 )
 
-// Safe is a form of a server for the host of --serve, which may show the words of the server
+// HostPatience is how long the user of a host has for an answer. Some hosts never give
+// one (gleanwork/glean-plugins-vnext#39).
+const HostPatience = 5 * time.Minute
+
+// AtHost puts a server's questions to the user of a host, with the server's name in front;
+// nil where ask is nil.
+func AtHost(ask toolserver.Asker, server string, hidden *secrets.Set) wire.AskFunc {
+	if ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, form wire.Form) (string, []byte) {
+		limited, cancel := context.WithTimeout(ctx, HostPatience)
+		defer cancel()
+		form = safeForm(form)
+		form.Message = hidden.Message().HideString("Server " + server + " asks: " + form.Message)
+		answer, err := ask(limited, form)
+		if err != nil {
+			return "cancel", nil
+		}
+		return answer.Action, answer.Content
+	}
+}
+
+// safeForm is a form of a server for the host of --serve, which may show the words of the server
 // as they come: they are escaped, in the message, and in each name and string of the schema. A
 // string of the schema may be an answer that the host gives back, such as the default. So only
 // those are changed that hold what no such answer needs: control characters other than tabs and
 // line ends, and those that change the direction of text.
-func Safe(form wire.Form) wire.Form {
+func safeForm(form wire.Form) wire.Form {
 	form.Message = safe(form.Message)
 	var schema []byte
 	for rest := form.Schema; ; {

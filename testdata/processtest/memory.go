@@ -13,15 +13,14 @@ import (
 // of small files, and on some disks that takes longer than the tests themselves. It is
 // mounted over an empty directory that every system has, so that nothing is left, even
 // by a binary that was killed. The files stay on the disk, and the binary goes on,
-// where it may not mount (Linux lets root do it), and with TOOLPIPE_LOAD, which .ci/run
-// sets.
+// where it may not mount (Linux lets root do it), and with TOOLPIPE_LOAD=all.
 func FilesInMemory() {
 	const owner = "TOOLPIPE_TEST_MEMORY" // the process that was started again
 	again := os.Getenv(owner)
 	os.Unsetenv(owner)
 	unshare, err := exec.LookPath("unshare")
 	dir := emptyDirectory()
-	if again == strconv.Itoa(os.Getpid()) || err != nil || dir == "" || runtime.GOOS != "linux" || os.Getuid() != 0 || os.Getenv("TOOLPIPE_LOAD") != "" {
+	if again == strconv.Itoa(os.Getpid()) || err != nil || dir == "" || runtime.GOOS != "linux" || os.Getuid() != 0 || os.Getenv("TOOLPIPE_LOAD") == "all" {
 		return
 	}
 	if exec.Command(unshare, "-m", "mount", "-t", "tmpfs", "tmpfs", dir).Run() != nil { // only a trial

@@ -1,3 +1,5 @@
+//go:build !linux || portable
+
 package cage
 
 import (
@@ -65,9 +67,4 @@ func seatbeltArguments(spec *Spec) []string {
 		parameters = append(parameters, "-D"+name+"="+path)
 	}
 	return slices.Concat([]string{"-p", profile.String()}, parameters, []string{"--"})
-}
-
-// below reports whether a path is a directory, or below it.
-func below(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }

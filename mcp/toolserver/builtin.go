@@ -1,0 +1,137 @@
+package toolserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/text/jsontext"
+)
+
+// A Parameter is one argument of a built-in tool. Its kind is a JSON Schema
+// type, or "strings" for an array of strings.
+type Parameter struct {
+	Name, Kind, About string
+	Required          bool
+	InDiff            bool // the diff of the change shows the argument, so a question leaves it out
+	Script            bool // a shell runs the argument
+}
+
+// A Builtin is one built-in tool. It declares everything that other packages know of the
+// tool: no other package has a list of tools.
+type Builtin struct {
+	Name, About string
+	Params      []Parameter
+	Annotations string // a JSON object
+	Effects     Effects
+}
+
+// Effects say what the calls of a built-in tool may do, and what its results may hold.
+// The zero value declares nothing: such a tool counts as able to do everything.
+type Effects struct {
+	None bool // nothing of what follows
+
+	Reads, Writes bool   // files; a change can be shown before it is made, and staged
+	Path          string // the argument that names the file or directory; absent, it is the root
+	To            string // the argument that names a second file; "" for none
+	Shows         bool   // it writes, and the answer shows what the file held
+	Opens         bool   // it answers a file: whoever denies it a path denies that to all tools that read
+
+	Runs bool   // programs that the arguments name, in the sandbox if there is one
+	Dir  string // the argument that names the directory in which it runs them; absent, it is the root
+
+	Sends       bool   // data to somebody else
+	Destination string // the argument that names the receiver
+
+	Private, Untrusted bool // what its results may hold
+}
+
+// Define returns a tool with these parameters.
+func Define(name, about, annotations string, effects Effects, params ...Parameter) *Builtin {
+	return &Builtin{Name: name, About: about, Params: params, Annotations: annotations, Effects: effects}
+}
+
+// Annotations of tools.
+const (
+	ReadsOnly = `{"readOnlyHint":true,"openWorldHint":false}`
+	Adds      = `{"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}`
+	Destroys  = `{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":false}`
+	RunsFree  = `{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":true}`
+	Fetches   = `{"readOnlyHint":false,"destructiveHint":false,"openWorldHint":true}`
+)
+
+// Tool is the definition a client lists. A tool without declared effects claims nothing
+// about itself.
+func (t *Builtin) Tool() wire.Tool {
+	annotations := t.Annotations
+	if t.Effects == (Effects{}) {
+		annotations = RunsFree
+	}
+	return wire.Tool{Name: t.Name, Description: t.About, InputSchema: t.schema(), Annotations: json.RawMessage(annotations), ReadOnly: annotations == ReadsOnly}
+}
+
+// ParamNames are the names of some of the parameters.
+func (t *Builtin) ParamNames(are func(Parameter) bool) (names []string) {
+	for _, p := range t.Params {
+		if are(p) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+func (t *Builtin) schema() json.RawMessage {
+	b := append(make([]byte, 0, 768), `{"type":"object","properties":{`...)
+	var required []byte
+	for i, p := range t.Params {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		kind := `"` + p.Kind + `"`
+		if p.Kind == "strings" {
+			kind = `"array","items":{"type":"string"}`
+		}
+		b = fmt.Appendf(b, `%s:{"type":%s,"description":%s}`, jsontext.Quoted(p.Name), kind, jsontext.Quoted(p.About))
+		if p.Required {
+			required = jsontext.AppendQuoted(append(required, ','), p.Name)
+		}
+	}
+	b = append(b, '}')
+	if required != nil {
+		b = fmt.Appendf(b, `,"required":[%s]`, required[1:])
+	}
+	return append(b, `,"additionalProperties":false}`...)
+}
+
+// A BuiltinFunc is a ToolFunc whose arguments were checked.
+type BuiltinFunc = func(ctx context.Context, args Arguments, progress func(wire.Progress)) (*wire.Result, error)
+
+// AddBuiltin is Add for a built-in tool.
+func (s *Server) AddBuiltin(t *Builtin, run BuiltinFunc) {
+	s.Add(t.Tool(), func(ctx context.Context, raw json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
+		args, err := t.Read(raw)
+		if err != nil {
+			return nil, err
+		}
+		return run(ctx, args, progress)
+	})
+	s.tools[len(s.tools)-1].builtin = t
+}
+
+// Builtin is the definition of a built-in tool of the server; an empty one, which declares
+// nothing, for any other name.
+func (s *Server) Builtin(name string) *Builtin {
+	for i := range s.tools {
+		if s.tools[i].tool.Name == name && s.tools[i].builtin != nil {
+			return s.tools[i].builtin
+		}
+	}
+	return &Builtin{}
+}
+
+// Runs reports whether a built-in tool of the server runs programs that its arguments name.
+func (s *Server) Runs() bool {
+	return slices.ContainsFunc(s.tools, func(o offered) bool { return o.builtin != nil && o.builtin.Effects.Runs })
+}

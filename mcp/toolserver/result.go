@@ -1,0 +1,85 @@
+package toolserver
+
+import (
+	"fmt"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
+)
+
+// callResult is a tool's answer as the result of tools/call. Before 2026-07-28 a
+// structuredContent is an object; where it is all that there is, a client gets any
+// other as text.
+func callResult(r *wire.Result, modern bool) []byte {
+	b := []byte{'{'}
+	if modern {
+		b = append(b, `"resultType":"complete",`...)
+	}
+	structured, blocks := r.Structured, r.Content
+	if !modern && structured != nil && jsontext.Kind(structured) != '{' {
+		if len(blocks) == 0 {
+			blocks = TextResult([]byte(structured)).Content
+		}
+		structured = nil
+	}
+	b = appendBlocks(append(b, `"content":`...), blocks)
+	b = appendMember(b, "structuredContent", structured)
+	b = appendMember(b, "_meta", r.Meta)
+	if r.IsError {
+		b = append(b, `,"isError":true`...)
+	}
+	return append(b, '}')
+}
+
+func appendBlocks(b []byte, blocks []wire.Block) []byte {
+	b = append(b, '[')
+	for i := range blocks {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if jsontext.Kind(blocks[i].Raw) == '{' {
+			b = append(b, blocks[i].Raw...)
+			continue
+		}
+		b = append(append(append(b, `{"type":"text","text":`...), wire.BlockLiteral(blocks[i])...), '}')
+	}
+	return append(b, ']')
+}
+
+// TextResult is a result of one text block. Invalid UTF-8 is replaced.
+func TextResult[T string | []byte](s T) *wire.Result {
+	return &wire.Result{Content: []wire.Block{{Type: "text", Text: jsontext.AppendQuoted(make([]byte, 0, len(s)+len(s)/8+2), s)}}}
+}
+
+// attentionKey is the member of a result's _meta by which a built-in tool calls the
+// attention of the user.
+const attentionKey = "toolpipe/attention"
+
+// Attention has a result call the attention of the user, for that reason.
+func Attention(r *wire.Result, reason string) *wire.Result {
+	r.Meta = jsontext.AppendMember([]byte{'{'}, attentionKey, jsontext.Quoted(reason))
+	r.Meta = append(r.Meta, '}')
+	return r
+}
+
+// TakeAttention takes out of the result of a built-in tool the reason for which it calls
+// the attention of the user; "" for none.
+func TakeAttention(r *wire.Result) string {
+	reason := jsontext.Text(jsontext.Member(r.Meta, attentionKey))
+	if reason != "" {
+		r.Meta = nil
+	}
+	return reason
+}
+
+const maxFailure = 32 << 10 // bytes of an error that are answered
+
+// failedResult is the result of a tool that failed. An error may quote an
+// argument, and an argument may be as long as a model likes.
+func failedResult(err error) *wire.Result {
+	text := err.Error()
+	r := TextResult(readable.Cut(text, maxFailure, fmt.Sprintf("\n[toolpipe] %d bytes of the error are left out\n", len(text)-maxFailure)))
+	r.IsError = true
+	return r
+}
