@@ -33,7 +33,7 @@ type selector struct {
 	open     bool   // every call that is Open
 	names    []glob // over NAME__TOOL, the name that the model knows
 	servers  []glob // a policy rule's patterns over the server's name,
-	tools    []glob // and over the tool's own name
+	tools    []glob // the rule that this one was made from, for the other built-in tools; see Gate.standBehind
 	effects  Labels // of the tool; alone or beside servers and tools
 	behind   *Rule  // made from this rule about readingTool for the other built-in tools; see Gate.standBehind
 }
