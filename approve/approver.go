@@ -22,8 +22,8 @@ import (
 //
 // It gets one JSON object with the members server, tool, name, arguments, annotations (null for
 // none) and agent (only in a nested run), and with the decision of the rules: verdict ("allow"
-// or "ask"), by, rule and reason. It answers with one JSON object that has the member decision
-// ("allow", "deny" or "none") and may have the member reason. Any other answer, or none in
+// or "ask"), by, rule and reason. It answers with one JSON object with the member decision
+// ("allow", "deny" or "none"), and perhaps the member reason. Any other answer, or none in
 // time, is a deny: a crash, a typo or a mere exit status 0 never approves a call.
 type Approver struct {
 	Origin  string        // where it was named, such as a flag

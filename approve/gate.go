@@ -65,8 +65,8 @@ func (g *Gate) decide(ctx context.Context, c *Call, asked *Question) (Verdict, *
 // Recheck gives the verdict on c again, immediately before c runs: the calls that ran meanwhile
 // may have moved the targets of its paths, and the conversation now holds their results. before
 // is the verdict that allowed c. It remains valid, and nobody is asked again, if the paths lead
-// to the same targets and the same rule decides, or if a person allowed c to send and no rule
-// denies it now.
+// to the same targets, and either the same rule decides, or a person allowed c to send and no
+// rule denies it now.
 func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, *Question, error) {
 	rule := g.weigh(ctx, &c, nil)
 	asked := before.Egress == EgressAsk.String()
