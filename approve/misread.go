@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"toolpipe/stream/text/jsontext"
-	"toolpipe/stream/text/nearest"
+	"toolpipe/stream/text/readable"
 )
 
 // A Warning is about a rule that may not do what its author means.
@@ -188,7 +188,7 @@ func (r *Rule) checkArguments(servers []Server) (*Warning, error) {
 		names = slices.Compact(names)
 		text := Path{path}.String()
 		problem := fmt.Sprintf("%s: no tool that the rule names has an argument %q", r.Origin, text)
-		if near := nearest.Nearest(path[0].key, names); near != "" {
+		if near := readable.Nearest(path[0].key, names); near != "" {
 			problem += fmt.Sprintf("; did you mean %q?", strings.Replace(text, path[0].key, near, 1))
 		} else {
 			problem += " (they have: " + strings.Join(names, ", ") + ")"

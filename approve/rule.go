@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"toolpipe/stream/text/escape"
-	"toolpipe/stream/text/nearest"
+	"toolpipe/stream/text/readable"
 )
 
 // A Rule matches calls and decides about them. Patterns and ParsePolicy make
@@ -75,7 +75,7 @@ func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 		case element[0] == '@':
 			words := append([]string{readOnlyTools, openCalls}, strings.Split("@"+strings.Join(AllEffects.Words(), " @"), " ")...)
 			hint := ""
-			if near := nearest.Nearest(element, words); near != "" {
+			if near := readable.Nearest(element, words); near != "" {
 				hint = fmt.Sprintf(", did you mean %q?", near)
 			}
 			return nil, fmt.Errorf("unknown word %q%s (known are %s)", element, hint, strings.Join(words, ", "))

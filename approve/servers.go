@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/stream/text/nearest"
+	"toolpipe/stream/text/readable"
 )
 
 // Check compares the rules with all configured servers. A flag's pattern that matches no tool
@@ -83,7 +83,7 @@ func (r *Rule) misspelt(servers []Server) (Warning, error) {
 		}
 	}
 	hint := ""
-	if near := nearest.Nearest(name, known); near != "" {
+	if near := readable.Nearest(name, known); near != "" {
 		hint = fmt.Sprintf(", did you mean %q?", near)
 	}
 	return Warning{}, fmt.Errorf("%s: no tool is named %q (a pattern with * or ? accepts that)%s", flag, name, hint)

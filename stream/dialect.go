@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-
-	"toolpipe/stream/text/subschema"
 )
 
 // dialect is the wire form of one provider. A new one is a file or two, a line
@@ -127,7 +125,7 @@ func answerFormat(r *Request, o options, before, after string) []byte {
 	case o.anyJSON:
 		return []byte(`{"type":"json_object"}`)
 	case o.isOpenAI && strict:
-		if part, ok := subschema.OpenAI.Of(schema); ok {
+		if part, ok := openAIPart.of(schema); ok {
 			schema = part
 		} else {
 			strict = false

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/stream/loopback"
+	"toolpipe/stream/netguard"
 )
 
 // endpoint is the destination of requests and of the key.
@@ -60,7 +60,7 @@ func newEndpoint(cfg *Config, path string) (*endpoint, error) {
 	}
 	e := &endpoint{url: u, origin: originOf(u), key: cfg.Key}
 	secret := cfg.Key != "" || slices.ContainsFunc(cfg.Headers, func(h Header) bool { return h.Secret })
-	if host := u.Hostname(); secret && u.Scheme == "http" && !loopback.Is(host) {
+	if host := u.Hostname(); secret && u.Scheme == "http" && !netguard.IsLoopback(host) {
 		if !slices.ContainsFunc(cfg.InsecureHTTP, func(h string) bool { return strings.EqualFold(h, host) }) {
 			return nil, &EndpointError{Message: fmt.Sprintf("the key would go to %q over plain http", host), Insecure: host}
 		}

@@ -16,7 +16,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/text/toolong"
 )
 
 // maxResponse caps the bytes of one reply, as sent and as inflated.
@@ -202,7 +201,7 @@ func (x *exchange) refused(res *http.Response) error {
 		e.Message += ": " + text
 	}
 	e.Hint = x.hint(res.StatusCode, x.refusal)
-	if toolong.Refuses(res.StatusCode, lower) {
+	if refusesLength(res.StatusCode, lower) {
 		x.tooLong(e, x.shownError(b))
 	}
 	return e

@@ -14,8 +14,6 @@ import (
 	"syscall"
 
 	"github.com/tidwall/gjson"
-
-	"toolpipe/stream/text/toolong"
 )
 
 // maxErrorBody caps the bytes that are read from the body of a refusal.
@@ -226,7 +224,7 @@ func containsAny(s string, words ...string) bool {
 // request would be refused again.
 func (x *exchange) tooLong(e *Error, text string) {
 	x.retry = false
-	e.Kind, e.Fits = TooLong, toolong.Fits(text)
+	e.Kind, e.Fits = TooLong, fittingShare(text)
 	e.Hint = cmp.Or(e.Hint, "the conversation does not fit the model's context")
 }
 

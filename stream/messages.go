@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"toolpipe/stream/text/subschema"
 )
 
 // messagesDialect is Anthropic's /v1/messages.
@@ -59,7 +57,7 @@ func messagesFormat(r *Request, o options) []byte {
 	if r.Schema == nil || o.noFormat {
 		return nil
 	}
-	part, ok := subschema.Anthropic.Of(r.Schema)
+	part, ok := anthropicPart.of(r.Schema)
 	if !ok {
 		return nil
 	}

@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
-
-	"toolpipe/stream/text/toolong"
 )
 
 // read reads the body of a successful answer into the draft. The first bytes
@@ -194,7 +192,7 @@ func (x *exchange) complete(err error) error {
 	if e.Kind == Refused {
 		x.retry = e.Status < 400 || e.Status >= 500
 		e.Hint = x.hint(e.Status, e.Message)
-		if toolong.Refuses(e.Status, strings.ToLower(e.Message)) {
+		if refusesLength(e.Status, strings.ToLower(e.Message)) {
 			x.tooLong(e, e.Message)
 		}
 	}

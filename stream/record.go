@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"os"
 
-	"toolpipe/stream/ownership"
+	"toolpipe/stream/disk"
 	"toolpipe/stream/text/secrets"
 )
 
@@ -37,7 +37,7 @@ type recorder struct {
 }
 
 func createRecording(path string, hidden *secrets.Set) (*recorder, error) {
-	f, err := ownership.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := disk.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
