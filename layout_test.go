@@ -20,9 +20,8 @@ import (
 // a change of design and belongs into the same commit.
 var imports = map[string]string{
 	".":              "run run/flags run/config run/face run/failure run/stdio stream/goroutine github.com/spf13/pflag github.com/mattn/go-isatty",
-	"run":            "run/apply run/calls run/config run/event run/face run/failure run/finder run/input run/invocation run/modes run/report run/session run/stdio run/toolbox run/turn approve mcp/builtin/confine stream stream/goroutine stream/text/jsontext",
-	"run/apply":      "run/config run/event run/failure run/stage run/turn approve stream/text/escape",
-	"run/calls":      "run/event run/failure run/turn stream/goroutine stream/text/jsontext",
+	"run":            "run/calls run/config run/event run/face run/failure run/finder run/input run/invocation run/modes run/report run/session run/stdio run/toolbox run/turn approve mcp/builtin/confine stream stream/goroutine stream/text/jsontext",
+	"run/calls":      "run/config run/event run/failure run/stage run/turn approve stream/goroutine stream/text/escape stream/text/jsontext",
 	"run/config":     "run/document run/failure run/stdio run/trace approve mcp/process mcp/socket stream stream/ownership stream/text/jsontext stream/text/nearest",
 	"run/document":   "run/failure stream/text/jsontext stream/text/nearest stream/text/readable",
 	"run/elicit":     "run/config run/event run/schema approve mcp/toolserver mcp/wire stream/text/escape stream/text/jsontext stream/text/secrets",

@@ -1,7 +1,4 @@
-// Package apply makes the calls of a plan that --stage wrote and somebody has reviewed:
-// --apply. Nothing in the plan is started or trusted; the servers are those of the flags and
-// the config of this run.
-package apply
+package calls
 
 import (
 	"cmp"
@@ -19,8 +16,9 @@ import (
 	"toolpipe/stream/text/escape"
 )
 
-// A run is one --apply.
-type run struct {
+// An application is one --apply. The plan names nothing that is started or trusted: the flags
+// and the config of this run give the servers.
+type application struct {
 	*turn.Plan
 	tally  *turn.Tally
 	file   *stage.File
@@ -29,18 +27,18 @@ type run struct {
 	said   map[string]string // the problems that were shown, with the first call that has each
 }
 
-const flag = "--apply"
+const applyFlag = "--apply"
 
-// Run makes the calls, or with --dry-run shows them. It counts calls in tally. The plan of
+// Apply makes the calls, or with --dry-run shows them. It counts calls in tally. The plan of
 // the run is resolved.
-func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
+func Apply(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
 	c := p.Inv.Config
-	file, err := stage.Open(c, flag, c.Target, false, false, p.Inv.Warn)
+	file, err := stage.Open(c, applyFlag, c.Target, false, false, p.Inv.Warn)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	r := &run{Plan: p, tally: tally, file: file, before: file.Count(), said: map[string]string{}}
+	r := &application{Plan: p, tally: tally, file: file, before: file.Count(), said: map[string]string{}}
 	if c.ApplyDigest != "" && !strings.EqualFold(c.ApplyDigest, file.Reviewed()) {
 		return r.otherDigest()
 	}
@@ -66,7 +64,7 @@ func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
 }
 
 // otherDigest is the error of --apply-digest with a digest that the plan does not have.
-func (r *run) otherDigest() error {
+func (r *application) otherDigest() error {
 	c, why := r.Inv.Config, "is another plan than the one that was reviewed"
 	if strings.EqualFold(c.ApplyDigest, r.file.Digest) {
 		why = "has results of earlier runs, which that digest does not cover"
@@ -77,7 +75,7 @@ func (r *run) otherDigest() error {
 
 // leaveServersOut has no server started but those in this process, which show what files
 // would hold.
-func (r *run) leaveServersOut() {
+func (r *application) leaveServersOut() {
 	all := r.Inv.Servers
 	r.Inv.Servers = nil
 	for _, s := range all {
@@ -91,7 +89,7 @@ func (r *run) leaveServersOut() {
 
 // problem says why the call c, which would do made, does not fit what this run has; "" if it
 // does. Of a server that is not started only what is configured is known.
-func (r *run) problem(c *stage.Call, made *turn.Simulated) string {
+func (r *application) problem(c *stage.Call, made *turn.Simulated) string {
 	hide := r.Inv.Secrets.Message().HideString
 	for k := range r.Inv.Unused {
 		s := &r.Inv.Unused[k]
@@ -135,7 +133,7 @@ func otherServer(c *stage.Call, now stage.Server) string {
 
 // misfit says why the call number i would not do any more what was compared before the first
 // call; "" if it would.
-func (r *run) misfit(ctx context.Context, i int) string {
+func (r *application) misfit(ctx context.Context, i int) string {
 	c := r.file.Calls[i]
 	now := r.Simulate(ctx, []*stage.Call{c})[0]
 	for path, place := range r.made[i].Led {
@@ -148,7 +146,7 @@ func (r *run) misfit(ctx context.Context, i int) string {
 
 // check refuses the plan if an open call does not fit, before the first one is made. What is
 // wrong with several calls is said once.
-func (r *run) check() error {
+func (r *application) check() error {
 	var problems []string
 	way, said := "stage the calls again", map[string]bool{}
 	for i, c := range r.file.Calls {
@@ -167,11 +165,11 @@ func (r *run) check() error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return failure.UsageError(append(problems[1:], "nothing was made; "+way), "%s: %s", flag, problems[0])
+	return failure.UsageError(append(problems[1:], "nothing was made; "+way), "%s: %s", applyFlag, problems[0])
 }
 
 // makeCalls makes the open calls, in order, until one fails.
-func (r *run) makeCalls(ctx context.Context) (first error) {
+func (r *application) makeCalls(ctx context.Context) (first error) {
 	for i, c := range r.file.Calls {
 		if c.Result != nil {
 			continue
@@ -194,14 +192,14 @@ func (r *run) makeCalls(ctx context.Context) (first error) {
 }
 
 // lost is the error of a call that was sent and has no result.
-func (r *run) lost(c *stage.Call) error {
-	return &failure.Error{Status: failure.StatusUnknown, Message: fmt.Sprintf("%s: the outcome of the call %q of %s is unknown: it was sent, and no result came", flag, c.ID, c.Name),
+func (r *application) lost(c *stage.Call) error {
+	return &failure.Error{Status: failure.StatusUnknown, Message: fmt.Sprintf("%s: the outcome of the call %q of %s is unknown: it was sent, and no result came", applyFlag, c.ID, c.Name),
 		Hints: []string{"check what the call has done; --keep-going makes the calls after it"}}
 }
 
 // settled is the error of the plan: that of this run, err, or of a call that an earlier run
 // made.
-func (r *run) settled(err error) error {
+func (r *application) settled(err error) error {
 	own := failure.StatusTool
 	if err != nil {
 		own = failure.Of(err).Status
@@ -213,7 +211,7 @@ func (r *run) settled(err error) error {
 		case c.Result == nil && c.Sent:
 			return r.lost(c)
 		case c.Result != nil && c.Result.Failed() && failed == nil:
-			failed = &failure.Error{Status: failure.StatusTool, Message: fmt.Sprintf("%s: the call %q of %s has failed in an earlier run: %s", flag, c.ID, c.Name, c.Result.Status),
+			failed = &failure.Error{Status: failure.StatusTool, Message: fmt.Sprintf("%s: the call %q of %s has failed in an earlier run: %s", applyFlag, c.ID, c.Name, c.Result.Status),
 				Hints: []string{"no call is made twice; stage the calls that failed again"}}
 		}
 	}
@@ -221,7 +219,7 @@ func (r *run) settled(err error) error {
 }
 
 // outcome is the error of a call that did not do what was reviewed.
-func (r *run) outcome(ctx context.Context, c *stage.Call, o *turn.Outcome) error {
+func (r *application) outcome(ctx context.Context, c *stage.Call, o *turn.Outcome) error {
 	text := o.Text()
 	if o.Status == event.ResultOK || o.Status == event.ResultError {
 		if r.tally.Text = append(r.tally.Text, text); !strings.HasSuffix(text, "\n") {
@@ -230,7 +228,7 @@ func (r *run) outcome(ctx context.Context, c *stage.Call, o *turn.Outcome) error
 	} else if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	f := &failure.Error{Status: failure.StatusTool, Message: flag + ": the call " + strconv.Quote(c.ID) + " of " + c.Name + ": "}
+	f := &failure.Error{Status: failure.StatusTool, Message: applyFlag + ": the call " + strconv.Quote(c.ID) + " of " + c.Name + ": "}
 	switch o.Status {
 	case event.ResultOK:
 		return nil
@@ -254,7 +252,7 @@ func (r *run) outcome(ctx context.Context, c *stage.Call, o *turn.Outcome) error
 
 // show writes the plan as a question on the terminal would show each call. Its error is that
 // of the run that would make them.
-func (r *run) show(ctx context.Context) error {
+func (r *application) show(ctx context.Context) error {
 	h := &r.file.Head
 	p := &event.Plan{File: r.Inv.Config.Target, Digest: r.file.Digest, Version: h.Version, Dir: h.Dir, Time: h.Time, Calls: len(r.file.Calls), Made: event.Made(r.before)}
 	if digest := r.file.Reviewed(); digest != p.Digest {
@@ -273,7 +271,7 @@ func (r *run) show(ctx context.Context) error {
 
 // staged is the call number i as an event. What it would change in a file is computed: the
 // plan has what its writer says of it.
-func (r *run) staged(ctx context.Context, i int) *event.Staged {
+func (r *application) staged(ctx context.Context, i int) *event.Staged {
 	c, made := r.file.Calls[i], r.made[i]
 	e := &event.Staged{
 		ID: c.ID, Server: c.Server.Name, Tool: c.Tool, Name: c.Name, Arguments: c.Arguments, Status: "open", Said: c.Text,
@@ -294,7 +292,7 @@ func (r *run) staged(ctx context.Context, i int) *event.Staged {
 }
 
 // shown is the call c for people.
-func (r *run) shown(ctx context.Context, e *event.Staged, c *stage.Call) string {
+func (r *application) shown(ctx context.Context, e *event.Staged, c *stage.Call) string {
 	const width = 100
 	call := approve.Call{Name: e.Server + "__" + e.Tool, Arguments: e.Arguments} // not e.Name: what is shown is what is called
 	if t := r.ToolOf(c); t != nil && e.Diff != "" {
