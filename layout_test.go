@@ -35,7 +35,6 @@ var imports = map[string]string{
 	"run/input":      "run/config run/document run/failure run/servers run/stdio approve stream stream/goroutine stream/text/jsontext",
 	"run/invocation": "run/config run/event run/face run/failure run/schema run/servers run/settings run/stdio approve mcp/filelock mcp/oauth mcp/process stream stream/goroutine stream/loopback stream/ownership stream/text/jsontext stream/text/secrets",
 	"run/lock":       "run/config run/document run/event run/failure mcp/builtin/confine mcp/wire stream/text/jsontext stream/text/readable",
-	"run/lru":        "",
 	"run/manual":     "",
 	"run/modes":      "run/config run/elicit run/event run/face run/failure run/far run/input run/invocation run/lock run/review run/servers run/session run/settings run/stage run/toolbox run/turn approve mcp mcp/builtin/code mcp/oauth mcp/process mcp/socket mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
 	"run/report":     "run/config run/failure run/invocation run/report/history run/report/markdown run/report/page run/stdio",
@@ -49,8 +48,7 @@ var imports = map[string]string{
 	"run/stdio":      "mcp/process stream/goroutine",
 	"run/toolbox":    "run/config run/elicit run/event run/failure run/far run/input run/invocation run/lock run/sandbox run/schema run/servers run/settings run/stdio approve mcp mcp/builtin/code mcp/builtin/command mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/oauth mcp/process mcp/process/cage mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/readable",
 	"run/trace":      "",
-	"run/trim":       "run/event run/failure run/session stream stream/text/jsontext stream/text/readable",
-	"run/turn":       "run/config run/elicit run/event run/face run/failure run/finder run/invocation run/lru run/schema run/servers run/session run/settings run/stage run/stdio run/toolbox run/trace run/trim approve mcp mcp/builtin/confine mcp/builtin/shell mcp/builtin/staged mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
+	"run/turn":       "run/config run/elicit run/event run/face run/failure run/finder run/invocation run/schema run/servers run/session run/settings run/stage run/stdio run/toolbox run/trace approve mcp mcp/builtin/confine mcp/builtin/shell mcp/builtin/staged mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/readable stream/text/secrets",
 
 	"run/report/history":  "run/failure run/session stream/text/jsontext",
 	"run/report/markdown": "run/event run/report/history stream/text/escape stream/text/readable",

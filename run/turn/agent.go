@@ -18,7 +18,6 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/finder"
 	"toolpipe/run/invocation"
-	"toolpipe/run/lru"
 	"toolpipe/run/servers"
 	"toolpipe/run/settings"
 	"toolpipe/run/toolbox"
@@ -173,11 +172,11 @@ func (a *Agent) goOn(ctx context.Context, n *nestedRun, args toolserver.Argument
 	}
 	l, state := n.round.nested.Lend(id)
 	switch {
-	case state == lru.Lent:
+	case state == lruLent:
 		return nil, fmt.Errorf("the nested run %.100q is at work at this moment: wait for its answer", id)
-	case state == lru.Dropped:
+	case state == lruDropped:
 		return nil, fmt.Errorf("the conversation of the nested run %.100q was dropped: of the last used ones %d are kept, and %d MiB, but none that was interrupted; begin a new one with all that it has to know", id, keptRuns, keptRunBytes>>20)
-	case state != lru.Kept:
+	case state != lruKept:
 		return nil, fmt.Errorf("no nested run of this run has the id %.100q: ids are at the end of the answers of %s__run, and work until the run or the connection ends", id, a.Name)
 	case l.nest.agent != a.Name:
 		n.round.nested.Keep(id, l, l.weight())

@@ -16,7 +16,6 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/face"
 	"toolpipe/run/session"
-	"toolpipe/run/trim"
 	"toolpipe/stream"
 )
 
@@ -129,7 +128,7 @@ func (l *Loop) UseSession(s *session.File) {
 // the session, and files that were in it are not known any more. frame is how many messages
 // are no part of the conversation.
 func (l *Loop) useTrimmer(frame int) {
-	t := trim.New(l.plan.Inv.Config.Trim)
+	t := newTrimmer(l.plan.Inv.Config.Trim)
 	t.Frame, t.Emit = frame, l.emit
 	t.CanRepeat = func(name string) bool {
 		tool := l.box.Tool(name)

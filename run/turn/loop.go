@@ -19,14 +19,13 @@ import (
 	"toolpipe/run/invocation"
 	"toolpipe/run/servers"
 	"toolpipe/run/session"
-	"toolpipe/run/trim"
 	"toolpipe/stream"
 )
 
 // A Loop lets a model and its tools take turns until a reply asks for no more calls.
 type Loop struct {
 	model      *invocation.Model // the Messages of its request are the conversation with its frame
-	trimmer    *trim.Trimmer
+	trimmer    *trimmer
 	form       answerForm
 	finder     *finder.Finder // nil: all tools are offered
 	text       textUse

@@ -2,7 +2,8 @@
 //
 // A turn is one reply of the model, a round its calls and their answers. A nested run is
 // the call of an agent: turns of another model, one level deep. The flow of a
-// conversation is which labels what it holds has, and where they came from.
+// conversation is which labels what it holds has, and where they came from. A trimmer keeps
+// the requests of a long conversation within the limit of its model.
 //
 // Each call is answered exactly once and in order, or the run ends; no tool runs
 // without a verdict that allows it.
@@ -22,7 +23,6 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
-	"toolpipe/run/lru"
 	"toolpipe/run/session"
 	"toolpipe/run/settings"
 	"toolpipe/run/toolbox"
@@ -286,9 +286,9 @@ type client struct {
 
 // memory is what outlives the round of a call.
 type memory struct {
-	session *session.File     // of the run itself; nil: there is none
-	known   *confine.Known    // of files, by the model that asks for the calls; nil: it is not told of changes
-	nested  *lru.Store[*Loop] // the nested runs that can go on, by the ids of the calls that began them; nil: none can
+	session *session.File    // of the run itself; nil: there is none
+	known   *confine.Known   // of files, by the model that asks for the calls; nil: it is not told of changes
+	nested  *lruStore[*Loop] // the nested runs that can go on, by the ids of the calls that began them; nil: none can
 }
 
 // planned is what calls have to do with a plan of calls.
@@ -326,7 +326,7 @@ const resultBytes = 256 << 10
 func (p *Plan) newCaller(known *confine.Known) *caller {
 	v, c := p.Inv, p.Inv.Config
 	k := &caller{
-		plan: p, box: p.Box, client: new(client), memory: memory{known: known, nested: &lru.Store[*Loop]{Number: keptRuns, Bytes: keptRunBytes}}, flow: newFlow(v.Gate), lines: lineCalls{enabled: c.CmdLines},
+		plan: p, box: p.Box, client: new(client), memory: memory{known: known, nested: &lruStore[*Loop]{Number: keptRuns, Bytes: keptRunBytes}}, flow: newFlow(v.Gate), lines: lineCalls{enabled: c.CmdLines},
 		output: output{v.Emit, v.Flush, v.Face.Notef},
 		options: options{
 			parallel: cmp.Or(c.Parallel, 8), maxBytes: cmp.Or(int(c.MaxResultBytes), resultBytes),

@@ -1,4 +1,4 @@
-package trim
+package turn
 
 import (
 	"errors"
@@ -27,14 +27,14 @@ func conversation(rounds int) *stream.Request {
 	return r
 }
 
-// A double is an endpoint that refuses the first requests.
-type double struct {
+// A doubleEndpoint is an endpoint that refuses the first requests.
+type doubleEndpoint struct {
 	refusals []string // what it answers first, with the status 400
 	tokens   int      // that it counts in the others
 	sizes    []int    // of the requests
 }
 
-func (d *double) client(t *testing.T) *stream.Client {
+func (d *doubleEndpoint) client(t *testing.T) *stream.Client {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -52,10 +52,10 @@ func (d *double) client(t *testing.T) *stream.Client {
 	return c
 }
 
-// trimmer notes the kinds of events, and what is left out.
-func trimmer(how string) (t *Trimmer, told *[]string) {
+// trimmerAtLimit notes the kinds of events, and what is left out.
+func trimmerAtLimit(how string) (t *trimmer, told *[]string) {
 	told = new([]string)
-	t = New(how)
+	t = newTrimmer(how)
 	t.Emit = func(e event.Event) error {
 		switch e := e.(type) {
 		case *event.Trim:
@@ -73,13 +73,13 @@ func TestThreeTimes(t *testing.T) {
 	t.Parallel()
 	barely := "prompt is too long: 1000000 tokens > 999999 maximum"
 	for n := range 5 {
-		d := &double{tokens: 1}
+		d := &doubleEndpoint{tokens: 1}
 		for range n {
 			d.refusals = append(d.refusals, barely)
 		}
-		own, told := trimmer(Auto)
+		own, told := trimmerAtLimit(trimAuto)
 		_, err := own.Reply(t.Context(), d.client(t), conversation(40), 1, nil)
-		if (err == nil) != (n <= maxRefusals) || len(d.sizes) != min(n, maxRefusals)+1 {
+		if (err == nil) != (n <= maxTrimRefusals) || len(d.sizes) != min(n, maxTrimRefusals)+1 {
 			t.Errorf("%d refusals: %d requests, %v, %v", n, len(d.sizes), err, *told)
 		}
 		for i := 1; i < len(d.sizes); i++ {
@@ -98,13 +98,13 @@ func TestOtherErrors(t *testing.T) {
 		how, refusal, hint string
 		rounds             int
 	}{
-		{Auto, "bad request", "", 40},
-		{Off, "prompt is too long", "--trim auto", 40},
+		{trimAuto, "bad request", "", 40},
+		{trimOff, "prompt is too long", "--trim auto", 40},
 		{"5000", "prompt is too long", "results of the last rounds 3,000", 3},
-		{Auto, "prompt is too long", "results of the last rounds 3,000", 3},
+		{trimAuto, "prompt is too long", "results of the last rounds 3,000", 3},
 	} {
-		d := &double{refusals: []string{test.refusal}}
-		own, told := trimmer(test.how)
+		d := &doubleEndpoint{refusals: []string{test.refusal}}
+		own, told := trimmerAtLimit(test.how)
 		_, err := own.Reply(t.Context(), d.client(t), conversation(test.rounds), 1, nil)
 		e, ok := errors.AsType[*stream.Error](err)
 		if !ok || !strings.Contains(e.Hint, test.hint) || len(d.sizes) != 1 || len(*told) > 0 {
@@ -117,8 +117,8 @@ func TestOtherErrors(t *testing.T) {
 // counted before, and one that cannot be is not sent.
 func TestLimit(t *testing.T) {
 	t.Parallel()
-	d := &double{tokens: 9000}
-	own, told := trimmer("10000")
+	d := &doubleEndpoint{tokens: 9000}
+	own, told := trimmerAtLimit("10000")
 	c, r := d.client(t), conversation(36)
 	if _, err := own.Reply(t.Context(), c, r, 1, nil); err != nil || len(*told) > 0 {
 		t.Fatal(err, *told)
@@ -139,8 +139,8 @@ func TestLimit(t *testing.T) {
 // TestGuess: before any count, a limit is kept by a guess, which is no reason to end the run.
 func TestGuess(t *testing.T) {
 	t.Parallel()
-	d := &double{tokens: 1}
-	own, told := trimmer("1000")
+	d := &doubleEndpoint{tokens: 1}
+	own, told := trimmerAtLimit("1000")
 	if _, err := own.Reply(t.Context(), d.client(t), conversation(7), 1, nil); err != nil || fmt.Sprint(*told) != "[trim 4 0 trimmed]" {
 		t.Error(err, *told)
 	}
@@ -150,8 +150,8 @@ func TestGuess(t *testing.T) {
 // not where the request was trimmed or another model is asked.
 func TestSilentCut(t *testing.T) {
 	t.Parallel()
-	d := &double{}
-	own, told := trimmer(Auto)
+	d := &doubleEndpoint{}
+	own, told := trimmerAtLimit(trimAuto)
 	c, r := d.client(t), conversation(2)
 	for _, step := range []struct {
 		tokens int
@@ -163,9 +163,9 @@ func TestSilentCut(t *testing.T) {
 		}
 		r.Messages = append(r.Messages, conversation(1).Messages...)
 	}
-	other, told := trimmer(Auto)
+	other, told := trimmerAtLimit(trimAuto)
 	for _, tokens := range []int{100, 50} {
-		d := &double{tokens: tokens}
+		d := &doubleEndpoint{tokens: tokens}
 		if _, err := other.Reply(t.Context(), d.client(t), conversation(1), 1, nil); err != nil || len(*told) > 0 {
 			t.Error(err, *told)
 		}
@@ -176,8 +176,8 @@ func TestSilentCut(t *testing.T) {
 // fails nothing is sent.
 func TestKept(t *testing.T) {
 	t.Parallel()
-	d := &double{refusals: []string{"prompt is too long"}, tokens: 1}
-	own, _ := trimmer(Auto)
+	d := &doubleEndpoint{refusals: []string{"prompt is too long"}, tokens: 1}
+	own, _ := trimmerAtLimit(trimAuto)
 	own.Frame, own.Drops = 1, true
 	r := conversation(5)
 	picture := stream.Part{Image: &stream.Image{MIME: "image/png", Data: strings.Repeat("A", 4000)}}
@@ -201,8 +201,8 @@ func TestKept(t *testing.T) {
 		t.Error("what is left out stayed in memory, or something else went")
 	}
 	broken := errors.New("disk full")
-	d = &double{refusals: []string{"prompt is too long"}}
-	own, _ = trimmer(Auto)
+	d = &doubleEndpoint{refusals: []string{"prompt is too long"}}
+	own, _ = trimmerAtLimit(trimAuto)
 	own.Keep = func([]session.Left) error { return broken }
 	if _, err := own.Reply(t.Context(), d.client(t), conversation(5), 1, nil); err != broken || len(d.sizes) != 1 {
 		t.Error(err, d.sizes)

@@ -1,15 +1,4 @@
-// Package trim keeps the requests of a long conversation within what its model takes.
-//
-// To leave out is to send a line in place of a content: of the oldest results of tools, and
-// where these are not enough, of the longest attachments. The conversation itself, which
-// outputs and sessions have, stays whole. A round is the results between two replies; those
-// of the last three rounds, the messages of the user, the calls and the texts of the model
-// always stay. The weight of a message is about the bytes that it adds to a request.
-//
-// What is left out depends on nothing but the conversation and what the endpoint has
-// counted, and it stays left out: requests then begin with the same bytes for many rounds,
-// so that an endpoint finds them in its cache.
-package trim
+package turn
 
 import (
 	"context"
@@ -25,21 +14,31 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// A Trimmer sends the requests of one conversation.
-type Trimmer struct {
-	Options
+// To leave out is to send a line in place of a content: first of the oldest results of tools,
+// then of the longest attachments. The conversation that outputs and sessions have stays
+// complete. A round is the results between two replies. The results of the last three rounds,
+// the messages of the user, the calls and the texts of the model always stay. The weight of a
+// message is about the bytes that it adds to a request.
+//
+// Only the conversation and the token counts of the endpoint decide what is left out, and it
+// stays left out. So many requests begin with the same bytes, and an endpoint finds them in
+// its cache.
+
+// A trimmer sends the requests of one conversation.
+type trimmer struct {
+	trimOptions
 	off   bool
 	limit int // tokens of a request; 0: only a refusal tells
 
 	client  *stream.Client // that was used last
-	load    load           // of the request
-	counted count          // what the endpoint said of its last request
+	load    requestLoad    // of the request
+	counted tokenCount     // what the endpoint said of its last request
 	cut     event.Trim     // all that is left out
 	warned  bool           // of a cut that the endpoint makes in silence
 }
 
-// Options are what a trimmer is told before the first request.
-type Options struct {
+// trimOptions are what a trimmer is told before the first request.
+type trimOptions struct {
 	Frame     int                        // messages at the front of requests that are no part of the conversation
 	Drops     bool                       // nobody needs again what is left out: it is taken out of memory
 	CanRepeat func(tool string) bool     // reports whether a call of the tool does no harm when it is made again
@@ -47,36 +46,36 @@ type Options struct {
 	Keep      func([]session.Left) error // is told what is left out, before a request that does so
 }
 
-// A count is how many tokens an endpoint counted in a request of that weight.
-type count struct{ tokens, weight int }
+// A tokenCount is how many tokens an endpoint counted in a request of that weight.
+type tokenCount struct{ tokens, weight int }
 
 // What --trim can be beside a number of tokens.
 const (
-	Auto = "auto" // trim when the endpoint refuses a request for its length
-	Off  = "off"
+	trimAuto = "auto" // trim when the endpoint refuses a request for its length
+	trimOff  = "off"
 )
 
 const (
-	keptRounds  = 3    // the last rounds, whose results stay
-	maxRefusals = 3    // how often a request is sent again
-	part        = 0.6  // of what the model takes, to which a trim goes down
-	half        = 0.5  // of the request, where the endpoint does not say what it takes
-	perToken    = 4    // bytes of text for a token, before the endpoint has counted any
-	smallest    = 256  // bytes of a content that are worth a line in its place
-	imageWeight = 6000 // of a picture, whatever its size: it is paid for by its pixels
+	untrimmedRounds = 3    // the last rounds, whose results stay
+	maxTrimRefusals = 3    // how often a request is sent again
+	trimmedPart     = 0.6  // of what the model takes, to which a trim goes down
+	halfOfRequest   = 0.5  // of the request, where the endpoint does not say what it takes
+	perToken        = 4    // bytes of text for a token, before the endpoint has counted any
+	smallestTrimmed = 256  // bytes of a content that are worth a line in its place
+	imageWeight     = 6000 // of a picture, whatever its size: it is paid for by its pixels
 )
 
-// New makes a trimmer as --trim says; "" is auto.
-func New(how string) *Trimmer {
-	t := &Trimmer{off: how == Off}
+// newTrimmer makes a trimmer as --trim says; "" is auto.
+func newTrimmer(how string) *trimmer {
+	t := &trimmer{off: how == trimOff}
 	t.limit, _ = strconv.Atoi(how)
 	return t
 }
 
 // Reply has the endpoint answer r, and trims the request where that is needed.
-func (t *Trimmer) Reply(ctx context.Context, c *stream.Client, r *stream.Request, turn int, sink *stream.Sink) (*stream.Reply, error) {
+func (t *trimmer) Reply(ctx context.Context, c *stream.Client, r *stream.Request, turn int, sink *stream.Sink) (*stream.Reply, error) {
 	if t.client != c { // another model counts otherwise
-		t.client, t.counted = c, count{}
+		t.client, t.counted = c, tokenCount{}
 	}
 	t.load.weigh(r)
 	if err := t.keepLimit(r, turn); err != nil {
@@ -95,14 +94,14 @@ func (t *Trimmer) Reply(ctx context.Context, c *stream.Client, r *stream.Request
 		if t.off {
 			return nil, explained(e, "--trim auto leaves the oldest results of tools out of the request")
 		}
-		fits := half * float64(t.load.weight)
+		fits := halfOfRequest * float64(t.load.weight)
 		target := fits
 		if e.Fits > 0 {
 			fits = e.Fits * float64(t.load.weight)
-			target = part * fits
+			target = trimmedPart * fits
 		}
 		more := false
-		if refusals < maxRefusals {
+		if refusals < maxTrimRefusals {
 			if more, err = t.leaveOut(r, turn, int(target), int(fits)); err != nil {
 				return nil, err
 			}
@@ -114,11 +113,11 @@ func (t *Trimmer) Reply(ctx context.Context, c *stream.Client, r *stream.Request
 }
 
 // keepLimit trims a request that is longer than the limit, as far as is known.
-func (t *Trimmer) keepLimit(r *stream.Request, turn int) error {
+func (t *trimmer) keepLimit(r *stream.Request, turn int) error {
 	if t.limit == 0 || t.tokens(t.load.weight) <= t.limit {
 		return nil
 	}
-	if _, err := t.leaveOut(r, turn, t.weightOf(part*float64(t.limit)), t.weightOf(float64(t.limit))); err != nil {
+	if _, err := t.leaveOut(r, turn, t.weightOf(trimmedPart*float64(t.limit)), t.weightOf(float64(t.limit))); err != nil {
 		return err
 	}
 	tokens := t.tokens(t.load.weight)
@@ -134,7 +133,7 @@ func (t *Trimmer) keepLimit(r *stream.Request, turn int) error {
 }
 
 // perByte is how many tokens there are for a byte of weight.
-func (t *Trimmer) perByte() float64 {
+func (t *trimmer) perByte() float64 {
 	if t.counted.tokens == 0 {
 		return 1.0 / perToken
 	}
@@ -143,19 +142,19 @@ func (t *Trimmer) perByte() float64 {
 
 // tokens is how many tokens a request of that weight has: those of the last one that was
 // counted, and for the rest as many as it had for a byte.
-func (t *Trimmer) tokens(weight int) int {
+func (t *trimmer) tokens(weight int) int {
 	return t.counted.tokens + int(float64(weight-t.counted.weight)*t.perByte())
 }
 
 // weightOf is the weight of a request that has that many tokens.
-func (t *Trimmer) weightOf(tokens float64) int {
+func (t *trimmer) weightOf(tokens float64) int {
 	return t.counted.weight + int((tokens-float64(t.counted.tokens))/t.perByte())
 }
 
 // learn takes how many tokens the endpoint counted in the request that was sent last. An
 // endpoint that cuts what is too long for it, such as Ollama, says nothing of that: but the
 // number falls although the request has grown.
-func (t *Trimmer) learn(tokens int) {
+func (t *trimmer) learn(tokens int) {
 	if tokens == 0 {
 		return
 	}
@@ -164,13 +163,13 @@ func (t *Trimmer) learn(tokens int) {
 		t.Emit(&event.Warning{Code: "context_cut", Message: fmt.Sprintf("the endpoint counted %d tokens in a request that was longer than the one before, with %d tokens: "+
 			"it may have cut the conversation; a longer context there (num_ctx of Ollama), or --trim N with what its context takes, keeps it whole", tokens, before.tokens)})
 	}
-	t.counted = count{tokens, t.load.weight}
+	t.counted = tokenCount{tokens, t.load.weight}
 }
 
 // leaveOut leaves results out, the oldest first, until the request has the target's weight.
 // If it is still too heavy to fit, so are attachments, the heaviest first. more is false if
 // there was nothing to leave out.
-func (t *Trimmer) leaveOut(r *stream.Request, turn, target, fits int) (more bool, err error) {
+func (t *trimmer) leaveOut(r *stream.Request, turn, target, fits int) (more bool, err error) {
 	now := event.Trim{Turn: turn}
 	var left []session.Left
 	leave := func(i, at int, says string, bytes int) {
@@ -213,7 +212,7 @@ func (t *Trimmer) leaveOut(r *stream.Request, turn, target, fits int) (more bool
 }
 
 // tell tells what is left out from now on, and takes it out of memory if nobody needs it.
-func (t *Trimmer) tell(now event.Trim, left []session.Left, r *stream.Request) error {
+func (t *trimmer) tell(now event.Trim, left []session.Left, r *stream.Request) error {
 	if t.Keep != nil {
 		if err := t.Keep(left); err != nil {
 			return err
@@ -246,7 +245,7 @@ func explained(e *stream.Error, hints ...string) error {
 
 // remains says what a request is made of that nothing can be left out of, and what makes
 // it shorter.
-func (t *Trimmer) remains(r *stream.Request) []string {
+func (t *trimmer) remains(r *stream.Request) []string {
 	var results, users, own int
 	for i := range r.Messages {
 		switch m := &r.Messages[i]; {

@@ -1,4 +1,4 @@
-package trim
+package turn
 
 import (
 	"strings"
@@ -7,17 +7,17 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A load is the weight of a request.
-type load struct {
+// A requestLoad is the weight of a request.
+type requestLoad struct {
 	weight   int
 	messages int // that weight counts
 	tools    int // of weight: the definitions of tools
 }
 
 // weigh counts the weight of what has come to the request since it was called last.
-func (l *load) weigh(r *stream.Request) {
+func (l *requestLoad) weigh(r *stream.Request) {
 	if l.messages > len(r.Messages) { // calls were dropped
-		*l = load{}
+		*l = requestLoad{}
 	}
 	for ; l.messages < len(r.Messages); l.messages++ {
 		l.weight += weightOf(&r.Messages[l.messages])
@@ -57,17 +57,17 @@ func isResult(m *stream.Message) bool { return m.Role == stream.ToolRole || m.Ou
 // oldResults are the places of the results that may be left out, from the first on.
 func oldResults(messages []stream.Message) (places []int) {
 	rounds, end := 0, len(messages)
-	for end > 0 && rounds <= keptRounds {
+	for end > 0 && rounds <= untrimmedRounds {
 		end--
 		if isResult(&messages[end]) && (end+1 == len(messages) || !isResult(&messages[end+1])) {
 			rounds++
 		}
 	}
-	if rounds <= keptRounds {
+	if rounds <= untrimmedRounds {
 		return nil
 	}
 	for i := range messages[:end+1] {
-		if m := &messages[i]; isResult(m) && m.Instead == nil && weightOf(m) >= smallest {
+		if m := &messages[i]; isResult(m) && m.Instead == nil && weightOf(m) >= smallestTrimmed {
 			places = append(places, i)
 		}
 	}
@@ -78,7 +78,7 @@ func oldResults(messages []stream.Message) (places []int) {
 // the user, or a text there that has the heading of a file, with the prompt behind it. The
 // message is -1 if there is none.
 func heaviestAttachment(messages []stream.Message) (message, part int) {
-	message, heaviest := -1, smallest-1
+	message, heaviest := -1, smallestTrimmed-1
 	for i := range messages {
 		m := &messages[i]
 		if m.Role != stream.User || m.Output {
