@@ -22,7 +22,7 @@ var imports = map[string]string{
 	".":              "run run/flags run/config run/face run/failure run/stdio stream/goroutine github.com/spf13/pflag github.com/mattn/go-isatty",
 	"run":            "run/calls run/config run/event run/face run/failure run/finder run/input run/invocation run/modes run/report run/session run/stdio run/toolbox run/turn approve mcp/builtin/confine stream stream/goroutine stream/text/jsontext",
 	"run/calls":      "run/config run/event run/failure run/stage run/turn approve stream/goroutine stream/text/escape stream/text/jsontext",
-	"run/config":     "run/document run/failure run/stdio run/trace approve mcp/process mcp/socket stream stream/ownership stream/text/jsontext stream/text/nearest",
+	"run/config":     "run/document run/failure run/stdio approve mcp/process mcp/socket stream stream/ownership stream/text/jsontext stream/text/nearest",
 	"run/document":   "run/failure stream/text/jsontext stream/text/nearest stream/text/readable",
 	"run/elicit":     "run/config run/event run/schema approve mcp/toolserver mcp/wire stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/endtoend":   "",
@@ -47,8 +47,7 @@ var imports = map[string]string{
 	"run/stage":      "run/config run/document run/failure run/stdio approve mcp/filelock stream/ownership stream/text/jsontext stream/text/readable",
 	"run/stdio":      "mcp/process stream/goroutine",
 	"run/toolbox":    "run/config run/elicit run/event run/failure run/far run/input run/invocation run/lock run/sandbox run/schema run/servers run/settings run/stdio approve mcp mcp/builtin/code mcp/builtin/command mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/oauth mcp/process mcp/process/cage mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/readable",
-	"run/trace":      "",
-	"run/turn":       "run/config run/elicit run/event run/face run/failure run/finder run/invocation run/schema run/servers run/session run/settings run/stage run/stdio run/toolbox run/trace approve mcp mcp/builtin/confine mcp/builtin/shell mcp/builtin/staged mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/readable stream/text/secrets",
+	"run/turn":       "run/config run/elicit run/event run/face run/failure run/finder run/invocation run/schema run/servers run/session run/settings run/stage run/stdio run/toolbox approve mcp mcp/builtin/confine mcp/builtin/shell mcp/builtin/staged mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/readable stream/text/secrets",
 
 	"run/report/history":  "run/failure run/session stream/text/jsontext",
 	"run/report/markdown": "run/event run/report/history stream/text/escape stream/text/readable",

@@ -16,11 +16,11 @@ import (
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/session"
 	"toolpipe/run/stdio"
 	"toolpipe/run/toolbox"
-	"toolpipe/run/trace"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 )
@@ -44,7 +44,7 @@ type call struct {
 	line      string        // the command line that it stands for; "" for a tool call
 	tool      *toolbox.Tool // nil: unknown
 	args      []byte        // canonical
-	trace     trace.Context // the span that it is in the trace of who asks for it
+	trace     config.Trace  // the span that it is in the trace of who asks for it
 	task      *session.Task // with which its server has answered it in a run before this one; nil for none
 	announced bool          // its tool_call event was written
 	verdict   *approve.Verdict

@@ -26,7 +26,6 @@ import (
 	"toolpipe/run/session"
 	"toolpipe/run/settings"
 	"toolpipe/run/toolbox"
-	"toolpipe/run/trace"
 	"toolpipe/stream"
 	"toolpipe/stream/text/secrets"
 )
@@ -312,11 +311,11 @@ type options struct {
 	wholeResults   bool // events show in full what was cut for the model
 	separate       bool // no model reads a result, so text and structured content stay apart
 	dryRun         bool
-	denyUnapproved bool          // an unapproved call is denied, and the run goes on
-	serves         bool          // the calls are those of a host (--serve)
-	askHost        string        // which of its calls the host asks its user about, as --ask-host says
-	secrets        *secrets.Set  // of the run; nil: none
-	trace          trace.Context // that the run is part of
+	denyUnapproved bool         // an unapproved call is denied, and the run goes on
+	serves         bool         // the calls are those of a host (--serve)
+	askHost        string       // which of its calls the host asks its user about, as --ask-host says
+	secrets        *secrets.Set // of the run; nil: none
+	trace          config.Trace // that the run is part of
 }
 
 // resultBytes is how much of a result a model gets if no flag says it.

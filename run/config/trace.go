@@ -1,7 +1,4 @@
-// Package trace passes on the trace that a run is part of, as the W3C Trace Context
-// recommendation has it: whoever starts the run says in TRACEPARENT and TRACESTATE which
-// trace, and which span in it, the run belongs to. A span is one piece of work.
-package trace
+package config
 
 import (
 	"crypto/rand"
@@ -9,42 +6,44 @@ import (
 	"strings"
 )
 
-// Context is a place in a trace. The zero value is no trace.
-type Context struct {
+// Trace is the place of a run in a trace, by the W3C Trace Context recommendation: the program
+// that starts the run gives, in TRACEPARENT and TRACESTATE, the trace and the span in it that
+// the run belongs to. A span is one piece of work. The zero value is no trace.
+type Trace struct {
 	id, span, flags string // hexadecimal, in lower case
 	state           string // of the systems that take part; may be empty
 }
 
-// Parse reads a traceparent and a tracestate. A traceparent that is not valid is no trace,
+// ParseTrace reads a traceparent and a tracestate. A traceparent that is not valid is no trace,
 // as the recommendation says, and a tracestate that is not valid is left out.
-func Parse(parent, state string) Context {
+func ParseTrace(parent, state string) Trace {
 	version, rest, _ := strings.Cut(parent, "-")
 	id, rest, _ := strings.Cut(rest, "-")
 	span, rest, _ := strings.Cut(rest, "-")
 	flags, more, longer := strings.Cut(rest, "-")
 	switch {
-	case !isHex(version, 2), version == "ff", !isHex(id, 32), !isHex(span, 16), !isHex(flags, 2),
+	case !isHexOf(version, 2), version == "ff", !isHexOf(id, 32), !isHexOf(span, 16), !isHexOf(flags, 2),
 		strings.Trim(id, "0") == "", strings.Trim(span, "0") == "", version == "00" && (longer || more != ""):
-		return Context{}
+		return Trace{}
 	}
-	if len(state) > maxState || strings.ContainsFunc(state, func(r rune) bool { return r < ' ' || r > '~' }) {
+	if len(state) > maxTraceState || strings.ContainsFunc(state, func(r rune) bool { return r < ' ' || r > '~' }) {
 		state = ""
 	}
-	return Context{id, span, flags, strings.Trim(state, " ")}
+	return Trace{id, span, flags, strings.Trim(state, " ")}
 }
 
-// maxState is how long a tracestate may be that everybody has to pass on.
-const maxState = 512
+// maxTraceState is how long a tracestate may be that everybody has to pass on.
+const maxTraceState = 512
 
-func isHex(s string, n int) bool {
+func isHexOf(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // ID is the id of the trace; "" for none.
-func (c Context) ID() string { return c.id }
+func (c Trace) ID() string { return c.id }
 
 // Parent is the context as a traceparent; "" for no trace.
-func (c Context) Parent() string {
+func (c Trace) Parent() string {
 	if c.id == "" {
 		return ""
 	}
@@ -52,7 +51,7 @@ func (c Context) Parent() string {
 }
 
 // Child is the place of a new span in the same trace, and the span's id; "" for no trace.
-func (c Context) Child() (Context, string) {
+func (c Trace) Child() (Trace, string) {
 	if c.id == "" {
 		return c, ""
 	}
@@ -65,7 +64,7 @@ func (c Context) Child() (Context, string) {
 
 // Meta is the context as members of the _meta of a request of the Model Context Protocol
 // (SEP-414), without braces; nil for no trace.
-func (c Context) Meta() []byte {
+func (c Trace) Meta() []byte {
 	if c.id == "" {
 		return nil
 	}
