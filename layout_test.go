@@ -41,7 +41,7 @@ var imports = map[string]string{
 	"run/review":     "run/event stream/text/escape stream/text/jsontext stream/text/readable",
 	"run/sandbox":    "run/config run/event run/failure run/invocation run/settings approve mcp/builtin/command mcp/builtin/confine mcp/builtin/watch mcp/process mcp/process/cage",
 	"run/schema":     "stream/text/jsontext stream/text/readable",
-	"run/servers":    "run/config run/document run/failure run/servers/convert run/stdio approve mcp mcp/oauth mcp/socket mcp/toolserver stream/text/secrets",
+	"run/servers":    "run/config run/document run/failure run/stdio approve mcp mcp/oauth mcp/socket mcp/toolserver stream/text/secrets",
 	"run/session":    "run/config run/document run/failure run/input run/stdio approve mcp/filelock stream stream/ownership stream/text/jsontext",
 	"run/settings":   "run/config run/document run/event run/failure run/servers run/stdio approve mcp/oauth mcp/process stream stream/loopback stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/stage":      "run/config run/document run/failure run/stdio approve mcp/filelock stream/ownership stream/text/jsontext stream/text/readable",
@@ -52,8 +52,6 @@ var imports = map[string]string{
 	"run/report/history":  "run/failure run/session stream/text/jsontext",
 	"run/report/markdown": "run/event run/report/history stream/text/escape stream/text/readable",
 	"run/report/page":     "run/report/history stream/text/escape stream/text/readable",
-
-	"run/servers/convert": "run/config",
 
 	"approve":     "approve/tty stream/text/escape stream/text/jsontext stream/text/nearest stream/text/readable",
 	"approve/tty": "",

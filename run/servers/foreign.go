@@ -11,7 +11,6 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
-	"toolpipe/run/servers/convert"
 	"toolpipe/run/stdio"
 )
 
@@ -55,7 +54,7 @@ func loadServers(ctx context.Context, c *config.Config, file string, keys []stri
 	if servers, found, err := h.placed(doc); found || err != nil {
 		return servers, err
 	}
-	hints := convert.Described(file, func(key string) bool { _, ok := doc.Get(key); return ok })
+	hints := describedHints(file, func(key string) bool { _, ok := doc.Get(key); return ok })
 	if hints == nil {
 		hints = []string{formHint}
 	}
@@ -178,7 +177,7 @@ func readHostFile(ctx context.Context, c *config.Config, file string, stdin io.R
 		return v, nil
 	}
 	failure.Of(err).Hints = []string{formHint}
-	if format, hints := convert.Hints(file, string(data)); format != "" {
+	if format, hints := formatHints(file, string(data)); format != "" {
 		if hints == nil {
 			hints = []string{formHint}
 		}

@@ -1,4 +1,4 @@
-package convert
+package servers
 
 import (
 	"os"
@@ -26,7 +26,7 @@ func TestHints(t *testing.T) {
 		{"x.json", "{", "", "", ""},
 		{"-", "mcpServers:", "", "", ""},
 	} {
-		format, hints := Hints(x.file, x.text)
+		format, hints := formatHints(x.file, x.text)
 		if format != x.format || (hints == nil) != (x.needs == "") {
 			t.Errorf("%s: %s, %q", x.file, format, hints)
 			continue
@@ -52,7 +52,7 @@ func TestDescribed(t *testing.T) {
 		{`{"server":{"name":"io.x/web","remotes":[{"type":"streamable-http","url":"https://x.test/mcp"}]},"_meta":{}}`, `{"mcpServers":{"web":{"url":"https://x.test/mcp"}}}`},
 		{`{"name":"x"}`, ""},
 	} {
-		hints := Described("it's.json", func(key string) bool { return strings.Contains(x.text, `"`+key+`":`) })
+		hints := describedHints("it's.json", func(key string) bool { return strings.Contains(x.text, `"`+key+`":`) })
 		if (hints == nil) != (x.want == "") {
 			t.Errorf("%s: %q", x.text, hints)
 		}
@@ -63,7 +63,7 @@ func TestDescribed(t *testing.T) {
 			t.Errorf("%s: %s, want %s", x.text, got, x.want)
 		}
 	}
-	if Described("-", func(string) bool { return true }) != nil {
+	if describedHints("-", func(string) bool { return true }) != nil {
 		t.Error("standard input has no file to convert")
 	}
 }

@@ -1,6 +1,4 @@
-// Package convert shows the commands that make a file with mcpServers of a file in another form: the TOML, the YAML or
-// the head of a Markdown file of some hosts, and JSON that describes one server.
-package convert
+package servers
 
 import (
 	"path/filepath"
@@ -9,10 +7,10 @@ import (
 	"toolpipe/run/config"
 )
 
-// Hints are what a user can type to make JSON of a file, with its servers where toolpipe looks for them, and the format that
+// formatHints are what a user can type to make JSON of a file, with its servers where toolpipe looks for them, and the format that
 // the file has by its name; "" for none that is known. A plain Debian has python3, which reads TOML and none of the others;
 // its package yq is kislyuk's, which reads YAML, writes JSON, and takes other flags than mikefarah's.
-func Hints(file, text string) (format string, hints []string) {
+func formatHints(file, text string) (format string, hints []string) {
 	from, to, reads := paths(file)
 	program := ""
 	switch strings.ToLower(filepath.Ext(file)) {
@@ -43,9 +41,9 @@ func paths(file string) (from, to, reads string) {
 	return " <" + config.ShellQuote(file), " >" + config.ShellQuote(out), "--mcp-config " + config.ShellQuote(out) + " reads what this writes"
 }
 
-// Described are the hints for a JSON file, by its keys, that describes one server: the server.json of the MCP registry
+// describedHints are the hints for a JSON file, by its keys, that describes one server: the server.json of the MCP registry
 // or the manifest.json of a bundle; nil for any other file, and for standard input.
-func Described(file string, has func(key string) bool) []string {
+func describedHints(file string, has func(key string) bool) []string {
 	program := ""
 	switch {
 	case file == "-":
