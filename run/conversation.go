@@ -15,10 +15,10 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/face"
 	"toolpipe/run/failure"
-	"toolpipe/run/finder"
 	"toolpipe/run/input"
 	"toolpipe/run/invocation"
 	"toolpipe/run/session"
+	"toolpipe/run/toolbox"
 	"toolpipe/run/turn"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
@@ -103,7 +103,7 @@ func (v *conversation) run(ctx context.Context) error {
 // answer lets model and tools take turns until the answer is done.
 func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error {
 	c, request, text := v.inv.Config, v.inv.Model.Request, v.inv.Text
-	find, tools, err := finder.Start(ctx, v.inv, v.plan.Box, msgs)
+	find, tools, err := toolbox.StartFinder(ctx, v.inv, v.plan.Box, msgs)
 	if err != nil {
 		return err
 	}

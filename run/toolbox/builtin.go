@@ -146,12 +146,6 @@ func Builtin(local *toolserver.Server, root string) servers.Server {
 	return servers.Server{Spec: mcp.Spec{Name: local.Name(), Local: local.Pipe}, Trusted: true, Root: root, Own: local}
 }
 
-// The built-in tool that finds tools, and its server.
-const (
-	FinderServer = "tools"
-	FinderTool   = "find_tools"
-)
-
 // filesServer is the server of one --files [NAME=]DIR, and what it may use.
 func filesServer(c *config.Config, value string, protected []string, warn config.Warner) (servers.Server, *confine.Area, error) {
 	name, root, named := strings.Cut(value, "=")

@@ -12,8 +12,6 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
-	"toolpipe/run/far"
-	"toolpipe/run/lock"
 	"toolpipe/run/sandbox"
 	"toolpipe/run/servers"
 	"toolpipe/stream/goroutine"
@@ -33,7 +31,7 @@ type Connection struct {
 	later       *laterStart      // nil: it starts with the run
 	slots       chan struct{}    // holds the calls that run at once; nil: no limit
 	loginWarned sync.Map         // of which warnings about its login were given
-	far         *far.Server      // of a server behind a toolpipe at a socket, what that says of it; nil else
+	far         *FarServer       // of a server behind a toolpipe at a socket, what that says of it; nil else
 }
 
 // A firstStart is what came of the start of a server with the run.
@@ -94,7 +92,7 @@ func (c *Connection) add(definition wire.Tool) *Tool {
 	}
 	t := &Tool{Tool: definition, Conn: c, ModelName: mcp.OfferedName(c.Name, definition.Name)}
 	if c.AtSocket() {
-		if said, own, is := far.ReadTool(definition.Meta); is {
+		if said, own, is := readFarTool(definition.Meta); is {
 			t.far, t.Meta = &said, own
 		}
 	}
@@ -216,7 +214,7 @@ func (b *Toolbox) splitFar() error {
 			i++
 			continue
 		}
-		behind, is := far.Servers(c.Session.About())
+		behind, is := farServers(c.Session.About())
 		if !is {
 			return failure.UsageError([]string{"--mcp NAME=" + config.ShellQuote(c.Target())}, "--mcp %s: the server there is no toolpipe, so it needs a name", c.Target())
 		}
@@ -252,7 +250,7 @@ func (b *Toolbox) named(name string) bool {
 }
 
 // part is one of the servers behind a toolpipe at a socket.
-func (c *Connection) part(s far.Server) *Connection {
+func (c *Connection) part(s FarServer) *Connection {
 	own := c.Server
 	own.Name, own.Far = s.Name, false
 	if own.Trusted = c.Trusted || slices.Contains(c.FarTrust, s.Name); own.Trusted {
@@ -261,7 +259,7 @@ func (c *Connection) part(s far.Server) *Connection {
 	part := NewConnection(own)
 	part.firstStart, part.again, part.far, part.sandbox = c.firstStart, c.again, &s, c.sandbox
 	for _, definition := range c.Session.Tools() {
-		if said, _, is := far.ReadTool(definition.Meta); is && said.Server == s.Name {
+		if said, _, is := readFarTool(definition.Meta); is && said.Server == s.Name {
 			definition.Name = said.Name
 			part.add(definition)
 		}
@@ -270,4 +268,4 @@ func (c *Connection) part(s far.Server) *Connection {
 }
 
 // locked is the instructions of c as the lock has them.
-func (c *Connection) locked() lock.Item { return lock.Instructions(c.Name, c.InstructionText()) }
+func (c *Connection) locked() LockItem { return lockInstructions(c.Name, c.InstructionText()) }

@@ -8,7 +8,6 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/run/config"
-	"toolpipe/run/lock"
 )
 
 // A revival starts a server that is a command again, or connects to a socket again, at the next use after it was lost,
@@ -83,8 +82,8 @@ func (r *revival) use(ctx context.Context, first *mcp.Session, err error) (*mcp.
 }
 
 // offeredOf are the items that a lock would have of a server, by their titles.
-func (b *Toolbox) offeredOf(c *Connection) map[string]lock.Item {
-	was := map[string]lock.Item{}
+func (b *Toolbox) offeredOf(c *Connection) map[string]LockItem {
+	was := map[string]LockItem{}
 	if l := c.locked(); !l.IsEmpty() {
 		was[l.Title()] = l
 	}

@@ -5,7 +5,6 @@ import (
 
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
-	"toolpipe/run/lock"
 )
 
 // checkServers gives the error of a required server that failed. Only if there is
@@ -65,9 +64,9 @@ func (b *Toolbox) UseServers() error {
 	if b.locked.items == nil {
 		return nil
 	}
-	diff := lock.Diff(b.inUse(""), b.Locked(b.locked.items))
+	diff := lockDiff(b.inUse(""), b.Locked(b.locked.items))
 	if diff == "" {
 		return nil
 	}
-	return &failure.Error{Status: failure.StatusServer, Message: "the tools are not those of " + strconv.Quote(c.ToolsLock) + ":" + diff, Hints: []string{lock.ReviewHint}}
+	return &failure.Error{Status: failure.StatusServer, Message: "the tools are not those of " + strconv.Quote(c.ToolsLock) + ":" + diff, Hints: []string{lockReviewHint}}
 }

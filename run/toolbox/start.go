@@ -11,7 +11,6 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/run/config"
-	"toolpipe/run/elicit"
 	"toolpipe/run/input"
 	"toolpipe/run/servers"
 	"toolpipe/run/stdio"
@@ -180,7 +179,7 @@ func (b *Toolbox) Hooks(s *servers.Server) mcp.Hooks {
 		h.Announced = func(method string, params []byte) { b.inv.Announced(s.Name, method, params) }
 	}
 	if s.Elicit == "ask" && b.inv.Config.Mode != config.Serve { // the terminal belongs to the host
-		h.Elicit = elicit.OnTerminal(b.inv.Gate.Terminal, s.Name)
+		h.Elicit = askOnTerminal(b.inv.Gate.Terminal, s.Name)
 	}
 	return h
 }

@@ -11,8 +11,6 @@ import (
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
-	"toolpipe/run/far"
-	"toolpipe/run/lock"
 	"toolpipe/run/schema"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
@@ -26,8 +24,8 @@ type Tool struct {
 	Withheld  bool // denied with any arguments, and so not offered
 	changed   bool // the server defines it otherwise by now
 	approve.Traits
-	pinned *lock.Item // what the lock has of it, if its server starts later
-	far    *far.Tool  // what a toolpipe at a socket says of it; nil for nothing
+	pinned *LockItem // what the lock has of it, if its server starts later
+	far    *FarTool  // what a toolpipe at a socket says of it; nil for nothing
 
 	compile sync.Once // makes schema, at the first call
 	schema  *schema.Schema
@@ -36,7 +34,7 @@ type Tool struct {
 // Lost is the error of a call of which a toolpipe at a socket answers that its outcome is
 // unknown, because the server behind it was lost; nil of any other.
 func (t *Tool) Lost(r *wire.Result) error {
-	if t.far == nil || !r.IsError || !far.IsUnknown(r.Meta) || len(r.Content) == 0 {
+	if t.far == nil || !r.IsError || !isUnknownFar(r.Meta) || len(r.Content) == 0 {
 		return nil
 	}
 	return &wire.NoReplyError{Sent: true, Message: "at the socket: " + jsontext.Unquote(r.Content[0].Text)}
@@ -110,11 +108,11 @@ func (t *Tool) Scripts() []string {
 }
 
 // Locked is the definition of t as the lock has it.
-func (t *Tool) Locked() lock.Item {
+func (t *Tool) Locked() LockItem {
 	if t.pinned != nil {
 		return *t.pinned
 	}
-	return lock.Tool(t.Conn.Name, t.ModelName, &t.Tool)
+	return LockTool(t.Conn.Name, t.ModelName, &t.Tool)
 }
 
 // ForModel is the tool as the model gets it.

@@ -1,5 +1,7 @@
 // Package toolbox holds the tool servers of a run and their tools: which there are, by
-// which names the model knows them, how they start, and what the lock says of them.
+// which names the model knows them, how they start, and what the lock says of them. It has the
+// tool that finds tools, the review of definitions, the questions that servers ask the user,
+// and the servers of a toolpipe at a socket.
 //
 // A connection is a server and its session. A server starts with the run, or later:
 // beside the first request or at the first call (--start). Then the lock tells its tools.
@@ -24,7 +26,6 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
-	"toolpipe/run/lock"
 	"toolpipe/run/sandbox"
 	"toolpipe/run/servers"
 	"toolpipe/stream"
@@ -166,7 +167,7 @@ func (b *Toolbox) Update(c *Connection, now []wire.Tool) (changed []string) {
 // otherwise than before.
 func (b *Toolbox) update(c *Connection, now *wire.Tool) *Tool {
 	i := slices.IndexFunc(c.Listed, func(t *Tool) bool { return t.Name == now.Name })
-	if i >= 0 && (c.Listed[i].changed || lock.Tool(c.Name, c.Listed[i].ModelName, now).Digest() != c.Listed[i].Locked().Digest()) {
+	if i >= 0 && (c.Listed[i].changed || LockTool(c.Name, c.Listed[i].ModelName, now).Digest() != c.Listed[i].Locked().Digest()) {
 		t := c.Listed[i]
 		again := t.changed
 		t.changed = true
@@ -259,7 +260,7 @@ func (b *Toolbox) known() []approve.Server {
 		all = append(all, approve.Server{Name: s.Name, Spelling: s.Spelling, Root: s.Root})
 	}
 	if b.inv.Config.FindsTools() {
-		all = append(all, approve.Server{Name: FinderServer, Started: true, Tools: []approve.Tool{{Call: approve.Call{Server: FinderServer, Tool: FinderTool, Name: FinderServer + "__" + FinderTool}}}})
+		all = append(all, approve.Server{Name: finderServer, Started: true, Tools: []approve.Tool{{Call: approve.Call{Server: finderServer, Tool: finderTool, Name: finderServer + "__" + finderTool}}}})
 	}
 	return all
 }
@@ -270,7 +271,7 @@ func (b *Toolbox) Narrowed(globs []string, given bool) (*Toolbox, error) {
 	n := With()
 	n.inv, n.warned, n.sandbox = b.inv, b.warned, b.sandbox
 	for _, t := range b.All() {
-		if t.Conn.Agent || t.Conn.Name == FinderServer || given && !t.IsLike(globs) {
+		if t.Conn.Agent || t.Conn.Name == finderServer || given && !t.IsLike(globs) {
 			continue
 		}
 		n.Offer(t)

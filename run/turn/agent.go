@@ -16,7 +16,6 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
-	"toolpipe/run/finder"
 	"toolpipe/run/invocation"
 	"toolpipe/run/servers"
 	"toolpipe/run/settings"
@@ -244,7 +243,7 @@ func (a *Agent) loop(ctx context.Context, n *nestedRun, args toolserver.Argument
 	if err != nil {
 		return nil, err
 	}
-	l.finder, request.Tools, err = finder.StartNested(ctx, n.round.plan.Inv, box, nil)
+	l.finder, request.Tools, err = toolbox.StartNestedFinder(ctx, n.round.plan.Inv, box, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +271,7 @@ func (a *Agent) prepareAgain(ctx context.Context, n *nestedRun, l *Loop, prompt 
 	l.Tally, l.trimmer.Emit = &n.tally, l.emit
 	l.form.told, l.paused, l.text = false, paused{}, textUse{}
 	l.stored.later = []stream.Message{userMessage(prompt)}
-	l.finder, l.model.Request.Tools, err = finder.StartNested(ctx, n.round.plan.Inv, before.box, l.Messages())
+	l.finder, l.model.Request.Tools, err = toolbox.StartNestedFinder(ctx, n.round.plan.Inv, before.box, l.Messages())
 	return err
 }
 

@@ -15,10 +15,10 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/face"
 	"toolpipe/run/failure"
-	"toolpipe/run/finder"
 	"toolpipe/run/invocation"
 	"toolpipe/run/servers"
 	"toolpipe/run/session"
+	"toolpipe/run/toolbox"
 	"toolpipe/stream"
 )
 
@@ -27,7 +27,7 @@ type Loop struct {
 	model      *invocation.Model // the Messages of its request are the conversation with its frame
 	trimmer    *trimmer
 	form       answerForm
-	finder     *finder.Finder // nil: all tools are offered
+	finder     *toolbox.Finder // nil: all tools are offered
 	text       textUse
 	processors processors
 	stored     stored
@@ -68,7 +68,7 @@ type Tally struct {
 
 // NewLoop makes the loop of the run itself. The request of the model has its tools and
 // messages already, of which the first frame are no part of the conversation.
-func (p *Plan) NewLoop(tally *Tally, f *finder.Finder, known *confine.Known, frame int) *Loop {
+func (p *Plan) NewLoop(tally *Tally, f *toolbox.Finder, known *confine.Known, frame int) *Loop {
 	v := p.Inv
 	l := &Loop{model: v.Model, form: answerForm{from: "--schema"}, finder: f, Tally: tally, caller: p.newCaller(known)}
 	l.rounds = p.newRounds()

@@ -15,9 +15,9 @@ import (
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
-	"toolpipe/run/elicit"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
+	"toolpipe/run/toolbox"
 	"toolpipe/stream/text/jsontext"
 )
 
@@ -315,7 +315,7 @@ func (r *round) put(ctx context.Context, c *call, q *approve.Question) error {
 		case r.silent.Load():
 			return false, errors.New("the host did not answer the question before")
 		}
-		limited, cancel := context.WithTimeoutCause(ctx, elicit.HostPatience, fmt.Errorf("the host gave no answer in %v", elicit.HostPatience))
+		limited, cancel := context.WithTimeoutCause(ctx, toolbox.HostPatience, fmt.Errorf("the host gave no answer in %v", toolbox.HostPatience))
 		defer cancel()
 		answer, err := ask(limited, wire.Form{Message: text, Schema: []byte(form)})
 		if limited.Err() != nil && ctx.Err() == nil && !errors.Is(err, toolserver.ErrNotBack) {
@@ -351,5 +351,5 @@ func (r *round) askerOf(c *call) toolserver.Asker {
 // asksHost asks the user of the host for a server, which its name in front says; nil
 // where c is no call of a host that can.
 func (r *round) asksHost(c *call) wire.AskFunc {
-	return elicit.AtHost(r.askerOf(c), c.tool.Conn.Name, r.secrets)
+	return toolbox.AskHost(r.askerOf(c), c.tool.Conn.Name, r.secrets)
 }

@@ -1,21 +1,4 @@
-// Package lock is the file of --tools-lock. It pins the definition of every offered
-// tool, and the instructions of servers that go into the system message, so that they
-// cannot change after a person has reviewed them; such a change is known as a rug pull.
-// The file is JSON, one item a line in a fixed order, so that git shows what changed.
-// servers is absent where no instructions are used. protocols pins nothing: it has the
-// revision that each server spoke, so that it is asked for that first:
-//
-//	{"version":1,"protocols":{
-//	"fs":"2025-11-25"
-//	},"servers":[
-//	{"name":"fs","sha256":"…","instructions":"…"}
-//	],"tools":[
-//	{"name":"fs__read","sha256":"…","server":"fs","tool":"read","description":"…","schema":{…}},
-//	…
-//	]}
-//
-// The digest is over the rest of the line.
-package lock
+package toolbox
 
 import (
 	"bytes"
@@ -39,15 +22,33 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// An Item is one line of the file: a tool, or the instructions of a server.
-type Item struct {
+// The lock is the file of --tools-lock. It pins the definition of every offered tool, and the
+// instructions of servers that go into the system message, so that they cannot change after a
+// person has reviewed them; such a change is known as a rug pull. The file is JSON, one item a
+// line in a fixed order, so that git shows what changed. The member servers is absent if no
+// instructions are used. The member protocols pins nothing: it has the revision that each
+// server spoke, so that toolpipe asks for that revision first:
+//
+//	{"version":1,"protocols":{
+//	"fs":"2025-11-25"
+//	},"servers":[
+//	{"name":"fs","sha256":"…","instructions":"…"}
+//	],"tools":[
+//	{"name":"fs__read","sha256":"…","server":"fs","tool":"read","description":"…","schema":{…}},
+//	…
+//	]}
+//
+// The digest covers the rest of the line.
+
+// A LockItem is one line of the file: a tool, or the instructions of a server.
+type LockItem struct {
 	List string // of the file: "servers" or "tools"
 	Name string // that the model knows a tool by, or that of a server
 	body []byte // the line without name and digest: an object, empty where there is nothing to lock
 }
 
-// Tool is the definition of a tool of a server. name is the one that the model knows.
-func Tool(server, name string, t *wire.Tool) Item {
+// LockTool is the definition of a tool of a server. name is the one that the model knows.
+func LockTool(server, name string, t *wire.Tool) LockItem {
 	b := appendText([]byte{'{'}, "server", server)
 	b = appendText(b, "tool", t.Name)
 	b = appendText(b, "title", t.Title)
@@ -56,11 +57,11 @@ func Tool(server, name string, t *wire.Tool) Item {
 	b = appendJSON(b, "output_schema", t.OutputSchema)
 	b = appendJSON(b, "annotations", t.Annotations)
 	b = appendJSON(b, "meta", t.Meta)
-	return Item{"tools", name, append(b, '}')}
+	return LockItem{"tools", name, append(b, '}')}
 }
 
 // Definition is the tool that an item of the list "tools" is about.
-func (l Item) Definition() wire.Tool {
+func (l LockItem) Definition() wire.Tool {
 	return wire.Tool{
 		Name: l.Text("tool"), Title: l.Text("title"), Description: l.Text("description"),
 		InputSchema: l.member("schema"), OutputSchema: l.member("output_schema"), Annotations: l.member("annotations"), Meta: l.member("meta"),
@@ -68,21 +69,21 @@ func (l Item) Definition() wire.Tool {
 	}
 }
 
-// Instructions are those of a server, as they go into the system message.
-func Instructions(server, text string) Item {
-	return Item{"servers", server, append(appendText([]byte{'{'}, "instructions", text), '}')}
+// lockInstructions are those of a server, as they go into the system message.
+func lockInstructions(server, text string) LockItem {
+	return LockItem{"servers", server, append(appendText([]byte{'{'}, "instructions", text), '}')}
 }
 
 // Server is the name of the server that an item is of, or is.
-func (l Item) Server() string { return cmp.Or(l.Text("server"), l.Name) }
+func (l LockItem) Server() string { return cmp.Or(l.Text("server"), l.Name) }
 
 // Compare gives the order of items in the file, as package slices wants it.
-func (l Item) Compare(other Item) int {
+func (l LockItem) Compare(other LockItem) int {
 	return cmp.Or(strings.Compare(l.List, other.List), strings.Compare(l.Name, other.Name))
 }
 
 // Text is a member of an item that is a string.
-func (l Item) Text(key string) string { return jsontext.Text(l.member(key)) }
+func (l LockItem) Text(key string) string { return jsontext.Text(l.member(key)) }
 
 func appendText(object []byte, key, text string) []byte {
 	if text == "" {
@@ -99,17 +100,17 @@ func appendJSON(object []byte, key string, raw []byte) []byte {
 }
 
 // IsEmpty reports whether there is nothing to lock.
-func (l Item) IsEmpty() bool { return len(l.body) == len("{}") }
+func (l LockItem) IsEmpty() bool { return len(l.body) == len("{}") }
 
 // Digest is the SHA-256 of the item, in hexadecimal.
-func (l Item) Digest() string {
+func (l LockItem) Digest() string {
 	sum := sha256.Sum256(l.body)
 	return hex.EncodeToString(sum[:])
 }
 
-// Write writes items, in the order of Compare, and the revisions that servers spoke, by
+// WriteLock writes items, in the order of Compare, and the revisions that servers spoke, by
 // their names, to the file, whole or not at all, and gives the lines of each list.
-func Write(ctx context.Context, path string, items []Item, revisions map[string]string) (lines map[string][][]byte, err error) {
+func WriteLock(ctx context.Context, path string, items []LockItem, revisions map[string]string) (lines map[string][][]byte, err error) {
 	lines = map[string][][]byte{"tools": nil}
 	for _, l := range items {
 		line := event.AppendString([]byte("\n{\"name\":"), l.Name)
@@ -146,9 +147,9 @@ func Write(ctx context.Context, path string, items []Item, revisions map[string]
 	return lines, nil
 }
 
-// Read reads a lock file: its items, by their titles, and the revisions that servers spoke,
+// readLock reads a lock file: its items, by their titles, and the revisions that servers spoke,
 // by their names. A digest that does not fit its item is an error.
-func Read(c *config.Config, path string, warn config.Warner) (all map[string]Item, revisions map[string]string, err error) {
+func readLock(c *config.Config, path string, warn config.Warner) (all map[string]LockItem, revisions map[string]string, err error) {
 	// Half of a surrogate pair or a key that stands twice is in the lock as the server sent it.
 	doc, err := c.ReadDocument("--tools-lock", path, jsontext.Peer, warn)
 	if err != nil {
@@ -163,7 +164,7 @@ func Read(c *config.Config, path string, warn config.Warner) (all map[string]Ite
 	if tools, ok := doc.Get("tools"); !ok || tools.Kind() != '[' {
 		return nil, nil, doc.Errorf("a lock file without tools")
 	}
-	all, revisions = map[string]Item{}, map[string]string{}
+	all, revisions = map[string]LockItem{}, map[string]string{}
 	for _, m := range doc.Members() {
 		switch m.Key {
 		case "version":
@@ -173,7 +174,7 @@ func Read(c *config.Config, path string, warn config.Warner) (all map[string]Ite
 			}
 		case "servers", "tools":
 			for _, e := range m.Elements() {
-				l, err := readItem(m.Key, e)
+				l, err := readLockItem(m.Key, e)
 				if err != nil {
 					return nil, nil, err
 				}
@@ -186,8 +187,8 @@ func Read(c *config.Config, path string, warn config.Warner) (all map[string]Ite
 	return all, revisions, nil
 }
 
-func readItem(list string, e document.Value) (Item, error) {
-	l, digest := Item{List: list, body: append(make([]byte, 0, len(e.Raw())), '{')}, ""
+func readLockItem(list string, e document.Value) (LockItem, error) {
+	l, digest := LockItem{List: list, body: append(make([]byte, 0, len(e.Raw())), '{')}, ""
 	for _, m := range e.Members() {
 		switch m.Key {
 		case "name":
@@ -205,24 +206,24 @@ func readItem(list string, e document.Value) (Item, error) {
 	return l, nil
 }
 
-// ReviewHint is what a user does about a difference.
-const ReviewHint = "review the change, then --tools-lock-update writes a new lock"
+// lockReviewHint is what a user does about a difference.
+const lockReviewHint = "review the change, then --tools-lock-update writes a new lock"
 
-// Diff shows what differs between the items of a lock, which it uses up, and what is
+// lockDiff shows what differs between the items of a lock, which it uses up, and what is
 // offered; "" for nothing.
-func Diff(locked map[string]Item, offered []Item) (diff string) {
+func lockDiff(locked map[string]LockItem, offered []LockItem) (diff string) {
 	for _, is := range offered {
 		was, ok := locked[is.Title()]
 		delete(locked, is.Title())
 		if !ok && is.List == "tools" {
-			diff += "\n+ " + is.Title() + " is new: " + shortFrom(0, []byte(cmp.Or(string(is.member("description")), "(no description)")))
+			diff += "\n+ " + is.Title() + " is new: " + shortLockText(0, []byte(cmp.Or(string(is.member("description")), "(no description)")))
 			continue
 		}
 		diff += changedMembers(was, is)
 	}
 	for _, name := range slices.Sorted(maps.Keys(locked)) {
 		if was := locked[name]; was.List == "servers" {
-			diff += changedMembers(was, Item{List: was.List, Name: was.Name})
+			diff += changedMembers(was, LockItem{List: was.List, Name: was.Name})
 			continue
 		}
 		diff += "\n- " + name + " is gone"
@@ -231,7 +232,7 @@ func Diff(locked map[string]Item, offered []Item) (diff string) {
 }
 
 // Title names an item in messages.
-func (l Item) Title() string {
+func (l LockItem) Title() string {
 	if l.List == "servers" {
 		return "server " + l.Name
 	}
@@ -239,7 +240,7 @@ func (l Item) Title() string {
 }
 
 // changedMembers shows every member that differs, from shortly before the difference.
-func changedMembers(was, is Item) (diff string) {
+func changedMembers(was, is LockItem) (diff string) {
 	if bytes.Equal(was.body, is.body) {
 		return ""
 	}
@@ -259,15 +260,15 @@ func changedMembers(was, is Item) (diff string) {
 			from++
 		}
 		from = max(from-60, 0)
-		diff += "\n- " + is.Title() + " " + key + ": " + shortFrom(from, a) + "\n+ " + is.Title() + " " + key + ": " + shortFrom(from, b)
+		diff += "\n- " + is.Title() + " " + key + ": " + shortLockText(from, a) + "\n+ " + is.Title() + " " + key + ": " + shortLockText(from, b)
 	}
 	return diff
 }
 
-func (l Item) member(key string) []byte { return jsontext.Member(l.body, key) }
+func (l LockItem) member(key string) []byte { return jsontext.Member(l.body, key) }
 
-// shortFrom shows raw from that byte on, in at most about 400 bytes.
-func shortFrom(from int, raw []byte) string {
+// shortLockText shows raw from that byte on, in at most about 400 bytes.
+func shortLockText(from int, raw []byte) string {
 	if raw == nil {
 		return "(none)"
 	}

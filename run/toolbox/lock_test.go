@@ -1,4 +1,4 @@
-package lock
+package toolbox
 
 import (
 	"path/filepath"
@@ -17,11 +17,11 @@ func TestLargestLock(t *testing.T) {
 		refused bool
 	}{{300, false}, {0, true}} {
 		body := `{"description":"` + strings.Repeat("x", config.MaxRuleFile-c.room) + `"}`
-		_, err := Write(t.Context(), path, []Item{{"tools", "fs__read", []byte(body)}}, nil)
+		_, err := WriteLock(t.Context(), path, []LockItem{{"tools", "fs__read", []byte(body)}}, nil)
 		if refused := err != nil && strings.Contains(err.Error(), "is not written: it would be larger than the 16 MiB"); refused != c.refused {
 			t.Errorf("%d: %v", c.room, err)
 		}
-		if _, _, err := Read(&config.Config{}, path, func(string, string, string) {}); err != nil {
+		if _, _, err := readLock(&config.Config{}, path, func(string, string, string) {}); err != nil {
 			t.Errorf("%d: %v", c.room, err)
 		}
 	}
@@ -33,13 +33,13 @@ func TestSameLockTogether(t *testing.T) {
 	var writers sync.WaitGroup
 	for range 60 {
 		writers.Go(func() {
-			if _, err := Write(t.Context(), path, []Item{Instructions("fs", "Read first.")}, map[string]string{"fs": "2025-11-25"}); err != nil {
+			if _, err := WriteLock(t.Context(), path, []LockItem{lockInstructions("fs", "Read first.")}, map[string]string{"fs": "2025-11-25"}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	writers.Wait()
-	if items, revisions, err := Read(&config.Config{}, path, func(string, string, string) {}); err != nil || len(items) != 1 || revisions["fs"] != "2025-11-25" {
+	if items, revisions, err := readLock(&config.Config{}, path, func(string, string, string) {}); err != nil || len(items) != 1 || revisions["fs"] != "2025-11-25" {
 		t.Errorf("%v %v %v", items, revisions, err)
 	}
 }

@@ -1,6 +1,4 @@
-// Package elicit lets tool servers ask the person at the terminal (--elicit ask) or the user
-// of the host of --serve. A server asks by a form: a flat object, each property is a field.
-package elicit
+package toolbox
 
 import (
 	"cmp"
@@ -18,20 +16,20 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// maxFields is how many questions a form may ask.
-const maxFields = 50
+// maxFormFields is how many questions a form may ask.
+const maxFormFields = 50
 
-// OnTerminal puts a server's questions to the person at the terminal, one form at a time
+// askOnTerminal puts a server's questions to the person at the terminal, one form at a time
 // and each field by itself. The answers are sent when the person
 // has seen all of them and said yes. Otherwise the form is declined, or cancelled
 // when nobody answers.
-func OnTerminal(terminal *approve.Terminal, server string) wire.AskFunc {
+func askOnTerminal(terminal *approve.Terminal, server string) wire.AskFunc {
 	return func(ctx context.Context, asked wire.Form) (string, []byte) {
 		if jsontext.Check(asked.Schema, jsontext.Options{}) != nil { // a property that stands twice would be asked for twice
 			return "cancel", nil
 		}
 		fields := formFields(asked.Schema)
-		if len(fields) > maxFields {
+		if len(fields) > maxFormFields {
 			return "cancel", nil
 		}
 		var content []byte
@@ -50,9 +48,9 @@ func OnTerminal(terminal *approve.Terminal, server string) wire.AskFunc {
 	}
 }
 
-// field is one property of a form: a flat object of string, number, integer,
+// formField is one property of a form: a flat object of string, number, integer,
 // boolean, or a list of choices.
-type field struct {
+type formField struct {
 	name, kind  string
 	description string
 	choices     []string
@@ -63,7 +61,7 @@ type field struct {
 
 // fillForm asks for every field, then whether content may be sent. The words of the
 // server stand only in the lines, never in the heading.
-func fillForm(form *approve.Form, server, message string, fields []field) (content []byte, send bool, err error) {
+func fillForm(form *approve.Form, server, message string, fields []formField) (content []byte, send bool, err error) {
 	heading := "the tool server " + server + " asks you; this approves no tool call, ^D sends nothing"
 	lines := []string{message}
 	content = []byte{'{'}
@@ -84,7 +82,7 @@ func fillForm(form *approve.Form, server, message string, fields []field) (conte
 
 // fillField asks for a field until the answer fits its type, at most five times. An
 // empty line gives the default, or leaves the field out.
-func fillField(form *approve.Form, heading string, lines []string, f field) ([]byte, error) {
+func fillField(form *approve.Form, heading string, lines []string, f formField) ([]byte, error) {
 	for range 5 {
 		line, err := form.Ask(heading, lines)
 		if err != nil {
@@ -99,7 +97,7 @@ func fillField(form *approve.Form, heading string, lines []string, f field) ([]b
 	return nil, errors.New("no answer fits")
 }
 
-func (f *field) describe() string {
+func (f *formField) describe() string {
 	s := f.name + " (" + f.kind
 	if len(f.choices) > 0 {
 		s += ": " + config.JoinWords(f.choices)
@@ -113,7 +111,7 @@ func (f *field) describe() string {
 }
 
 // parse makes JSON of a typed answer; why tells why it does not fit the schema.
-func (f *field) parse(s string) (v []byte, why string) {
+func (f *formField) parse(s string) (v []byte, why string) {
 	boolean := ""
 	switch strings.ToLower(s) {
 	case "y", "yes", "true":
@@ -147,17 +145,17 @@ func (f *field) parse(s string) (v []byte, why string) {
 	return v, ""
 }
 
-func formFields(form []byte) (fields []field) {
+func formFields(form []byte) (fields []formField) {
 	required := jsontext.Strings(jsontext.Member(form, "required"))
 	for key, property := range jsontext.Members(jsontext.Member(form, "properties")) {
 		text := func(keyword string) string { return jsontext.Text(jsontext.Member(property, keyword)) }
 		name := jsontext.Unquote(key)
-		fields = append(fields, field{
+		fields = append(fields, formField{
 			name:        name,
 			schema:      property,
 			kind:        cmp.Or(text("type"), "string"),
 			description: strings.TrimSpace(text("title") + " " + text("description")),
-			choices:     append(choices(property), choices(jsontext.Member(property, "items"))...),
+			choices:     append(formChoices(property), formChoices(jsontext.Member(property, "items"))...),
 			fallback:    jsontext.Member(property, "default"),
 			required:    slices.Contains(required, name),
 		})
@@ -165,9 +163,9 @@ func formFields(form []byte) (fields []field) {
 	return fields
 }
 
-// choices are the values that a schema allows: those of an enum, or the const of each
+// formChoices are the values that a schema allows: those of an enum, or the const of each
 // alternative.
-func choices(schema []byte) (all []string) {
+func formChoices(schema []byte) (all []string) {
 	for _, keyword := range []string{"enum", "oneOf", "anyOf"} {
 		for value := range jsontext.Elements(jsontext.Member(schema, keyword)) {
 			if constant := jsontext.Member(value, "const"); constant != nil {

@@ -1,4 +1,4 @@
-package elicit
+package toolbox
 
 import "testing"
 
@@ -11,7 +11,7 @@ func TestFormFields(t *testing.T) {
 		"b":{"type":"boolean","default":false},
 		"c":{"type":"string","oneOf":[{"const":"red"},{"const":"blue"}]},
 		"l":{"type":"array","items":{"enum":["x","y"]}}}}`
-	fields := map[string]*field{}
+	fields := map[string]*formField{}
 	for _, f := range formFields([]byte(form)) {
 		fields[f.name] = &f
 	}

@@ -1,4 +1,4 @@
-package review
+package toolbox
 
 import (
 	"slices"
@@ -10,10 +10,10 @@ import (
 )
 
 // A person may not see text behind more empty lines, or behind more blanks in a line.
-const maxLines, maxBlanks = 20, 80
+const maxQuotedLines, maxBlanks = 20, 80
 
 // unseen finds characters that a reader does not see, and text that is out of sight.
-func (r *reader) unseen(member, text string) {
+func (r *definitionReader) unseen(member, text string) {
 	before, blanks, lines := rune(' '), 0, 0
 	for i, c := range text {
 		switch {
@@ -34,7 +34,7 @@ func (r *reader) unseen(member, text string) {
 		default:
 			r.find("invisible character", member, text, i, i)
 		}
-		if lines > maxLines || blanks > maxBlanks {
+		if lines > maxQuotedLines || blanks > maxBlanks {
 			r.find("text behind many blanks", member, text, i, i)
 		}
 		before, blanks, lines = c, 0, 0
@@ -96,7 +96,7 @@ func skeleton(name string) string {
 // sameNames finds, for each tool, the tools of other servers that have its name or one
 // that looks like it, with or without the name of their server before it. All of them
 // are one finding each way, which leaves room for the other findings of the tool.
-func sameNames(tools []Tool) [][]Finding {
+func sameNames(tools []reviewedTool) [][]finding {
 	at := map[string][]int{}
 	for i, t := range tools {
 		for _, key := range [...]string{skeleton(t.Name), skeleton(t.Server + t.Name)} {
@@ -105,7 +105,7 @@ func sameNames(tools []Tool) [][]Finding {
 			}
 		}
 	}
-	found := make([][]Finding, len(tools))
+	found := make([][]finding, len(tools))
 	for i, t := range tools {
 		var same, like string
 		for _, other := range at[skeleton(t.Name)] {
@@ -120,10 +120,10 @@ func sameNames(tools []Tool) [][]Finding {
 			*list += ", " + o.Server + ": " + o.Name
 		}
 		if same != "" {
-			found[i] = append(found[i], Finding{What: "the same name at another server", Member: "name", Quote: t.Name + same})
+			found[i] = append(found[i], finding{What: "the same name at another server", Member: "name", Quote: t.Name + same})
 		}
 		if like != "" {
-			found[i] = append(found[i], Finding{What: "looks like a tool of another server", Member: "name", Quote: t.Name + like})
+			found[i] = append(found[i], finding{What: "looks like a tool of another server", Member: "name", Quote: t.Name + like})
 		}
 	}
 	return found

@@ -1,4 +1,4 @@
-package finder
+package toolbox
 
 import (
 	"cmp"
@@ -30,7 +30,7 @@ func newRanking(n int, text func(i int, add func(text string, weight float64))) 
 		t := &r.texts[i]
 		t.weights = map[string]float64{}
 		text(i, func(text string, weight float64) {
-			for _, word := range words(text) {
+			for _, word := range searchWords(text) {
 				t.weights[word] += weight
 				t.length += weight
 			}
@@ -48,7 +48,7 @@ func (r *ranking) best(query string) (all []int) {
 	const saturation, lengthShare = 1.2, 0.75 // k1 and b of the usual form
 	n := float64(len(r.texts))
 	points := make([]float64, len(r.texts))
-	for _, asked := range slices.Compact(slices.Sorted(slices.Values(words(query)))) {
+	for _, asked := range slices.Compact(slices.Sorted(slices.Values(searchWords(query)))) {
 		for word, count := range r.within {
 			share := 1.0
 			if word != asked {
@@ -79,9 +79,9 @@ func (r *ranking) best(query string) (all []int) {
 // noSubject are the words that tell nothing of what a text is about.
 const noSubject = " a an and are as at be by for from in is it of on or that the this to with "
 
-// words are the words of a text in lower case: read_file, readFile and "Reads the
+// searchWords are the words of a text in lower case: read_file, readFile and "Reads the
 // files" all have the word file. An s at the end does not count.
-func words(text string) (all []string) {
+func searchWords(text string) (all []string) {
 	var word []rune
 	end := func() {
 		w := strings.ToLower(string(word))

@@ -1,6 +1,4 @@
-// Package finder lets the model find its tools where servers have many (--find-tools):
-// one tool finds the others, which are offered from the next request on.
-package finder
+package toolbox
 
 import (
 	"cmp"
@@ -16,10 +14,15 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
-	"toolpipe/run/toolbox"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
 	"toolpipe/stream/text/readable"
+)
+
+// The built-in tool that finds tools, and its server.
+const (
+	finderServer = "tools"
+	finderTool   = "find_tools"
 )
 
 const (
@@ -29,29 +32,29 @@ const (
 	mostFoundTools  = 32
 )
 
-// A Finder is a server with one tool, which finds the tools of all others. What is
+// A Finder is a server with one tool, which finds the tools of all others (--find-tools). What is
 // found or called is offered from the next request on, behind what was offered
 // before, so that an endpoint can use what it has stored of the earlier requests.
 type Finder struct {
-	box     *toolbox.Toolbox
-	conn    *toolbox.Connection
-	tools   []*toolbox.Tool // the tools that can be found
+	box     *Toolbox
+	conn    *Connection
+	tools   []*Tool // the tools that can be found
 	ranking *ranking
 
 	mu      sync.Mutex
-	wanted  map[*toolbox.Tool]bool // found since the last request
-	offered map[*toolbox.Tool]bool
+	wanted  map[*Tool]bool // found since the last request
+	offered map[*Tool]bool
 }
 
-// Start has the model find its tools, if that is asked for, and returns the tools of the
+// StartFinder has the model find its tools, if that is asked for, and returns the tools of the
 // first request: the finder's and those of agents, and those that the conversation has
 // calls of, since an earlier run found them. The finder is nil where all tools are offered.
-func Start(ctx context.Context, v *invocation.Invocation, box *toolbox.Toolbox, msgs []stream.Message) (*Finder, []stream.Tool, error) {
+func StartFinder(ctx context.Context, v *invocation.Invocation, box *Toolbox, msgs []stream.Message) (*Finder, []stream.Tool, error) {
 	f, all := newFinder(v, box)
 	if f == nil {
 		return nil, all, nil
 	}
-	rules, err := approve.Patterns(toolbox.FinderServer+"__"+toolbox.FinderTool, approve.Allow, "flag", "--find-tools") // a search tells only what the request would hold without it
+	rules, err := approve.Patterns(finderServer+"__"+finderTool, approve.Allow, "flag", "--find-tools") // a search tells only what the request would hold without it
 	if err != nil {
 		return nil, nil, err
 	}
@@ -59,9 +62,9 @@ func Start(ctx context.Context, v *invocation.Invocation, box *toolbox.Toolbox, 
 	return f.start(ctx, v, msgs)
 }
 
-// StartNested is Start for a nested run, whose tools are some of the run's that it is
+// StartNestedFinder is StartFinder for a nested run, whose tools are some of the run's that it is
 // nested in. The rules are those of that run. msgs are its conversation, if it goes on.
-func StartNested(ctx context.Context, v *invocation.Invocation, box *toolbox.Toolbox, msgs []stream.Message) (*Finder, []stream.Tool, error) {
+func StartNestedFinder(ctx context.Context, v *invocation.Invocation, box *Toolbox, msgs []stream.Message) (*Finder, []stream.Tool, error) {
 	f, all := newFinder(v, box)
 	if f == nil {
 		return nil, all, nil
@@ -70,7 +73,7 @@ func StartNested(ctx context.Context, v *invocation.Invocation, box *toolbox.Too
 }
 
 func (f *Finder) start(ctx context.Context, v *invocation.Invocation, msgs []stream.Message) (_ *Finder, offered []stream.Tool, err error) {
-	f.conn, err = f.box.StartServer(ctx, toolbox.Builtin(f.server(v.Config.Version), ""))
+	f.conn, err = f.box.StartServer(ctx, Builtin(f.server(v.Config.Version), ""))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -99,15 +102,15 @@ func (f *Finder) Close() {
 }
 
 // newFinder is nil where all tools are offered.
-func newFinder(v *invocation.Invocation, box *toolbox.Toolbox) (*Finder, []stream.Tool) {
+func newFinder(v *invocation.Invocation, box *Toolbox) (*Finder, []stream.Tool) {
 	all, size := box.Offered(), 0
 	for i := range all {
-		size += toolbox.DefinitionSize(all[i])
+		size += DefinitionSize(all[i])
 	}
 	if !v.Config.FindsTools() || v.Config.FindTools == "auto" && len(all) <= manyTools && size <= manyDefinitions {
 		return nil, all
 	}
-	f := &Finder{box: box, wanted: map[*toolbox.Tool]bool{}, offered: map[*toolbox.Tool]bool{}}
+	f := &Finder{box: box, wanted: map[*Tool]bool{}, offered: map[*Tool]bool{}}
 	for _, t := range box.All() {
 		if !t.Withheld && !t.Conn.Agent { // an agent is for every task, and no search finds it
 			f.tools = append(f.tools, t)
@@ -129,9 +132,9 @@ func newFinder(v *invocation.Invocation, box *toolbox.Toolbox) (*Finder, []strea
 }
 
 func (f *Finder) server(version string) *toolserver.Server {
-	s := toolserver.New(toolbox.FinderServer, version)
+	s := toolserver.New(finderServer, version)
 	about := fmt.Sprintf("Find tools among %d of: %s. The tools found can be called from your next turn on. Use it before you say that you cannot do something.", len(f.tools), f.servers())
-	s.AddBuiltin(toolserver.Define(toolbox.FinderTool, about, toolserver.ReadsOnly, toolserver.Effects{None: true},
+	s.AddBuiltin(toolserver.Define(finderTool, about, toolserver.ReadsOnly, toolserver.Effects{None: true},
 		toolserver.Parameter{Name: "query", Kind: "string", About: "words of what the tool does, or of its name", Required: true},
 		toolserver.Parameter{Name: "limit", Kind: "integer", About: fmt.Sprintf("how many tools to find at most (default %d, at most %d)", foundTools, mostFoundTools)},
 	), func(_ context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
@@ -142,7 +145,7 @@ func (f *Finder) server(version string) *toolserver.Server {
 
 // servers names the servers that have tools, with how many.
 func (f *Finder) servers() string {
-	count := map[*toolbox.Connection]int{}
+	count := map[*Connection]int{}
 	for _, t := range f.tools {
 		count[t.Conn]++
 	}
@@ -183,7 +186,7 @@ func (f *Finder) find(query string, limit int) string {
 func (f *Finder) Next(calls []stream.Call) (more []stream.Tool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	offer := func(t *toolbox.Tool) {
+	offer := func(t *Tool) {
 		if !f.offered[t] {
 			f.offered[t] = true
 			more = append(more, t.ForModel())

@@ -1,4 +1,4 @@
-package finder
+package toolbox
 
 import (
 	"slices"
@@ -43,8 +43,8 @@ func TestRanking(t *testing.T) {
 	}
 }
 
-// TestWords holds what the words of a text are.
-func TestWords(t *testing.T) {
+// TestSearchWords holds what the words of a text are.
+func TestSearchWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"read_file":            "read file",
 		"readFile-v2":          "read file v2",
@@ -54,7 +54,7 @@ func TestWords(t *testing.T) {
 		"class files is as":    "class file",
 		"":                     "",
 	} {
-		if got := strings.Join(words(text), " "); got != want {
+		if got := strings.Join(searchWords(text), " "); got != want {
 			t.Errorf("%q: %q, not %q", text, got, want)
 		}
 	}

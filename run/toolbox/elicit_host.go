@@ -1,4 +1,4 @@
-package elicit
+package toolbox
 
 import (
 	"bytes"
@@ -18,9 +18,9 @@ import (
 // one (gleanwork/glean-plugins-vnext#39).
 const HostPatience = 5 * time.Minute
 
-// AtHost puts a server's questions to the user of a host, with the server's name in front;
+// AskHost puts a server's questions to the user of a host, with the server's name in front;
 // nil where ask is nil.
-func AtHost(ask toolserver.Asker, server string, hidden *secrets.Set) wire.AskFunc {
+func AskHost(ask toolserver.Asker, server string, hidden *secrets.Set) wire.AskFunc {
 	if ask == nil {
 		return nil
 	}
@@ -43,7 +43,7 @@ func AtHost(ask toolserver.Asker, server string, hidden *secrets.Set) wire.AskFu
 // those are changed that hold what no such answer needs: control characters other than tabs and
 // line ends, and those that change the direction of text.
 func safeForm(form wire.Form) wire.Form {
-	form.Message = safe(form.Message)
+	form.Message = safeText(form.Message)
 	var schema []byte
 	for rest := form.Schema; ; {
 		from := bytes.IndexByte(rest, '"')
@@ -52,12 +52,12 @@ func safeForm(form wire.Form) wire.Form {
 			return form
 		}
 		end := jsontext.LiteralEnd(rest, from)
-		schema = jsontext.AppendQuoted(append(schema, rest[:from]...), safe(jsontext.Unquote(rest[from:end])))
+		schema = jsontext.AppendQuoted(append(schema, rest[:from]...), safeText(jsontext.Unquote(rest[from:end])))
 		rest = rest[end:]
 	}
 }
 
-func safe(text string) string {
+func safeText(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsControl(r) && !strings.ContainsRune("\t\r\n", r) || unicode.Is(unicode.Bidi_Control, r)
 	}) {

@@ -1,4 +1,4 @@
-package elicit
+package toolbox
 
 import (
 	"testing"

@@ -1,37 +1,38 @@
-// Package far is what a toolpipe that listens at a socket tells a run at the other end of
-// the servers behind it, so that their tools have the same names, locks and rules there as
-// they would have without the socket. It is told in the _meta of MCP's messages.
-package far
+package toolbox
 
 import (
 	"toolpipe/approve"
 	"toolpipe/stream/text/jsontext"
 )
 
+// A toolpipe that listens at a socket describes its servers to a run at the other
+// end. So their tools have the same names, locks and rules there as without the socket. The
+// description is in the _meta of MCP's messages.
+
 // The members of _meta: of what the server says of itself, and of each tool.
 const (
-	serversKey = "toolpipe/servers"
-	toolKey    = "toolpipe/tool"
+	farServersKey = "toolpipe/servers"
+	farToolKey    = "toolpipe/tool"
 )
 
 // UnknownMeta is the _meta of the answer to a call whose outcome is unknown.
 const UnknownMeta = `{"toolpipe/outcome":"unknown"}`
 
-// IsUnknown reports whether the _meta of a result says that the outcome is unknown.
-func IsUnknown(meta []byte) bool {
+// isUnknownFar reports whether the _meta of a result says that the outcome is unknown.
+func isUnknownFar(meta []byte) bool {
 	return jsontext.Text(jsontext.Member(meta, "toolpipe/outcome")) == "unknown"
 }
 
-// A Server is one behind the socket.
-type Server struct {
+// A FarServer is one behind the socket.
+type FarServer struct {
 	Name         string
 	Root         string // the directory that relative paths in its tools' arguments start from
 	Instructions string
 }
 
-// AppendServers appends the member that lists servers, without the braces of its object.
-func AppendServers(b []byte, all []Server) []byte {
-	b = append(b, `"`+serversKey+`":[`...)
+// AppendFarServers appends the member that lists servers, without the braces of its object.
+func AppendFarServers(b []byte, all []FarServer) []byte {
+	b = append(b, `"`+farServersKey+`":[`...)
 	for i, s := range all {
 		if i > 0 {
 			b = append(b, ',')
@@ -43,33 +44,33 @@ func AppendServers(b []byte, all []Server) []byte {
 	return append(b, ']')
 }
 
-// Servers reads the list. It reports whether there is one: whether the server is a toolpipe
+// farServers reads the list. It reports whether there is one: whether the server is a toolpipe
 // at a socket.
-func Servers(meta []byte) (all []Server, listed bool) {
-	list := jsontext.Member(meta, serversKey)
+func farServers(meta []byte) (all []FarServer, listed bool) {
+	list := jsontext.Member(meta, farServersKey)
 	for s := range jsontext.Elements(list) {
 		text := func(key string) string { return jsontext.Text(jsontext.Member(s, key)) }
-		all = append(all, Server{text("name"), text("root"), text("instructions")})
+		all = append(all, FarServer{text("name"), text("root"), text("instructions")})
 	}
 	return all, jsontext.Kind(list) == '['
 }
 
-// A Tool says of which server a tool is, by which name, and what it does.
-type Tool struct {
+// A FarTool says of which server a tool is, by which name, and what it does.
+type FarTool struct {
 	Server, Name string
 	Traits       approve.Traits
 	Scripts      []string // the arguments that a shell runs
 }
 
 // Meta is the _meta of the tool for a run at the other end: its own, and what t says.
-func (t *Tool) Meta(own []byte) []byte {
-	meta := withoutTool(own)
+func (t *FarTool) Meta(own []byte) []byte {
+	meta := withoutFarTool(own)
 	b := jsontext.AppendMember([]byte{'{'}, "server", jsontext.Quoted(t.Server))
 	b = jsontext.AppendMember(b, "name", jsontext.Quoted(t.Name))
 	b = jsontext.AppendMember(b, "labels", quotedList((t.Traits.Labels &^ t.Traits.Assumed).Words()))
 	b = jsontext.AppendMember(b, "assumed", quotedList(t.Traits.Assumed.Words()))
 	b = jsontext.AppendMember(b, "scripts", quotedList(t.Scripts))
-	for _, p := range places(&t.Traits) {
+	for _, p := range traitPlaces(&t.Traits) {
 		if p.at.Known {
 			var paths []string
 			for _, path := range p.at.Paths {
@@ -79,13 +80,13 @@ func (t *Tool) Meta(own []byte) []byte {
 			b = jsontext.AppendMember(b, p.key+"_absent", jsontext.Quoted(p.at.Absent))
 		}
 	}
-	return append(jsontext.AppendMember(meta, toolKey, append(b, '}')), '}')
+	return append(jsontext.AppendMember(meta, farToolKey, append(b, '}')), '}')
 }
 
-// ReadTool reads what the _meta of a tool says, and gives the rest of it, which is the tool's
+// readFarTool reads what the _meta of a tool says, and gives the rest of it, which is the tool's
 // own; nil if there is none. It reports whether anything is said.
-func ReadTool(meta []byte) (t Tool, own []byte, said bool) {
-	m := jsontext.Member(meta, toolKey)
+func readFarTool(meta []byte) (t FarTool, own []byte, said bool) {
+	m := jsontext.Member(meta, farToolKey)
 	if jsontext.Kind(m) != '{' {
 		return t, meta, false
 	}
@@ -93,21 +94,21 @@ func ReadTool(meta []byte) (t Tool, own []byte, said bool) {
 	t.Server, t.Name = text("server"), text("name")
 	t.Scripts = jsontext.Strings(jsontext.Member(m, "scripts"))
 	t.Traits.By = "the toolpipe at the socket"
-	t.Traits.Labels = known(jsontext.Strings(jsontext.Member(m, "labels")))
-	t.Traits.Assumed = known(jsontext.Strings(jsontext.Member(m, "assumed")))
-	for _, p := range places(&t.Traits) {
+	t.Traits.Labels = knownLabels(jsontext.Strings(jsontext.Member(m, "labels")))
+	t.Traits.Assumed = knownLabels(jsontext.Strings(jsontext.Member(m, "assumed")))
+	for _, p := range traitPlaces(&t.Traits) {
 		if list := jsontext.Member(m, p.key); jsontext.Kind(list) == '[' && t.Traits.Declare(p.effect, jsontext.Strings(list)) == nil {
 			p.at.Absent = text(p.key + "_absent")
 		}
 	}
-	if own = withoutTool(meta); len(own) > 1 {
+	if own = withoutFarTool(meta); len(own) > 1 {
 		return t, append(own, '}'), true
 	}
 	return t, nil, true
 }
 
-// known are the labels of those words that are labels. A word of a newer toolpipe is none here.
-func known(words []string) (labels approve.Labels) {
+// knownLabels are the labels of those words that are labels. A word of a newer toolpipe is none here.
+func knownLabels(words []string) (labels approve.Labels) {
 	for _, word := range words {
 		if l, err := approve.ParseLabels([]string{word}, approve.Exposed|approve.AllEffects); err == nil {
 			labels |= l
@@ -116,23 +117,23 @@ func known(words []string) (labels approve.Labels) {
 	return labels
 }
 
-// place is an effect with the arguments that say where it has it.
-type place struct {
+// traitPlace is an effect with the arguments that say where it has it.
+type traitPlace struct {
 	key    string
 	effect approve.Labels
 	at     *approve.Places
 }
 
-func places(t *approve.Traits) []place {
-	return []place{{"reads", approve.Reads, &t.Reads}, {"writes", approve.Writes, &t.Writes}, {"sends", approve.Sends, &t.Sends}}
+func traitPlaces(t *approve.Traits) []traitPlace {
+	return []traitPlace{{"reads", approve.Reads, &t.Reads}, {"writes", approve.Writes, &t.Writes}, {"sends", approve.Sends, &t.Sends}}
 }
 
-// withoutTool is an object without the member of a tool, and without its last brace.
-func withoutTool(own []byte) []byte {
+// withoutFarTool is an object without the member of a tool, and without its last brace.
+func withoutFarTool(own []byte) []byte {
 	b := []byte{'{'}
 	if jsontext.Kind(own) == '{' {
 		for key, value := range jsontext.Members(own) {
-			if !jsontext.Is(key, toolKey) {
+			if !jsontext.Is(key, farToolKey) {
 				b = jsontext.AppendMember(b, jsontext.Unquote(key), value)
 			}
 		}
