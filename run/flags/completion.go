@@ -9,8 +9,8 @@ import (
 
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
+	"toolpipe/run/invocation"
 	"toolpipe/run/manual"
-	"toolpipe/run/settings"
 )
 
 // The scripts, in which @FLAGS@, @CASES@ and @SPECS@ stand for texts made from the table.
@@ -47,7 +47,7 @@ func (t *Table) CompletionText() (string, error) {
 // configNames are the names in the config that a value can be, one a line.
 func (t *Table) configNames() (string, error) {
 	ignore := func(code, server, message string) {}
-	config, err := settings.Load(t.settings, ignore)
+	config, err := invocation.LoadSettings(t.settings, ignore)
 	if err != nil {
 		return "", err
 	}

@@ -9,7 +9,6 @@ import (
 	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/schema"
-	"toolpipe/run/settings"
 )
 
 // AnswerSchema compiles the schema of an answer, nil if there is none; from is the
@@ -35,7 +34,7 @@ func AnswerSchema(from string, text json.RawMessage, warn config.Warner) (*schem
 
 // Schema is the schema of --schema, nil without one. It needs no model.
 func (v *Invocation) Schema(ctx context.Context) (*schema.Schema, error) {
-	text, err := settings.Schema(ctx, v.Config)
+	text, err := readSchema(ctx, v.Config)
 	if err != nil {
 		return nil, err
 	}

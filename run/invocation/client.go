@@ -6,13 +6,12 @@ import (
 
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
-	"toolpipe/run/settings"
 	"toolpipe/run/stdio"
 	"toolpipe/stream"
 )
 
 // NewClient makes the model's client, which checks where the key may go.
-func (v *Invocation) NewClient(ctx context.Context, e *settings.Endpoint) (client *stream.Client, err error) {
+func (v *Invocation) NewClient(ctx context.Context, e *Endpoint) (client *stream.Client, err error) {
 	e.Wire, e.Secrets = v.Face.Wire("model"), v.Secrets
 	e.Traceparent = v.Config.Trace().Parent()
 	if e.Record == "" && e.Replay == "" {

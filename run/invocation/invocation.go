@@ -1,6 +1,7 @@
 // Package invocation is what one invocation of the program is: its settings, its outputs,
-// the gate that decides about calls, and the client of its model. It starts nothing, so
-// that every usage error is cheap.
+// the gate that decides about calls, and the client of its model. It reads the user's config
+// file, and resolves the endpoint, the model and the key from it, the flags and the
+// environment. It starts nothing, so that every usage error is cheap.
 package invocation
 
 import (
@@ -15,7 +16,6 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/schema"
 	"toolpipe/run/servers"
-	"toolpipe/run/settings"
 	"toolpipe/stream"
 )
 
@@ -24,7 +24,7 @@ import (
 type Invocation struct {
 	*Outputs
 	Config   *config.Config
-	Settings *settings.Settings
+	Settings *Settings
 	Servers  []servers.Server // those of this run, the built-in ones included when these are added
 	Unused   []servers.Server // those that flags, profile or files leave out
 	Logins   *oauth.Store     // where the logins at servers are kept
@@ -36,7 +36,7 @@ type Invocation struct {
 
 // A Model is an endpoint, what every request to it has, and its client.
 type Model struct {
-	Endpoint *settings.Endpoint
+	Endpoint *Endpoint
 	Request  *stream.Request
 	Client   *stream.Client // nil while it is being made
 	Schema   *schema.Schema // that the answer must fit; nil: none
@@ -47,7 +47,7 @@ type Model struct {
 // logins are.
 func (v *Invocation) Configure(ctx context.Context) (err error) {
 	c := v.Config
-	if v.Settings, err = settings.Load(c, v.Warn); err != nil {
+	if v.Settings, err = LoadSettings(c, v.Warn); err != nil {
 		return err
 	}
 	note := func(code, server, message string) {
@@ -60,8 +60,8 @@ func (v *Invocation) Configure(ctx context.Context) (err error) {
 	if v.Servers, v.Unused, err = v.Settings.Servers(ctx, c, v.Streams.In, note); err != nil {
 		return err
 	}
-	settings.AddSecrets(c, v.Secrets, v.Settings, v.Servers)
-	v.Logins, err = settings.LoginStore(c, v.Settings, v.Secrets, func(code, url, message string) {
+	addSecrets(c, v.Secrets, v.Settings, v.Servers)
+	v.Logins, err = loginStore(c, v.Settings, v.Secrets, func(code, url, message string) {
 		name := ""
 		if i := slices.IndexFunc(v.Servers, func(s servers.Server) bool { return s.URL == url && url != "" }); i >= 0 {
 			name = v.Servers[i].Name
@@ -107,7 +107,7 @@ func (v *Invocation) ResolveModel(ctx context.Context) error {
 
 func (v *Invocation) resolveModel(ctx context.Context, c *config.Config, to **Model, first *stream.Client) (err error) {
 	m := &Model{}
-	if m.Endpoint, err = settings.ResolveModel(ctx, c, v.Settings, v.Warn); err != nil {
+	if m.Endpoint, err = ResolveModel(ctx, c, v.Settings, v.Warn); err != nil {
 		return err
 	}
 	if m.Endpoint.Beside = first; first != nil {
@@ -123,7 +123,7 @@ func (v *Invocation) resolveModel(ctx context.Context, c *config.Config, to **Mo
 		}
 		m.Endpoint.API = m.Client.API()
 	}
-	if m.Request, err = settings.Request(ctx, c, m.Endpoint); err != nil {
+	if m.Request, err = RequestOf(ctx, c, m.Endpoint); err != nil {
 		return err
 	}
 	if len(v.Servers) > 0 {
@@ -169,7 +169,7 @@ func (v *Invocation) OwnFiles() []string {
 		files = append(files, v.Servers[i].KeyFile)
 	}
 	if len(c.FileRoots) > 0 {
-		files = append(files, settings.LoginFiles(c)...)
+		files = append(files, LoginFiles(c)...)
 	}
 	files = slices.DeleteFunc(files, func(path string) bool { return path == "" })
 	for i, path := range files {

@@ -23,7 +23,6 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
-	"toolpipe/run/settings"
 )
 
 // A Sandbox is the cage of commands, or of a server, from the flags to the end of the run.
@@ -132,7 +131,7 @@ func (s *Sandbox) Environ() map[string]string {
 // paths start from root, and warns of what it leaves open; of says whose it is.
 func (s *Sandbox) Make(v *invocation.Invocation, root, of string) error {
 	rules := v.Gate.Closes(root)
-	hide := slices.Concat(s.said.Hide, rules.Reads, v.OwnFiles(), settings.LoginFiles(v.Config), strings.Fields(secretFiles))
+	hide := slices.Concat(s.said.Hide, rules.Reads, v.OwnFiles(), invocation.LoginFiles(v.Config), strings.Fields(secretFiles))
 	for _, home := range homes(v.Config) {
 		for place := range strings.FieldsSeq(secretPlaces) {
 			hide = append(hide, filepath.Join(home, place))

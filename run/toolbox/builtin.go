@@ -22,7 +22,6 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
 	"toolpipe/run/servers"
-	"toolpipe/run/settings"
 )
 
 // AddBuiltins adds to the invocation its built-in servers.
@@ -36,7 +35,7 @@ func (b *Toolbox) AddBuiltins() error {
 // shell, processes, fetch and notes. They are trusted. --tool-timeout is given to the
 // last four, so that they answer a call that takes longer themselves and its outcome is
 // known.
-func (b *Toolbox) builtinServers(c *config.Config, s *settings.Settings, protected []string, o *invocation.Outputs) ([]servers.Server, error) {
+func (b *Toolbox) builtinServers(c *config.Config, s *invocation.Settings, protected []string, o *invocation.Outputs) ([]servers.Server, error) {
 	var all []servers.Server
 	filesRoot := ""
 	var areas []*confine.Area
@@ -115,7 +114,7 @@ func (b *Toolbox) addSandbox(c *config.Config, filesRoot string, areas []*confin
 
 // commandServers are the servers that start commands: shell, and processes if it is
 // asked for. They do so in the same place.
-func (b *Toolbox) commandServers(c *config.Config, s *settings.Settings, filesRoot string) ([]servers.Server, error) {
+func (b *Toolbox) commandServers(c *config.Config, s *invocation.Settings, filesRoot string) ([]servers.Server, error) {
 	dir, err := filepath.Abs(filesRoot) // of "" that is the current directory
 	if err != nil {
 		return nil, failure.Usage("--shell: %s", failure.Cause(err))

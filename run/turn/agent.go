@@ -18,7 +18,6 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
 	"toolpipe/run/servers"
-	"toolpipe/run/settings"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
 )
@@ -30,7 +29,7 @@ import (
 // under the limits and the labels of the moment.
 type Agent struct {
 	Name     string // of its server
-	Endpoint *settings.Endpoint
+	Endpoint *invocation.Endpoint
 	Client   *stream.Client // each nested run has a fork of it
 
 	cfg *config.Config // the flags, as they count for its profile
@@ -55,7 +54,7 @@ func (p *Plan) addAgents() error {
 		if servers.Find(v.Servers, name) != nil {
 			return failure.UsageError([]string{"--agent NAME=PROFILE gives it another name"}, "--agent: another server is named %q", name)
 		}
-		a := &Agent{Name: name, cfg: settings.ForProfile(v.Config, v.Settings, profile)}
+		a := &Agent{Name: name, cfg: invocation.ForProfile(v.Config, v.Settings, profile)}
 		p.Agents = append(p.Agents, a)
 		told := a.server(v.Settings.ProfileModel(profile), nil, nil)
 		s := toolbox.Builtin(told, "")
@@ -73,10 +72,10 @@ func (p *Plan) ResolveAgents(ctx context.Context) (err error) {
 		first = p.Inv.Model.Client
 	}
 	for _, a := range p.Agents {
-		if a.Endpoint, err = settings.ResolveModel(ctx, a.cfg, p.Inv.Settings, p.Inv.Warn); err != nil {
+		if a.Endpoint, err = invocation.ResolveModel(ctx, a.cfg, p.Inv.Settings, p.Inv.Warn); err != nil {
 			return failure.Within("--agent", err)
 		}
-		if _, err = settings.Request(ctx, a.cfg, a.Endpoint); err != nil {
+		if _, err = invocation.RequestOf(ctx, a.cfg, a.Endpoint); err != nil {
 			return failure.Within("--agent", err)
 		}
 		if a.Endpoint.Beside = first; first == nil {
@@ -227,7 +226,7 @@ func (a *Agent) take(ctx context.Context, n *nestedRun, l *Loop, id string) (*wi
 func (a *Agent) loop(ctx context.Context, n *nestedRun, args toolserver.Arguments) (*Loop, error) {
 	cfg := *a.cfg
 	cfg.Schema = string(args["schema"])
-	request, err := settings.Request(ctx, &cfg, a.Endpoint)
+	request, err := invocation.RequestOf(ctx, &cfg, a.Endpoint)
 	if err != nil {
 		return nil, err
 	}

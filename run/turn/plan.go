@@ -24,7 +24,6 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
 	"toolpipe/run/session"
-	"toolpipe/run/settings"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
 	"toolpipe/stream/text/secrets"
@@ -181,7 +180,7 @@ type Cost struct {
 }
 
 // costOf is what a reply has cost. An endpoint that reports no tokens leaves that open.
-func costOf(price settings.Price, u stream.Usage) Cost {
+func costOf(price invocation.Price, u stream.Usage) Cost {
 	if u == (stream.Usage{}) {
 		return Cost{partial: true}
 	}
@@ -232,7 +231,7 @@ func (p *Plan) checkCost() error {
 		return nil
 	}
 	currency := ""
-	check := func(e *settings.Endpoint) error {
+	check := func(e *invocation.Endpoint) error {
 		switch {
 		case e.Price.Currency == "":
 			return failure.UsageError([]string{`"price": {"input": 3, "output": 15} in the profile, for a million tokens`}, "--max-cost: the model %q has no price", e.Model)

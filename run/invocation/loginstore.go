@@ -1,4 +1,4 @@
-package settings
+package invocation
 
 import (
 	"os"
@@ -11,16 +11,16 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
-// LoginDir is the directory of the logins, in the user's state directory of the
+// loginDir is the directory of the logins, in the user's state directory of the
 // XDG Base Directory specification; "" if there is none.
-func LoginDir(c *config.Config) string {
+func loginDir(c *config.Config) string {
 	return c.UserPath("XDG_STATE_HOME", func(home string) string { return filepath.Join(home, ".local", "state") }, "logins")
 }
 
 // LoginFiles are the directory of the logins and the files that are in it now,
 // each of which may have another name elsewhere.
 func LoginFiles(c *config.Config) (files []string) {
-	dir := LoginDir(c)
+	dir := loginDir(c)
 	if dir == "" {
 		return nil
 	}
@@ -31,17 +31,17 @@ func LoginFiles(c *config.Config) (files []string) {
 	return append(files, dir)
 }
 
-// LoginStore is where the logins are kept. Every secret that is read from it is
+// loginStore is where the logins are kept. Every secret that is read from it is
 // added to set.
-func LoginStore(c *config.Config, s *Settings, set *secrets.Set, warn func(code, server, message string)) (*oauth.Store, error) {
-	store := &oauth.Store{Dir: LoginDir(c), Secret: set.Add, Warn: warn}
+func loginStore(c *config.Config, s *Settings, set *secrets.Set, warn func(code, server, message string)) (*oauth.Store, error) {
+	store := &oauth.Store{Dir: loginDir(c), Secret: set.Add, Warn: warn}
 	if s.credentialHelper != "" {
 		store.Helper = &oauth.Helper{Name: s.credentialHelper, Environ: c.Environ, Processes: c.Processes}
 	}
 	if given := c.Getenv(process.LoginsVariable); given != "" {
 		set.Add(given)
 		if err := store.Give(given); err != nil {
-			return nil, failure.UsageError([]string{"it holds the content of a file of " + config.ShellQuote(LoginDir(c)) + ", or an array of such contents"}, "%s: %v", process.LoginsVariable, err)
+			return nil, failure.UsageError([]string{"it holds the content of a file of " + config.ShellQuote(loginDir(c)) + ", or an array of such contents"}, "%s: %v", process.LoginsVariable, err)
 		}
 	}
 	return store, nil

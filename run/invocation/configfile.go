@@ -1,6 +1,4 @@
-// Package settings is what the user's config file says, and which endpoint, model and key
-// follow from it, flags and environment. A profile is an entry of models.
-package settings
+package invocation
 
 import (
 	"context"
@@ -35,7 +33,7 @@ type Settings struct {
 	credentialHelper string // keeps the logins; "" for files
 }
 
-// profile is one entry of models.
+// A profile is one entry of models.
 type profile struct {
 	stream.Config                // what of it the entry says: no key, no headers
 	at            document.Value // the entry in the file
@@ -68,10 +66,10 @@ func (p profile) place(key string) string {
 	return v.Place()
 }
 
-// Load reads the config file: the one that a flag or TOOLPIPE_CONFIG
+// LoadSettings reads the config file: the one that a flag or TOOLPIPE_CONFIG
 // names, which must exist, else toolpipe/config.json under the user's config
 // directory, which may be missing.
-func Load(c *config.Config, warn config.Warner) (*Settings, error) {
+func LoadSettings(c *config.Config, warn config.Warner) (*Settings, error) {
 	s := &Settings{}
 	if c.NoConfig {
 		return s, nil

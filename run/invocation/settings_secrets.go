@@ -1,4 +1,4 @@
-package settings
+package invocation
 
 import (
 	"toolpipe/mcp/process"
@@ -7,10 +7,10 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
-// AddSecrets tells what must not show: the keys of models, what servers get
+// addSecrets tells what must not show: the keys of models, what servers get
 // from variables, and the credentials of a proxy. The model's client adds the
 // key that it sends, a server's session its tokens.
-func AddSecrets(c *config.Config, set *secrets.Set, s *Settings, used []servers.Server) {
+func addSecrets(c *config.Config, set *secrets.Set, s *Settings, used []servers.Server) {
 	for _, name := range keyNames(c, s) {
 		set.AddFrom(name, c.Getenv(name))
 	}

@@ -1,4 +1,4 @@
-package settings
+package invocation
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package settings
+package invocation
 
 import (
 	"cmp"
@@ -176,9 +176,9 @@ func flagParams(c *config.Config) ([]stream.Param, error) {
 	return params, nil
 }
 
-// Request is the part of a request that stays the same in a run. Flags win
+// RequestOf is the part of a request that stays the same in a run. Flags win
 // over the profile's params.
-func Request(ctx context.Context, c *config.Config, e *Endpoint) (*stream.Request, error) {
+func RequestOf(ctx context.Context, c *config.Config, e *Endpoint) (*stream.Request, error) {
 	r := &stream.Request{
 		Model:           e.Model,
 		MaxTokens:       c.MaxTokens,
@@ -189,7 +189,7 @@ func Request(ctx context.Context, c *config.Config, e *Endpoint) (*stream.Reques
 		r.Temperature = json.RawMessage(c.Temperature)
 	}
 	var err error
-	if r.Schema, err = Schema(ctx, c); err != nil {
+	if r.Schema, err = readSchema(ctx, c); err != nil {
 		return nil, err
 	}
 	params, err := flagParams(c)
@@ -205,9 +205,9 @@ func Request(ctx context.Context, c *config.Config, e *Endpoint) (*stream.Reques
 	return r, nil
 }
 
-// Schema reads the JSON Schema of --schema: its value, or the file that it names. It is nil
+// readSchema reads the JSON Schema of --schema: its value, or the file that it names. It is nil
 // without --schema.
-func Schema(ctx context.Context, c *config.Config) (json.RawMessage, error) {
+func readSchema(ctx context.Context, c *config.Config) (json.RawMessage, error) {
 	name, value, data := "--schema", c.Schema, []byte(c.Schema)
 	if value == "" {
 		return nil, nil
