@@ -21,6 +21,7 @@ import (
 var imports = map[string]string{
 	".":              "run run/flags run/config run/face run/failure run/stdio stream/goroutine github.com/spf13/pflag github.com/mattn/go-isatty",
 	"run":            "run/calls run/config run/event run/face run/failure run/input run/invocation run/modes run/report run/session run/stdio run/toolbox run/turn approve mcp/builtin/confine stream stream/goroutine stream/text/jsontext",
+	"run/builtin":    "run/config run/event run/failure run/servers approve mcp/builtin/code mcp/builtin/command mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/builtin/watch mcp/process mcp/process/cage",
 	"run/calls":      "run/config run/event run/failure run/stage run/turn approve stream/goroutine stream/text/escape stream/text/jsontext",
 	"run/config":     "run/document run/failure run/stdio approve mcp/process mcp/socket stream stream/ownership stream/text/jsontext stream/text/nearest",
 	"run/document":   "run/failure stream/text/jsontext stream/text/nearest stream/text/readable",
@@ -34,13 +35,12 @@ var imports = map[string]string{
 	"run/manual":     "",
 	"run/modes":      "run/config run/event run/face run/failure run/input run/invocation run/servers run/session run/stage run/toolbox run/turn approve mcp mcp/builtin/code mcp/oauth mcp/process mcp/socket mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
 	"run/report":     "run/config run/failure run/invocation run/report/history run/report/markdown run/report/page run/stdio",
-	"run/sandbox":    "run/config run/event run/failure run/invocation approve mcp/builtin/command mcp/builtin/confine mcp/builtin/watch mcp/process mcp/process/cage",
 	"run/schema":     "stream/text/jsontext stream/text/readable",
 	"run/servers":    "run/config run/document run/failure run/stdio approve mcp mcp/oauth mcp/socket mcp/toolserver stream/text/secrets",
 	"run/session":    "run/config run/document run/failure run/input run/stdio approve mcp/filelock stream stream/ownership stream/text/jsontext",
 	"run/stage":      "run/config run/document run/failure run/stdio approve mcp/filelock stream/ownership stream/text/jsontext stream/text/readable",
 	"run/stdio":      "mcp/process stream/goroutine",
-	"run/toolbox":    "run/config run/document run/event run/failure run/input run/invocation run/sandbox run/schema run/servers run/stdio approve mcp mcp/builtin/code mcp/builtin/command mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/oauth mcp/process mcp/process/cage mcp/toolserver mcp/wire stream stream/goroutine stream/text/escape stream/text/jsontext stream/text/readable stream/text/secrets",
+	"run/toolbox":    "run/builtin run/config run/document run/event run/failure run/input run/invocation run/schema run/servers run/stdio approve mcp mcp/builtin/confine mcp/oauth mcp/toolserver mcp/wire stream stream/goroutine stream/text/escape stream/text/jsontext stream/text/readable stream/text/secrets",
 	"run/turn":       "run/config run/event run/face run/failure run/invocation run/schema run/servers run/session run/stage run/stdio run/toolbox approve mcp mcp/builtin/confine mcp/builtin/shell mcp/builtin/staged mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/readable stream/text/secrets",
 
 	"run/report/history":  "run/failure run/session stream/text/jsontext",

@@ -1,8 +1,6 @@
 package invocation
 
 import (
-	"time"
-
 	"toolpipe/run/config"
 	"toolpipe/run/document"
 	"toolpipe/run/servers"
@@ -10,11 +8,7 @@ import (
 
 // shellSettings is the section shell of the config.
 type shellSettings struct {
-	Env         map[string]string // their variables are expanded, where the run has --shell
-	PathPrepend []string          // likewise
-	Timeout     time.Duration
-	Sandbox     config.Sandbox
-
+	config.Shell
 	expander *servers.Expander // nil: nothing was expanded
 }
 

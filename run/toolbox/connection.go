@@ -10,9 +10,9 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp"
 	"toolpipe/mcp/wire"
+	"toolpipe/run/builtin"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
-	"toolpipe/run/sandbox"
 	"toolpipe/run/servers"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/text/jsontext"
@@ -27,7 +27,7 @@ type Connection struct {
 	Listed  []*Tool        // its tools, but for those that its globs leave out
 	Exposes approve.Labels // of its resources and prompts
 
-	sandbox     *sandbox.Sandbox // of its program; nil: it has none
+	sandbox     *builtin.Sandbox // of its program; nil: it has none
 	later       *laterStart      // nil: it starts with the run
 	slots       chan struct{}    // holds the calls that run at once; nil: no limit
 	loginWarned sync.Map         // of which warnings about its login were given

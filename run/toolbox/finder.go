@@ -14,6 +14,7 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
+	"toolpipe/run/servers"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
 	"toolpipe/stream/text/readable"
@@ -73,7 +74,7 @@ func StartNestedFinder(ctx context.Context, v *invocation.Invocation, box *Toolb
 }
 
 func (f *Finder) start(ctx context.Context, v *invocation.Invocation, msgs []stream.Message) (_ *Finder, offered []stream.Tool, err error) {
-	f.conn, err = f.box.StartServer(ctx, Builtin(f.server(v.Config.Version), ""))
+	f.conn, err = f.box.StartServer(ctx, servers.Builtin(f.server(v.Config.Version), ""))
 	if err != nil {
 		return nil, nil, err
 	}

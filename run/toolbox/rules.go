@@ -54,7 +54,7 @@ func (b *Toolbox) UseServers() error {
 		b.inv.Emit(&event.Warning{Code: w.Code, Message: w.Message, Grave: w.Grave})
 	}
 	if b.sandbox != nil {
-		if err := b.sandbox.Make(b.inv, b.sandbox.Root(), ""); err != nil {
+		if err := b.makeSandbox(b.sandbox, b.sandbox.Root(), ""); err != nil {
 			return err
 		}
 	}

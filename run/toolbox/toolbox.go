@@ -19,14 +19,12 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
-	"toolpipe/mcp/process"
-	"toolpipe/mcp/process/cage"
 	"toolpipe/mcp/wire"
+	"toolpipe/run/builtin"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
-	"toolpipe/run/sandbox"
 	"toolpipe/run/servers"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
@@ -42,16 +40,14 @@ type Toolbox struct {
 	table   table
 	locked  locked
 	starts  laterStarts
-	warned  *sync.Once         // of servers that nobody can judge
-	sandbox *sandbox.Sandbox   // of commands; nil: there is none
-	holder  func() cage.Holder // of sandboxes
+	warned  *sync.Once       // of servers that nobody can judge
+	sandbox *builtin.Sandbox // of commands; nil: there is none
+	holder  builtin.Holder   // of sandboxes
 }
 
 // New makes an empty toolbox.
 func New(inv *invocation.Invocation) *Toolbox {
-	return &Toolbox{inv: inv, warned: new(sync.Once), holder: sync.OnceValue(func() cage.Holder {
-		return cage.FindHolder(func(name string) (string, error) { return process.LookPath(name, inv.Config.Environ) })
-	})}
+	return &Toolbox{inv: inv, warned: new(sync.Once), holder: builtin.FindHolder(func() []string { return inv.Config.Environ })}
 }
 
 // With makes a toolbox of tools, in which no server can start.

@@ -57,7 +57,7 @@ func (p *Plan) addAgents() error {
 		a := &Agent{Name: name, cfg: invocation.ForProfile(v.Config, v.Settings, profile)}
 		p.Agents = append(p.Agents, a)
 		told := a.server(v.Settings.ProfileModel(profile), nil, nil)
-		s := toolbox.Builtin(told, "")
+		s := servers.Builtin(told, "")
 		s.Agent, s.Parallel = true, v.Settings.ProfileParallel(profile)
 		v.Servers = append(v.Servers, s)
 	}

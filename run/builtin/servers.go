@@ -1,4 +1,4 @@
-package toolbox
+package builtin
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/code"
 	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/builtin/confine"
@@ -17,30 +16,34 @@ import (
 	"toolpipe/mcp/builtin/notes"
 	"toolpipe/mcp/builtin/processes"
 	"toolpipe/mcp/builtin/shell"
-	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/process/cage"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
-	"toolpipe/run/invocation"
 	"toolpipe/run/servers"
 )
 
-// AddBuiltins adds to the invocation its built-in servers.
-func (b *Toolbox) AddBuiltins() error {
-	servers, err := b.builtinServers(b.inv.Config, b.inv.Settings, b.inv.OwnFiles(), b.inv.Outputs)
-	b.inv.Servers = append(b.inv.Servers, servers...)
-	return err
+// A Spec says what the built-in servers are made of.
+type Spec struct {
+	Config   *config.Config
+	Shell    config.Shell
+	OwnFiles []string // the tools neither read nor write them
+	Warn     config.Warner
+	Holder   Holder
+
+	Sandbox *Sandbox // of commands, which Servers makes, also before an error; nil: there is none
 }
 
-// builtinServers are the servers in this process that flags ask for: files, code,
+// Servers are the servers in this process that flags ask for: files, code,
 // shell, processes, fetch and notes. They are trusted. --tool-timeout is given to the
 // last four, so that they answer a call that takes longer themselves and its outcome is
 // known.
-func (b *Toolbox) builtinServers(c *config.Config, s *invocation.Settings, protected []string, o *invocation.Outputs) ([]servers.Server, error) {
+func (b *Spec) Servers() ([]servers.Server, error) {
+	c := b.Config
 	var all []servers.Server
 	filesRoot := ""
 	var areas []*confine.Area
 	for _, f := range c.FileRoots {
-		srv, area, err := filesServer(c, f, protected, o.Warn)
+		srv, area, err := filesServer(c, f, b.OwnFiles, b.Warn)
 		if err != nil {
 			return nil, err
 		}
@@ -51,18 +54,18 @@ func (b *Toolbox) builtinServers(c *config.Config, s *invocation.Settings, prote
 		all = append(all, srv)
 		areas = append(areas, area)
 	}
-	if err := b.addSandbox(c, filesRoot, areas); err != nil {
+	if err := b.addSandbox(filesRoot, areas); err != nil {
 		return nil, err
 	}
 	if c.Code {
-		local, err := code.New(code.Spec{Areas: areas, Environ: c.Environ, Processes: b.sandbox.Processes(c.Processes), Version: c.Version})
+		local, err := code.New(code.Spec{Areas: areas, Environ: c.Environ, Processes: b.Sandbox.Processes(c.Processes), Version: c.Version})
 		if err != nil {
 			return nil, failure.UsageError([]string{"install it: apt install universal-ctags, or brew install universal-ctags"}, "--code: %v", err)
 		}
-		all = append(all, Builtin(local, filesRoot))
+		all = append(all, servers.Builtin(local, filesRoot))
 	}
 	if c.Shell {
-		servers, err := b.commandServers(c, s, filesRoot)
+		servers, err := b.commandServers(filesRoot)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +76,7 @@ func (b *Toolbox) builtinServers(c *config.Config, s *invocation.Settings, prote
 		if err != nil {
 			return nil, failure.Usage("--fetch-allow: %v", err)
 		}
-		all = append(all, Builtin(local, ""))
+		all = append(all, servers.Builtin(local, ""))
 	}
 	if c.Notes != "" {
 		local, err := notes.New(notes.Spec{Path: c.Notes, Limit: c.ToolTimeout, Version: c.Version})
@@ -83,18 +86,18 @@ func (b *Toolbox) builtinServers(c *config.Config, s *invocation.Settings, prote
 		if err != nil {
 			return nil, config.OpenError("--notes", c.Notes, err)
 		}
-		if err := config.WrittenFile.CheckPath(c, "--notes", c.Notes, o.Warn); err != nil {
+		if err := config.WrittenFile.CheckPath(c, "--notes", c.Notes, b.Warn); err != nil {
 			return nil, err
 		}
-		all = append(all, Builtin(local, ""))
+		all = append(all, servers.Builtin(local, ""))
 	}
 	return all, nil
 }
 
 // addSandbox makes the sandbox of commands, and of the programs that other built-in tools
 // start, if one is asked for.
-func (b *Toolbox) addSandbox(c *config.Config, filesRoot string, areas []*confine.Area) (err error) {
-	if !c.Shell && !c.Code {
+func (b *Spec) addSandbox(filesRoot string, areas []*confine.Area) (err error) {
+	if !b.Config.Shell && !b.Config.Code {
 		return nil
 	}
 	var roots []string
@@ -108,41 +111,36 @@ func (b *Toolbox) addSandbox(c *config.Config, filesRoot string, areas []*confin
 		}
 		roots = []string{dir}
 	}
-	b.sandbox, err = b.commandSandbox(roots)
+	b.Sandbox, err = b.commandSandbox(roots)
 	return err
 }
 
 // commandServers are the servers that start commands: shell, and processes if it is
 // asked for. They do so in the same place.
-func (b *Toolbox) commandServers(c *config.Config, s *invocation.Settings, filesRoot string) ([]servers.Server, error) {
+func (b *Spec) commandServers(filesRoot string) ([]servers.Server, error) {
+	c := b.Config
 	dir, err := filepath.Abs(filesRoot) // of "" that is the current directory
 	if err != nil {
 		return nil, failure.Usage("--shell: %s", failure.Cause(err))
 	}
 	commands := command.Spec{
-		Dir: dir, Confined: filesRoot != "", Environ: c.Environ, Env: s.Shell.Env, PathPrepend: s.Shell.PathPrepend, Processes: c.Processes,
+		Dir: dir, Confined: filesRoot != "", Environ: c.Environ, Env: b.Shell.Env, PathPrepend: b.Shell.PathPrepend, Processes: c.Processes,
 	}
-	if b.sandbox != nil {
-		b.sandbox.Hold(&commands)
+	if b.Sandbox != nil {
+		b.Sandbox.Hold(&commands)
 	}
-	local, err := shell.New(shell.Spec{Commands: commands, Timeout: s.Shell.Timeout, Limit: c.ToolTimeout, Version: c.Version})
+	local, err := shell.New(shell.Spec{Commands: commands, Timeout: b.Shell.Timeout, Limit: c.ToolTimeout, Version: c.Version})
 	if err != nil {
 		return nil, failure.Usage("--shell: %v", err)
 	}
-	servers := []servers.Server{Builtin(local, dir)}
+	all := []servers.Server{servers.Builtin(local, dir)}
 	if c.Background {
 		if local, err = processes.New(processes.Spec{Commands: commands, Limit: c.ToolTimeout, Version: c.Version}); err != nil {
 			return nil, failure.Usage("--shell-background: %v", err)
 		}
-		servers = append(servers, Builtin(local, dir))
+		all = append(all, servers.Builtin(local, dir))
 	}
-	return servers, nil
-}
-
-// Builtin is a server in this process as one of the invocation. It is trusted. root is
-// the directory that relative paths among the arguments of its tools start from; "" for none.
-func Builtin(local *toolserver.Server, root string) servers.Server {
-	return servers.Server{Spec: mcp.Spec{Name: local.Name(), Local: local.Pipe}, Trusted: true, Root: root, Own: local}
+	return all, nil
 }
 
 // filesServer is the server of one --files [NAME=]DIR, and what it may use.
@@ -180,5 +178,29 @@ func filesServer(c *config.Config, value string, protected []string, warn config
 			dir = filepath.Dir(real) // --files named one file, and the server offers that alone
 		}
 	}
-	return Builtin(local, dir), area, nil
+	return servers.Builtin(local, dir), area, nil
+}
+
+// commandSandbox is the sandbox of commands that flags and config ask for; nil for none.
+func (b *Spec) commandSandbox(roots []string) (*Sandbox, error) {
+	said := b.Shell.Sandbox
+	if b.Config.Sandbox != "" {
+		var err error
+		if said, err = config.ParseSandbox(b.Config.Sandbox); err != nil {
+			return nil, failure.Within("--sandbox", err)
+		}
+	}
+	if !said.On {
+		return nil, nil
+	}
+	s, err := newSandbox(b.Config, "--sandbox ", said, roots, cage.NoNetwork, b.Holder())
+	if err != nil {
+		return nil, failure.Within("--sandbox", err)
+	}
+	return s, nil
+}
+
+// ServerSandbox makes the sandbox of the program of a server, whose cage is not made yet.
+func ServerSandbox(c *config.Config, server string, said config.Sandbox, holder Holder) (*Sandbox, error) {
+	return newSandbox(c, "--mcp-sandbox "+server+"=", said, nil, cage.WholeNetwork, holder())
 }

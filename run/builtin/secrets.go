@@ -1,10 +1,8 @@
-package sandbox
+package builtin
 
 import (
 	"os"
 	"path/filepath"
-
-	"toolpipe/run/config"
 )
 
 // secretPlaces are files and directories that hold keys, logins or what was typed, below a
@@ -20,10 +18,10 @@ const secretPlaces = `.ssh .gnupg .aws .azure .kube .oci .docker .config/gcloud 
 const secretFiles = `/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/ssl/private /etc/krb5.keytab /etc/wireguard
 	/etc/NetworkManager/system-connections /etc/ssh/ssh_host_rsa_key /etc/ssh/ssh_host_ecdsa_key /etc/ssh/ssh_host_ed25519_key /root/.ssh /run/secrets`
 
-// homes are the home directories whose secrets are hidden: that of the user, and for root,
-// who may read all of them, those of others.
-func homes(c *config.Config) (all []string) {
-	if home := c.Getenv("HOME"); filepath.IsAbs(home) {
+// homes are the home directories with hidden secrets: home, the one of the user, and for root,
+// who may read all of them, the ones of others.
+func homes(home string) (all []string) {
+	if filepath.IsAbs(home) {
 		all = append(all, home)
 	}
 	if os.Getuid() == 0 {

@@ -1,9 +1,9 @@
-// Package sandbox makes what holds the commands of a model, and the programs of tool servers,
-// of what flags, config and policy say.
+// Package builtin makes the built-in tool servers, and the sandboxes that limit the commands
+// of a model and the programs of tool servers, from flags, config and policy.
 //
 // A sandbox is a cage (package mcp/process/cage), a private directory for temporary files,
 // and a watch over the files in it that other programs run.
-package sandbox
+package builtin
 
 import (
 	"maps"
@@ -22,7 +22,6 @@ import (
 	"toolpipe/mcp/process/cage"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
-	"toolpipe/run/invocation"
 )
 
 // A Sandbox is the cage of commands, or of a server, from the flags to the end of the run.
@@ -44,10 +43,20 @@ type seen struct {
 	changed []string
 }
 
-// New makes a sandbox whose cage is not made yet. flag is what a word of its list stands behind.
+// A Holder finds, once, the program that holds sandboxes.
+type Holder func() cage.Holder
+
+// FindHolder makes a Holder. It calls environ only when a sandbox is made.
+func FindHolder(environ func() []string) Holder {
+	return sync.OnceValue(func() cage.Holder {
+		return cage.FindHolder(func(name string) (string, error) { return process.LookPath(name, environ()) })
+	})
+}
+
+// newSandbox makes a sandbox whose cage is not made yet. flag is what a word of its list stands behind.
 // Programs may write below roots and what is said. They have that network unless another one
 // is said.
-func New(c *config.Config, flag string, said config.Sandbox, roots []string, network cage.Network, held cage.Holder) (*Sandbox, error) {
+func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []string, network cage.Network, held cage.Holder) (*Sandbox, error) {
 	s := &Sandbox{flag: flag, home: c.Getenv("HOME"), said: said}
 	s.spec = cage.Spec{Network: network, Holder: held}
 	switch said.Network {
@@ -127,12 +136,11 @@ func (s *Sandbox) Environ() map[string]string {
 	return map[string]string{"TMPDIR": s.temp(), "XDG_CACHE_HOME": at("cache"), "GOCACHE": at("go-build"), "npm_config_cache": at("npm")}
 }
 
-// Make makes the cage, of what was said and of the rules about reading and writing, whose
-// paths start from root, and warns of what it leaves open; of says whose it is.
-func (s *Sandbox) Make(v *invocation.Invocation, root, of string) error {
-	rules := v.Gate.Closes(root)
-	hide := slices.Concat(s.said.Hide, rules.Reads, v.OwnFiles(), invocation.LoginFiles(v.Config), strings.Fields(secretFiles))
-	for _, home := range homes(v.Config) {
+// Make makes the cage, of what was said and of the rules about reading and writing. Programs
+// do not see the files of own. It calls warn for each thing that the cage leaves open.
+func (s *Sandbox) Make(rules approve.Closed, own []string, warn func(what string)) error {
+	hide := slices.Concat(s.said.Hide, rules.Reads, own, strings.Fields(secretFiles))
+	for _, home := range homes(s.home) {
 		for place := range strings.FieldsSeq(secretPlaces) {
 			hide = append(hide, filepath.Join(home, place))
 		}
@@ -172,7 +180,7 @@ func (s *Sandbox) Make(v *invocation.Invocation, root, of string) error {
 	s.cage = made
 	s.leavesOpen(open, rules)
 	for _, what := range s.partial {
-		v.Warn("sandbox_partial", "", of+"the sandbox does not hold everything: "+what)
+		warn(what)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package sandbox
+package builtin
 
 import (
 	"os"
