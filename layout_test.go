@@ -28,7 +28,7 @@ var imports = map[string]string{
 	"run/endtoend":   "",
 	"run/event":      "run/failure stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/face":       "run/event run/failure run/stdio stream/goroutine stream/text/escape stream/text/jsontext stream/text/readable stream/text/secrets",
-	"run/failure":    "stream",
+	"run/failure":    "",
 	"run/flags":      "run/config run/document run/failure run/invocation run/manual",
 	"run/input":      "run/config run/document run/failure run/servers run/stdio approve stream stream/goroutine stream/text/jsontext",
 	"run/invocation": "run/config run/document run/event run/face run/failure run/schema run/servers run/stdio approve mcp/filelock mcp/oauth mcp/process stream stream/goroutine stream/loopback stream/ownership stream/text/escape stream/text/jsontext stream/text/secrets",

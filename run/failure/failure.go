@@ -7,11 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"syscall"
 	"time"
-
-	"toolpipe/stream"
 )
 
 // Status is how a run ended: the status field of the end event. Each has one
@@ -128,6 +125,12 @@ func (o *Overtime) Error() string {
 	return s
 }
 
+// A modelError is an error of the client of the model (stream.Error).
+type modelError interface {
+	error
+	ModelHints() []string
+}
+
 // Of returns the Error that err is or wraps. Any other error that can end a run
 // gets its status here: a signal, --timeout, an error of the model; what is
 // none of these is a defect.
@@ -141,12 +144,8 @@ func Of(err error) *Error {
 	if o, ok := errors.AsType[*Overtime](err); ok {
 		return Limit("--timeout gives the run more time", "%v", o)
 	}
-	if m, ok := errors.AsType[*stream.Error](err); ok {
-		e := &Error{Status: StatusModel, Message: "model: " + m.Message, Cause: err}
-		if m.Hint != "" {
-			e.Hints = strings.Split(m.Hint, "\n")
-		}
-		return e
+	if m, ok := errors.AsType[modelError](err); ok {
+		return &Error{Status: StatusModel, Message: "model: " + m.Error(), Hints: m.ModelHints(), Cause: err}
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return &Error{Status: StatusInterrupted, Message: "cancelled", Signal: syscall.SIGTERM, Cause: err}
