@@ -23,25 +23,25 @@ var imports = map[string]string{
 	"run":            "run/calls run/config run/event run/face run/failure run/input run/invocation run/modes run/report run/session run/stdio run/toolbox run/turn approve mcp/builtin/confine stream stream/goroutine stream/text/jsontext",
 	"run/builtin":    "run/config run/event run/failure run/servers approve mcp/builtin/code mcp/builtin/command mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/builtin/watch mcp/process mcp/process/cage",
 	"run/calls":      "run/config run/event run/failure run/stage run/turn approve stream/goroutine stream/text/escape stream/text/jsontext",
-	"run/config":     "run/document run/failure run/stdio approve mcp/process mcp/socket stream stream/ownership stream/text/jsontext stream/text/nearest",
+	"run/config":     "run/document run/failure run/stdio approve mcp/process mcp/socket stream stream/goroutine stream/ownership stream/text/jsontext stream/text/nearest",
 	"run/document":   "run/failure stream/text/jsontext stream/text/nearest stream/text/readable",
 	"run/endtoend":   "",
 	"run/event":      "run/failure stream/text/escape stream/text/jsontext stream/text/secrets",
-	"run/face":       "run/event run/failure run/stdio stream/goroutine stream/text/escape stream/text/jsontext stream/text/readable stream/text/secrets",
+	"run/face":       "run/config run/event run/failure run/stdio stream/goroutine stream/text/escape stream/text/jsontext stream/text/readable stream/text/secrets",
 	"run/failure":    "",
 	"run/flags":      "run/config run/document run/failure run/invocation run/manual",
-	"run/input":      "run/config run/document run/failure run/servers run/stdio approve stream stream/goroutine stream/text/jsontext",
+	"run/input":      "run/config run/document run/failure approve stream stream/goroutine stream/text/jsontext",
 	"run/invocation": "run/config run/document run/event run/face run/failure run/schema run/servers run/stdio approve mcp/filelock mcp/oauth mcp/process stream stream/goroutine stream/loopback stream/ownership stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/manual":     "",
-	"run/modes":      "run/config run/event run/face run/failure run/input run/invocation run/servers run/session run/stage run/toolbox run/turn approve mcp mcp/builtin/code mcp/oauth mcp/process mcp/socket mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
-	"run/report":     "run/config run/failure run/invocation run/report/history run/report/markdown run/report/page run/stdio",
+	"run/modes":      "run/config run/event run/failure run/invocation run/servers run/session run/stage run/toolbox run/turn approve mcp mcp/builtin/code mcp/oauth mcp/process mcp/socket mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
+	"run/report":     "run/config run/failure run/invocation run/report/history run/report/markdown run/report/page stream/goroutine",
 	"run/schema":     "stream/text/jsontext stream/text/readable",
-	"run/servers":    "run/config run/document run/failure run/stdio approve mcp mcp/oauth mcp/socket mcp/toolserver stream/text/secrets",
+	"run/servers":    "run/config run/document run/failure run/stdio approve mcp mcp/oauth mcp/socket mcp/toolserver stream/goroutine stream/text/secrets",
 	"run/session":    "run/config run/document run/failure run/input run/stdio approve mcp/filelock stream stream/ownership stream/text/jsontext",
 	"run/stage":      "run/config run/document run/failure run/stdio approve mcp/filelock stream/ownership stream/text/jsontext stream/text/readable",
 	"run/stdio":      "mcp/process stream/goroutine",
-	"run/toolbox":    "run/builtin run/config run/document run/event run/failure run/input run/invocation run/schema run/servers run/stdio approve mcp mcp/builtin/confine mcp/oauth mcp/toolserver mcp/wire stream stream/goroutine stream/text/escape stream/text/jsontext stream/text/readable stream/text/secrets",
-	"run/turn":       "run/config run/event run/face run/failure run/invocation run/schema run/servers run/session run/stage run/stdio run/toolbox approve mcp mcp/builtin/confine mcp/builtin/shell mcp/builtin/staged mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/readable stream/text/secrets",
+	"run/toolbox":    "run/builtin run/config run/document run/event run/failure run/input run/invocation run/schema run/servers approve mcp mcp/builtin/confine mcp/oauth mcp/toolserver mcp/wire stream stream/goroutine stream/text/escape stream/text/jsontext stream/text/readable",
+	"run/turn":       "run/config run/event run/failure run/invocation run/schema run/servers run/session run/stage run/toolbox approve mcp mcp/builtin/confine mcp/builtin/shell mcp/builtin/staged mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/readable stream/text/secrets",
 
 	"run/report/history":  "run/failure run/session stream/text/jsontext",
 	"run/report/markdown": "run/event run/report/history stream/text/escape stream/text/readable",
@@ -417,9 +417,9 @@ var mostLines = map[string]int{
 	".":       334,
 	"approve": 5445,
 	"mcp":     28286,
-	"run":     27613,
-	"stream":  10715,
-	"in all":  72393,
+	"run":     27573,
+	"stream":  10745,
+	"in all":  72383,
 }
 
 func TestLines(t *testing.T) {
@@ -446,8 +446,17 @@ const (
 	maxLines  = 60 // of a function
 )
 
+// The bounds of the import graph, without tests.
+const (
+	maxBelowRun = 24 // packages below run
+	maxPackages = 71 // in all: the number of today
+	maxFloors   = 12 // in the longest chain of imports: the number of today
+	maxImports  = 20 // packages of this module that one package imports
+)
+
 // house are the exceptions from these rules, with what each has today.
 var house = map[string]int{
+	"imports of run/turn":                      21,
 	"fields of approve.Call":                   16,
 	"fields of approve.Gate":                   11,
 	"fields of mcp.Session":                    25,
@@ -515,6 +524,9 @@ func TestHouse(t *testing.T) {
 		}
 		over("levels of "+name, levels(embedded, name), maxLevels)
 	}
+	for pack, inner := range importGraph(t) {
+		over("imports of "+pack, len(inner), maxImports)
+	}
 	for what, n := range found {
 		if n > house[what] {
 			t.Errorf("%s: %d; house allows %d", what, n, house[what])
@@ -524,6 +536,52 @@ func TestHouse(t *testing.T) {
 		if found[what] < n {
 			t.Errorf("%s: %d by now; take %d out of house", what, found[what], n)
 		}
+	}
+}
+
+// importGraph gives the packages of this module that each package imports, without tests.
+func importGraph(t *testing.T) map[string][]string {
+	graph := map[string][]string{}
+	for _, file := range moduleFiles(t) {
+		inner := graph[file.pack]
+		for _, spec := range file.syntax.Imports {
+			path, _ := strconv.Unquote(spec.Path.Value)
+			if path, own := strings.CutPrefix(path, "toolpipe/"); own && !file.test && !slices.Contains(inner, path) {
+				inner = append(inner, path)
+			}
+		}
+		graph[file.pack] = inner
+	}
+	return graph
+}
+
+// TestFloors holds the number of packages, and of floors: a package is one floor above the
+// highest package that it imports.
+func TestFloors(t *testing.T) {
+	graph, floors := importGraph(t), map[string]int{}
+	var floorOf func(pack string) int
+	floorOf = func(pack string) int {
+		if floors[pack] == 0 {
+			below := 0
+			for _, inner := range graph[pack] {
+				below = max(below, floorOf(inner))
+			}
+			floors[pack] = below + 1
+		}
+		return floors[pack]
+	}
+	belowRun := 0
+	for pack := range graph {
+		floorOf(pack)
+		if strings.HasPrefix(pack, "run/") {
+			belowRun++
+		}
+	}
+	if belowRun > maxBelowRun || len(graph) > maxPackages {
+		t.Errorf("%d packages, %d below run; at most %d and %d are allowed", len(graph), belowRun, maxPackages, maxBelowRun)
+	}
+	if floors["."] > maxFloors {
+		t.Errorf("%d floors; at most %d are allowed", floors["."], maxFloors)
 	}
 }
 

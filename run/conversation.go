@@ -13,7 +13,6 @@ import (
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
-	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/input"
 	"toolpipe/run/invocation"
@@ -191,8 +190,8 @@ func (v *conversation) warnOfLength() {
 	for i, all := 0, v.all(); v.session == nil && i < len(all); i++ {
 		size += all[i].Size()
 	}
-	if size > input.MaxInput {
-		v.inv.Warn("conversation_long", "", fmt.Sprintf("the conversation has about %d MiB, and --input messages reads at most %d MiB; --session FILE has no such bound", size>>20, input.MaxInput>>20))
+	if size > config.MaxInput {
+		v.inv.Warn("conversation_long", "", fmt.Sprintf("the conversation has about %d MiB, and --input messages reads at most %d MiB; --session FILE has no such bound", size>>20, config.MaxInput>>20))
 	}
 }
 
@@ -235,6 +234,6 @@ func (v *conversation) withModels(ctx context.Context, err error) error {
 		return err
 	}
 	e := *failure.Of(err)
-	e.Hints = config.DidYouMean("-m ", config.NearestPart(asked, names), "the endpoint has: "+face.JoinFew(names)+"; --list models shows all")
+	e.Hints = config.DidYouMean("-m ", config.NearestPart(asked, names), "the endpoint has: "+config.JoinFew(names)+"; --list models shows all")
 	return &e
 }

@@ -13,6 +13,7 @@ import (
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
+	"toolpipe/stream/goroutine"
 	"toolpipe/stream/ownership"
 	"toolpipe/stream/text/jsontext"
 )
@@ -34,7 +35,7 @@ const MaxRuleFile = 16 << 20 // bytes
 
 // ReadAttachment reads a file that may block, as ReadFile does. The result begins with head.
 func ReadAttachment(ctx context.Context, head, what, path string, limit int64) ([]byte, error) {
-	return stdio.Await(ctx, func() ([]byte, error) {
+	return goroutine.AwaitResult(ctx, func() ([]byte, error) {
 		f, err := os.Open(path)
 		if err != nil {
 			return nil, OpenError(what, path, err)
@@ -50,7 +51,7 @@ func ReadAttachment(ctx context.Context, head, what, path string, limit int64) (
 // ReadFile reads a file that may block: a FIFO without a writer, or a pipe that
 // does not end. When ctx ends it returns, and the read is left behind.
 func ReadFile(ctx context.Context, what, path string, limit int64, kind fileKind, warn Warner) ([]byte, error) {
-	return stdio.Await(ctx, func() ([]byte, error) { return kind.Read(nil, what, path, limit, warn) })
+	return goroutine.AwaitResult(ctx, func() ([]byte, error) { return kind.Read(nil, what, path, limit, warn) })
 }
 
 // Read reads the file at path once, through the same descriptor whose mode was
@@ -246,3 +247,6 @@ func growth(size int, most int64) int {
 	}
 	return max(int(most)+1-size, leastRead)
 }
+
+// MaxInput bounds standard input and each attached file, in bytes.
+const MaxInput = 64 << 20

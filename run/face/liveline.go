@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
+	"toolpipe/run/config"
 	"toolpipe/stream/goroutine"
 )
 
@@ -188,16 +188,7 @@ func (f *Face) AwaitServers() {
 	}
 }
 
-func (f *Face) serversText() string { return "waiting for " + JoinFew(f.waits.servers) }
-
-// JoinFew lists a few of the words, and tells how many more there are.
-func JoinFew(words []string) string {
-	const few = 4
-	if n := len(words); n > few {
-		return fmt.Sprintf("%s and %d more", strings.Join(words[:few], ", "), n-few)
-	}
-	return strings.Join(words, ", ")
-}
+func (f *Face) serversText() string { return "waiting for " + config.JoinFew(f.waits.servers) }
 
 // Pause takes the live line away while a question stands; Resume gives it back.
 func (f *Face) Pause() {

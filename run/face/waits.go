@@ -3,6 +3,8 @@ package face
 import (
 	"strconv"
 	"sync"
+
+	"toolpipe/run/config"
 )
 
 // waits is what a run waits for. It has a lock of its own, which is never held
@@ -45,5 +47,5 @@ func (w *waits) text() string {
 	if w.stdin {
 		all = append(all, "standard input")
 	}
-	return JoinFew(all)
+	return config.JoinFew(all)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"toolpipe/run/config"
-	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/schema"
 )
@@ -27,7 +26,7 @@ func AnswerSchema(from string, text json.RawMessage, warn config.Warner) (*schem
 		warn("schema_unchecked", "", from+": the answer is only checked to be JSON: "+err.Error())
 		s, _ = schema.Compile([]byte("true"))
 	case len(s.Unchecked) > 0:
-		warn("schema_unchecked", "", from+": not checked: "+face.JoinFew(s.Unchecked))
+		warn("schema_unchecked", "", from+": not checked: "+config.JoinFew(s.Unchecked))
 	}
 	return s, nil
 }

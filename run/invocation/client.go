@@ -6,8 +6,8 @@ import (
 
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
-	"toolpipe/run/stdio"
 	"toolpipe/stream"
+	"toolpipe/stream/goroutine"
 )
 
 // NewClient makes the model's client, which checks where the key may go.
@@ -17,7 +17,7 @@ func (v *Invocation) NewClient(ctx context.Context, e *Endpoint) (client *stream
 	if e.Record == "" && e.Replay == "" {
 		client, err = stream.New(e.Config)
 	} else { // opening a named pipe waits
-		client, err = stdio.Await(ctx, func() (*stream.Client, error) { return stream.New(e.Config) })
+		client, err = goroutine.AwaitResult(ctx, func() (*stream.Client, error) { return stream.New(e.Config) })
 	}
 	if failure.IsCancelled(err) {
 		return nil, err

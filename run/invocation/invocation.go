@@ -12,7 +12,6 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp/oauth"
 	"toolpipe/run/config"
-	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/schema"
 	"toolpipe/run/servers"
@@ -149,9 +148,9 @@ func (v *Invocation) checkEndpointTools(r *stream.Request) error {
 		return failure.Usage("param %v", err)
 	case len(types) == 0 || v.Gate.Egress == approve.EgressOff:
 	case v.Gate.Egress == approve.EgressWarn:
-		v.Warn("egress_unknown", "", "the endpoint's own tools are not bound by --egress and may send what the conversation holds: "+face.JoinFew(types))
+		v.Warn("egress_unknown", "", "the endpoint's own tools are not bound by --egress and may send what the conversation holds: "+config.JoinFew(types))
 	default:
-		return failure.UsageError([]string{"--egress off or warn lets them be used"}, "param tools: the endpoint's own tools (%s) cannot be asked about, as --egress wants", face.JoinFew(types))
+		return failure.UsageError([]string{"--egress off or warn lets them be used"}, "param tools: the endpoint's own tools (%s) cannot be asked about, as --egress wants", config.JoinFew(types))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
+	"toolpipe/stream/goroutine"
 )
 
 // serverPlaces are the paths of keys at which the files of other hosts have their
@@ -91,7 +92,7 @@ func (h *hostFile) readNamed(ctx context.Context, v document.Value) ([]Server, e
 		return nil, v.Errorf("%s is not a file below the directory of this one", v.Short())
 	}
 	what := v.Place()
-	data, err := stdio.Await(ctx, func() ([]byte, error) {
+	data, err := goroutine.AwaitResult(ctx, func() ([]byte, error) {
 		root, err := os.OpenRoot(h.root()) // no link leads out of it
 		if err != nil {
 			return nil, config.OpenError(what, h.root(), err)
@@ -163,9 +164,9 @@ func readHostFile(ctx context.Context, c *config.Config, file string, stdin io.R
 	name := file
 	if file == "-" {
 		name = "standard input"
-		data, err = stdio.Await(ctx, func() ([]byte, error) { return config.ReadLimited(stdin, "--mcp-config: "+name, config.MaxRuleFile) })
+		data, err = goroutine.AwaitResult(ctx, func() ([]byte, error) { return config.ReadLimited(stdin, "--mcp-config: "+name, config.MaxRuleFile) })
 	} else {
-		data, err = stdio.Await(ctx, func() ([]byte, error) {
+		data, err = goroutine.AwaitResult(ctx, func() ([]byte, error) {
 			return config.PipeOrRuleFile.Read(c, "--mcp-config", file, config.MaxRuleFile, warn)
 		})
 	}

@@ -64,7 +64,7 @@ type Before struct {
 const flag = "--session" // errors begin with it
 
 // longestLine is six times what a run reads as input: so many bytes can a byte take.
-const longestLine = 6 * input.MaxInput
+const longestLine = 6 * config.MaxInput
 
 // Open opens the session of --session, or makes a new one.
 func Open(c *config.Config, warn config.Warner) (*File, error) {

@@ -11,7 +11,6 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/escape"
 	"toolpipe/stream/text/jsontext"
-	"toolpipe/stream/text/secrets"
 )
 
 // HostPatience is how long the user of a host has for an answer. Some hosts never give
@@ -19,8 +18,8 @@ import (
 const HostPatience = 5 * time.Minute
 
 // AskHost puts a server's questions to the user of a host, with the server's name in front;
-// nil where ask is nil.
-func AskHost(ask toolserver.Asker, server string, hidden *secrets.Set) wire.AskFunc {
+// nil if ask is nil. hide takes the secrets out of the message.
+func AskHost(ask toolserver.Asker, server string, hide func(string) string) wire.AskFunc {
 	if ask == nil {
 		return nil
 	}
@@ -28,7 +27,7 @@ func AskHost(ask toolserver.Asker, server string, hidden *secrets.Set) wire.AskF
 		limited, cancel := context.WithTimeout(ctx, HostPatience)
 		defer cancel()
 		form = safeForm(form)
-		form.Message = hidden.Message().HideString("Server " + server + " asks: " + form.Message)
+		form.Message = hide("Server " + server + " asks: " + form.Message)
 		answer, err := ask(limited, form)
 		if err != nil {
 			return "cancel", nil

@@ -13,7 +13,6 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/input"
 	"toolpipe/run/servers"
-	"toolpipe/run/stdio"
 	"toolpipe/stream/goroutine"
 )
 
@@ -110,8 +109,7 @@ func (b *Toolbox) heedHost() {
 		b.elicit("each")
 		return
 	}
-	var first []byte
-	first, b.inv.Streams.In = stdio.First(b.inv.Streams.In, hostWait)
+	first := b.inv.FirstLine(hostWait)
 	b.elicit(map[bool]string{true: "ask", false: "each"}[toolserver.DeclaresForms(first)])
 }
 

@@ -19,7 +19,6 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/session"
-	"toolpipe/run/stdio"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
@@ -383,7 +382,7 @@ func (r *round) finish() (failed error) {
 // are changed, when all calls have ended. What files hold is private.
 func (r *round) tellChanges(ctx context.Context, last *call) {
 	if !last.answer.keepsOpen {
-		if text, _ := stdio.Await(ctx, func() (string, error) { return r.known.Changes(ctx), nil }); text != "" {
+		if text, _ := goroutine.AwaitResult(ctx, func() (string, error) { return r.known.Changes(ctx), nil }); text != "" {
 			last.answer.append(text)
 			last.labels |= approve.Private
 			last.answer.event.Labels = last.labels.Words()

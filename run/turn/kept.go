@@ -14,7 +14,6 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
-	"toolpipe/run/face"
 	"toolpipe/run/session"
 	"toolpipe/stream"
 )
@@ -163,7 +162,7 @@ func (l *Loop) warnMissing(open []stream.Call) {
 		}
 	}
 	if len(names) > 0 {
-		l.emit(&event.Warning{Code: "tool_missing", Message: "the conversation leaves calls open whose tool this run does not have: " + face.JoinFew(names) +
+		l.emit(&event.Warning{Code: "tool_missing", Message: "the conversation leaves calls open whose tool this run does not have: " + config.JoinFew(names) +
 			"; they are answered as failed (was --files or --mcp of the run before left out?)"})
 	}
 }

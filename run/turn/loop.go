@@ -12,8 +12,8 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp/builtin/confine"
+	"toolpipe/run/config"
 	"toolpipe/run/event"
-	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
 	"toolpipe/run/servers"
@@ -363,7 +363,7 @@ func (l *Loop) mustEnd(reply *stream.Reply, calls int) (round int, err error) {
 		return 0, &failure.Error{Status: failure.StatusModel, Message: "model: the answer was refused or stopped by a content filter" + detail(reply.Refusal)}
 	}
 	if len(reply.Unknown) > 0 {
-		l.emit(&event.Warning{Code: "unknown_item", Message: "the reply has parts that toolpipe does not know, and does not use: " + face.JoinFew(reply.Unknown)})
+		l.emit(&event.Warning{Code: "unknown_item", Message: "the reply has parts that toolpipe does not know, and does not use: " + config.JoinFew(reply.Unknown)})
 	}
 	if calls == 0 && reply.Stop != stream.StopPause {
 		return 0, nil

@@ -351,5 +351,5 @@ func (r *round) askerOf(c *call) toolserver.Asker {
 // asksHost asks the user of the host for a server, which its name in front says; nil
 // where c is no call of a host that can.
 func (r *round) asksHost(c *call) wire.AskFunc {
-	return toolbox.AskHost(r.askerOf(c), c.tool.Conn.Name, r.secrets)
+	return toolbox.AskHost(r.askerOf(c), c.tool.Conn.Name, func(text string) string { return r.secrets.Message().HideString(text) })
 }
