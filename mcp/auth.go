@@ -13,12 +13,12 @@ import (
 	"toolpipe/stream/loopback"
 )
 
-// authorization gives the token for one HTTP server: a fixed one, the
-// output of a command, one of a grant, or that of a stored login. It may be used
-// concurrently; one token is fetched at a time.
+// authorization gives the token for one HTTP server: a fixed token, the output of a command,
+// a token of a grant, or a stored login. It may be used concurrently; it fetches one token at
+// a time.
 type authorization struct {
 	fetch  func(ctx context.Context, r *oauth.Refusal) (oauth.Token, error) // a command or a grant; nil for none
-	grant  bool                                                             // fetch is a grant, whose first token needs the server's challenge
+	grant  bool                                                             // fetch is a grant; its first token needs the server's challenge
 	login  *loginSource                                                     // nil for none
 	secret func(string)                                                     // called with every token
 
@@ -26,8 +26,8 @@ type authorization struct {
 	token oauth.Token
 }
 
-// newAuthorization also checks that no credential goes over plain http to another
-// host, unless the Spec allows it.
+// newAuthorization also checks that no credential goes over plain http to another host,
+// unless the Spec allows it.
 func newAuthorization(s *Session, u *url.URL) (*authorization, error) {
 	if u.Scheme == "http" && !loopback.Is(u.Hostname()) && s.spec.HasCredentials() {
 		if !s.spec.InsecureHTTP {
@@ -65,8 +65,8 @@ func (a *authorization) hasToken() bool {
 	return a.token.AccessToken != "" || a.fetch != nil || a.login != nil && a.login.login != nil
 }
 
-// current is the token to send, without text for none. An expired token is replaced
-// before the server can refuse it.
+// current is the token to send, or an empty one. An expired token is replaced before the
+// server can refuse it.
 func (a *authorization) current(ctx context.Context) (oauth.Token, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -81,7 +81,7 @@ func (a *authorization) current(ctx context.Context) (oauth.Token, error) {
 	return a.token, err
 }
 
-// renew gets another token because the server refused with e the one used.
+// renew gets another token after the server refused the used one with e.
 func (a *authorization) renew(ctx context.Context, used string, e *statusError) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -97,7 +97,7 @@ func (a *authorization) renew(ctx context.Context, used string, e *statusError) 
 	return nil
 }
 
-// replace fetches a token; r is the refusal of the one before, nil for none.
+// replace fetches a token; r is the refusal of the token before, or nil.
 func (a *authorization) replace(ctx context.Context, r *oauth.Refusal) error {
 	t, err := a.fetch(ctx, r)
 	if err == nil {
@@ -107,8 +107,8 @@ func (a *authorization) replace(ctx context.Context, r *oauth.Refusal) error {
 	return err
 }
 
-// runForLine runs the program that the key what names; the first line of its
-// output is a token.
+// runForLine runs argv and returns the first line of its output as a token. Errors begin with
+// what, the key of the setting.
 func (s *Session) runForLine(ctx context.Context, what string, argv []string) (string, error) {
 	env := process.ChildEnv(s.spec.Environ, s.spec.Env, s.spec.InheritEnv)
 	value, err := s.procs.FirstLine(ctx, exec.Cmd{Args: argv, Env: env, Dir: s.spec.Dir})

@@ -15,13 +15,13 @@ import (
 	"toolpipe/stream/loopback"
 )
 
-// LoginError says that a server can be used only after a person has signed in:
-// it wants a token and there is none, or one with more scopes.
+// LoginError reports that a server can be used only after a person has signed in: the server
+// wants a token and there is none, or it wants one with more scopes.
 type LoginError struct {
 	Server    string   // its name
 	Scopes    []string // that the server names
 	Forbidden bool     // the server takes the login and refuses the request
-	Missing   []string // then: those of Scopes that the login does not have; if none, another sign-in is of no use
+	Missing   []string // for Forbidden: the Scopes that the login lacks; if none, signing in again does not help
 	Why       error    // oauth.ErrSignedOut, oauth.ErrEnded, or why the stored login is not used
 	refusal   error    // the server's; nil if it was not asked
 }
@@ -36,23 +36,23 @@ func (e *LoginError) Error() string {
 
 func (e *LoginError) Unwrap() []error { return []error{e.Why, e.refusal} }
 
-// refreshPause is how long a token is used on after it could not be refreshed.
+// refreshPause is how long a token is still used after a refresh failed.
 const refreshPause = 30 * time.Second
 
-// loginSource gives the tokens of a stored login. Its owner's lock guards it.
+// loginSource gives the tokens of a stored login. The lock of its authorization guards it.
 type loginSource struct {
 	owner  *Session
 	unsafe error // why no token may be sent; nil if it may
 
 	read    bool
 	login   *oauth.Login // nil: there is none
-	refused error        // why the stored login is not used
-	pause   time.Time    // no refresh is tried before
+	refused error        // why the stored login cannot be used
+	pause   time.Time    // until then no refresh is tried
 	renewed time.Time    // when a refused token was refreshed last
 }
 
-// HasFixedToken reports whether the Spec says where the token comes from. No login is
-// used then.
+// HasFixedToken reports whether the Spec names another source for the token than a login. No
+// login is used then.
 func (spec *Spec) HasFixedToken() bool {
 	for name := range spec.Headers {
 		if strings.EqualFold(name, "Authorization") {
@@ -62,7 +62,7 @@ func (spec *Spec) HasFixedToken() bool {
 	return spec.Bearer != "" || len(spec.TokenCommand) > 0 || spec.OAuth != nil && !spec.OAuth.SignsIn()
 }
 
-// LoginKey is under what the server's login is stored.
+// LoginKey is the key of the server's login in the store.
 func (spec *Spec) LoginKey() oauth.Key {
 	k := oauth.Key{Server: spec.URL}
 	if spec.OAuth != nil {
@@ -71,8 +71,7 @@ func (spec *Spec) LoginKey() oauth.Key {
 	return k
 }
 
-// loginSource is where the token comes from if the Spec says nothing else; nil if
-// it does.
+// loginSource is the source of the token if the Spec names no other one; nil if it does.
 func (s *Session) loginSource(u *url.URL) *loginSource {
 	if s.spec.Logins == nil || s.spec.HasFixedToken() {
 		return nil
@@ -84,7 +83,7 @@ func (s *Session) loginSource(u *url.URL) *loginSource {
 	return l
 }
 
-// token is the token to send, without text for none.
+// token is the token to send, or an empty one.
 func (l *loginSource) token(ctx context.Context) (none oauth.Token, err error) {
 	if !l.read {
 		l.read = true
@@ -115,8 +114,8 @@ func (l *loginSource) token(ctx context.Context) (none oauth.Token, err error) {
 	return l.login.Token, nil
 }
 
-// reread reads the stored login. After a failure the server is used without it,
-// which may be enough: only a server that wants a token fails for that.
+// reread reads the stored login. After a failure the server is used without a login: only a
+// server that wants a token fails then.
 func (l *loginSource) reread(ctx context.Context) {
 	l.login, l.refused = l.owner.spec.Logins.Get(ctx, l.owner.spec.LoginKey())
 }
@@ -160,7 +159,7 @@ func (l *loginSource) renew(ctx context.Context, used string, e *statusError) er
 	return nil
 }
 
-// over reports whether a login that could not be refreshed is of no use any more.
+// over reports whether a login that could not be refreshed is useless from now on.
 func over(err error) bool {
 	if e, ok := errors.AsType[*oauth.Error](err); ok {
 		return e.Code != "temporarily_unavailable" && e.Code != "server_error"

@@ -19,7 +19,7 @@ import (
 
 const (
 	defaultIdle = 120 * time.Second
-	hardFactor  = 10 // the hard deadline of a call, in idle times
+	hardFactor  = 10 // the hard deadline of a call, as a multiple of the idle limit
 )
 
 // A ToolCall is one call of a tool.
@@ -28,21 +28,21 @@ type ToolCall struct {
 	Args     json.RawMessage     // one JSON object, which is sent byte for byte
 	Meta     []byte              // further members of _meta, without braces; nil for none
 	Progress func(wire.Progress) // may be nil
-	// Task is told of the task with which the server answers the call, before the task
-	// is asked for. Its error gives the task up. It may be nil.
+	// Task is called with the id of the task if the server answers the call with one, before
+	// the first request about the task. An error of Task cancels the task. It may be nil.
 	Task func(id string) error
-	// Ask asks the user for the server, where Spec.Elicit is "ask", instead of Hooks.Elicit.
-	// It may be nil.
+	// Ask asks the user a question of the server, where Spec.Elicit is "ask", instead of
+	// Hooks.Elicit. It may be nil.
 	Ask wire.AskFunc
 }
 
-// Call is CallTool for a call that has nothing else.
+// Call is CallTool without the other settings of a ToolCall.
 func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
 	return s.CallTool(ctx, &ToolCall{Tool: tool, Args: args, Progress: progress})
 }
 
-// CallTool calls a tool. The request is sent at most once. The error is a *wire.RPCError
-// or a *wire.NoReplyError. A call that becomes a task has no deadline but ctx.
+// CallTool calls a tool. The request is sent at most once. The error is a *wire.RPCError or a
+// *wire.NoReplyError. A call that becomes a task has no deadline except the one of ctx.
 func (s *Session) CallTool(ctx context.Context, c *ToolCall) (*wire.Result, error) {
 	if jsontext.Kind(c.Args) != '{' {
 		return nil, &wire.NoReplyError{Message: "not one JSON object"}
@@ -95,12 +95,12 @@ func (s *Session) callResult(tool string, raw []byte, err error) (*wire.Result, 
 	return result, nil
 }
 
-// wantsTask reports whether a call of a tool must ask for a task, as in 2025-11-25 alone.
+// wantsTask reports whether a call of a tool must ask for a task. Only 2025-11-25 has that.
 func (s *Session) wantsTask(tool string) bool {
 	return s.isLegacy() && s.has("tasks") && slices.ContainsFunc(s.Tools(), func(t wire.Tool) bool { return t.Name == tool && t.TaskOnly })
 }
 
-// taskHandle is the handle of a task with which a call was answered; nil for a result.
+// taskHandle is the task handle in the answer to a call; nil if the answer is a result.
 func (s *Session) taskHandle(tool string, result []byte) []byte {
 	switch {
 	case resultType(result) == "task":
@@ -111,7 +111,7 @@ func (s *Session) taskHandle(tool string, result []byte) []byte {
 	return nil
 }
 
-// newTask waits for the task whose handle is the result of a call.
+// newTask waits for the task with the given handle, the answer to call c.
 func (s *Session) newTask(ctx context.Context, c *ToolCall, handle []byte) ([]byte, error) {
 	id, err := task.ID(handle)
 	if err != nil {
@@ -127,8 +127,8 @@ func (s *Session) newTask(ctx context.Context, c *ToolCall, handle []byte) ([]by
 	return task.Await(ctx, id, handle, peer)
 }
 
-// ResumeTask waits for a task with which the server answered a call of an earlier run.
-// The error is that of CallTool.
+// ResumeTask waits for a task that the server created for a call of an earlier run. Its
+// errors are the same as for CallTool.
 func (s *Session) ResumeTask(ctx context.Context, tool, id string, progress func(wire.Progress)) (*wire.Result, error) {
 	raw, err := task.Await(ctx, id, nil, s.taskPeer(id, progress, nil))
 	return s.callResult(tool, raw, err)
@@ -153,8 +153,8 @@ func (s *Session) taskPeer(id string, progress func(wire.Progress), ask wire.Ask
 	}
 }
 
-// watch sets the two deadlines of a call: one for the time without progress, which
-// alive begins again, and one for the whole time.
+// watch sets the two deadlines of a call: one for the time without progress, which alive
+// restarts, and one for the total time.
 func (s *Session) watch(ctx context.Context) (watched context.Context, alive, stop func()) {
 	limit := cmp.Or(s.spec.ToolTimeout, defaultIdle)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -191,7 +191,7 @@ func (s *Session) callError(err error) error {
 	refusal, refused := errors.AsType[*wire.RPCError](err)
 	_, large := errors.AsType[*wire.FrameTooLarge](err)
 	_, late := errors.AsType[TimeoutError](err)
-	_, needsLogin := errors.AsType[*LoginError](err) // it may hold an RPC error, which says less
+	_, needsLogin := errors.AsType[*LoginError](err) // it may wrap an RPC error, which is less exact
 	message := err.Error()
 	switch {
 	case needsLogin:

@@ -14,16 +14,16 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// changes is what the server says of changes, and what it is asked to say.
+// changes is the state of change notifications: those announced and those requested.
 type changes struct {
 	announced atomic.Bool // the list of tools has changed
 	watched   atomic.Bool // Watch was called
 
 	mu      sync.Mutex
-	listens map[string]context.CancelFunc // 2026-07-28: of resources, by their URIs
+	listens map[string]context.CancelFunc // 2026-07-28: open requests for changes of resources, by URI
 }
 
-// listenMethod is the request of 2026-07-28 that stays open, for notifications.
+// listenMethod is the request of 2026-07-28 that stays open to receive notifications.
 const listenMethod = "subscriptions/listen"
 
 // announcements are the notifications that a server sends when something has changed.
@@ -32,7 +32,7 @@ var announcements = []string{
 	"notifications/resources/list_changed", "notifications/resources/updated",
 }
 
-// changed takes a notification.
+// changed handles a notification about a change.
 func (s *Session) changed(method string, params []byte) {
 	if !slices.Contains(announcements, method) {
 		return
@@ -43,9 +43,9 @@ func (s *Session) changed(method string, params []byte) {
 	s.report.announced(method, params)
 }
 
-// Settle warns, at the end of a run, if the list of tools is not the one that the run
-// began with. It asks for the list if the server announced a change, which may be none: a
-// browser's server announces one at every page. It takes no longer than limit.
+// Settle warns, at the end of a run, if the list of tools differs from the one at the start.
+// It asks for the list only if the server announced a change, since an announcement may mean
+// nothing: a browser's server sends one at every page. It takes at most limit.
 func (s *Session) Settle(limit time.Duration) {
 	if !s.changes.announced.Swap(false) {
 		return
@@ -65,7 +65,7 @@ func (s *Session) Settle(limit time.Duration) {
 	}
 }
 
-// Relist lists the tools again, which Tools gives from then on.
+// Relist lists the tools again. From then on Tools returns the new list.
 func (s *Session) Relist(ctx context.Context) ([]wire.Tool, error) {
 	s.changes.announced.Store(false)
 	ctx, _, stop := s.watch(ctx)
@@ -78,16 +78,16 @@ func (s *Session) Relist(ctx context.Context) ([]wire.Tool, error) {
 	return l.tools, nil
 }
 
-// Watch asks a server of 2026-07-28 to announce changes of its lists, which any other
-// does by itself.
+// Watch asks a server of 2026-07-28 to announce changes of its lists. Servers of other
+// revisions do so without being asked.
 func (s *Session) Watch() {
 	if s.Protocol() == wire.ModernRevision && !s.changes.watched.Swap(true) {
 		s.listen(s.life, `"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true`)
 	}
 }
 
-// listen asks for notifications until ctx ends. A server that does not offer them refuses,
-// or answers at once.
+// listen asks for notifications until ctx ends. A server that does not offer them refuses the
+// request, or answers it at once.
 func (s *Session) listen(ctx context.Context, notifications string) {
 	r := s.request(listenMethod, []byte(`{"notifications":{`+notifications+`}}`))
 	s.start(func() {
@@ -97,8 +97,8 @@ func (s *Session) listen(ctx context.Context, notifications string) {
 	})
 }
 
-// Subscribe asks the server to announce changes of a resource, Unsubscribe to announce
-// none any more. Where the server answered with an error, theirs wraps a *wire.RPCError.
+// Subscribe asks the server to announce changes of a resource. If the server answers with an
+// error, the returned error wraps a *wire.RPCError; the same holds for Unsubscribe.
 func (s *Session) Subscribe(ctx context.Context, uri string) error {
 	if s.isLegacy() {
 		return s.subscription(ctx, "resources/subscribe", uri)
@@ -120,7 +120,7 @@ func (s *Session) Subscribe(ctx context.Context, uri string) error {
 	return nil
 }
 
-// Unsubscribe is the end of Subscribe.
+// Unsubscribe ends a subscription.
 func (s *Session) Unsubscribe(ctx context.Context, uri string) error {
 	if s.isLegacy() {
 		return s.subscription(ctx, "resources/unsubscribe", uri)

@@ -8,14 +8,14 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// A clock gives the time that a server has had. It stands still while the caller waits
-// until its own output is read, and while this process does not run, as between SIGSTOP
-// and SIGCONT: the server may have answered meanwhile.
+// A clock counts the time that a server has had to answer. It pauses while the caller waits
+// for a reader of its own output, and while this process is suspended, as between SIGSTOP and
+// SIGCONT: the server may have answered meanwhile.
 type clock struct {
 	began  time.Time
-	before time.Duration        // what waited gave then
-	waited func() time.Duration // how long, in all, the caller has waited for readers
-	stood  atomic.Int64         // how long this process did not run
+	before time.Duration        // the value of waited at began
+	waited func() time.Duration // the total time that the caller has waited for readers
+	stood  atomic.Int64         // how long this process was suspended
 }
 
 func (s *Session) clock() *clock {
@@ -27,15 +27,16 @@ func (c *clock) time() time.Duration {
 	return time.Since(c.began) + c.before - c.waited() - time.Duration(c.stood.Load())
 }
 
-// A wait goes on in steps of stepTime at most. What a step takes longer than it was to
-// take, but for the time that a busy machine needs, this process did not run.
+// A wait is a series of steps of at most stepTime. If a step takes more than lateTime too
+// long, the process was suspended for the excess. lateTime allows for a busy machine.
 const (
 	stepTime = 500 * time.Millisecond
 	lateTime = 100 * time.Millisecond
 )
 
-// expire calls expired when left gives no time any more, unless ctx has ended. A pause of
-// this process is noticed before left is asked, so that what has arrived in it is read.
+// expire calls expired when left returns no more time, unless ctx has ended before. It
+// accounts for a suspension before it calls left, so that messages that arrived meanwhile are
+// still read.
 func (c *clock) expire(ctx context.Context, left func() time.Duration, expired func()) *time.Timer {
 	began, step := time.Now(), min(left(), stepTime)
 	return goroutine.AfterFunc(step, func() {

@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	restartLimit   = 2 * time.Second // for the end of the process that a fresh one takes the place of
+	restartLimit   = 2 * time.Second // for the old process to end before its replacement starts
 	defaultStartup = 30 * time.Second
-	defaultProbe   = 2 * time.Second // of silence, after which a server over stdio is started afresh with initialize
+	defaultProbe   = 2 * time.Second // of silence; then a server over stdio is restarted with initialize
 )
 
-// ErrStartup is why a server that does not answer in time cannot be used.
+// ErrStartup is the error for a server that does not answer in time.
 var ErrStartup = errors.New("no answer within the start-up timeout")
 
-// Connect connects to the server, negotiates the revision and lists the tools,
-// within StartupTimeout. After an error nothing is left running; the error is a
-// *ConnectError or ctx's cause.
+// Connect connects to the server, negotiates the revision and lists the tools, within
+// StartupTimeout. After an error nothing is left running; the error is a *ConnectError or the
+// cause of ctx.
 func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Processes) (*Session, error) {
 	spec.StartupTimeout = cmp.Or(spec.StartupTimeout, defaultStartup)
 	s := newSession(spec, hooks, procs)
@@ -93,7 +93,7 @@ func (s *Session) atSocket() bool {
 	return is
 }
 
-// spawn starts the server's process, after ending the one before. To a socket it makes a
+// spawn starts the server's process after it ended the previous one. For a socket it makes a
 // new connection.
 func (s *Session) spawn() error {
 	if path, is := socket.Path(s.spec.URL); is {
@@ -119,7 +119,7 @@ func (s *Session) spawn() error {
 	return nil
 }
 
-// junk takes a line of the server's stdout that is not a message.
+// junk handles a line of the server's stdout that is not a message.
 func (s *Session) junk(line []byte) {
 	s.mu.Lock()
 	if s.junkSample == "" {
@@ -129,7 +129,7 @@ func (s *Session) junk(line []byte) {
 	s.report.log("not a message: " + wire.Snippet(line))
 }
 
-// modernMeta are the members of _meta that every request of 2026-07-28 carries. asks says
+// modernMeta are the members of _meta that every request of 2026-07-28 carries. asks declares
 // that the user can be asked.
 func (s *Session) modernMeta(asks bool) []byte {
 	meta := fmt.Appendf(nil, `"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s`,
@@ -141,8 +141,8 @@ func (s *Session) clientInfo() []byte {
 	return fmt.Appendf(nil, `{"name":"toolpipe","version":%s}`, jsontext.Quoted(cmp.Or(s.spec.Client.Version, "0")))
 }
 
-// clientCapabilities declares tasks where the revision has them, and elicitation where the
-// user can be asked. A server does not ask for a capability that is not declared.
+// clientCapabilities declares tasks if the revision has them, and elicitation if the user can
+// be asked. A server does not use a capability that is not declared.
 func (s *Session) clientCapabilities(modern, asks bool) string {
 	switch {
 	case modern && asks:
@@ -157,13 +157,12 @@ func (s *Session) clientCapabilities(modern, asks bool) string {
 
 const tasks = `"extensions":{"` + task.Extension + `":{}}`
 
-// begin records the revision that was agreed on, and what the server said about itself.
+// begin records the agreed revision and the server's description of itself.
 func (s *Session) begin(revision string, result []byte) {
 	s.agreed.Store(&agreement{revision, bytes.Clone(jsontext.Member(result, "capabilities")), jsontext.Text(jsontext.Member(result, "instructions")), bytes.Clone(jsontext.Member(result, "_meta"))})
 }
 
-// initialize is the legacy handshake. version is offered first; "" is the newest
-// one.
+// initialize is the legacy handshake. It offers version first; "" means the newest.
 func (s *Session) initialize(ctx context.Context, version string) error {
 	s.tried = append(s.tried, "initialize")
 	version = cmp.Or(version, wire.LegacyRevisions[0])
@@ -186,11 +185,11 @@ func (s *Session) initialize(ctx context.Context, version string) error {
 	}
 }
 
-// errModern is why a modern server refuses initialize.
+// errModern is the error of initialize at a modern server.
 var errModern = errors.New("the server speaks only " + wire.ModernRevision)
 
-// initialized ends the handshake. It waits until the notification was sent:
-// servers refuse requests that overtake it (modelcontextprotocol/python-sdk#1675).
+// initialized completes the handshake. It waits until the notification was sent: servers
+// refuse requests that overtake it (modelcontextprotocol/python-sdk#1675).
 func (s *Session) initialized(ctx context.Context, offered string, result []byte) error {
 	answered := jsontext.Text(jsontext.Member(result, "protocolVersion"))
 	revision := nearestRevision(cmp.Or(answered, offered))

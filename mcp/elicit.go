@@ -12,13 +12,13 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// elicits reports whether elicitation is declared, but for requests that declare it
-// themselves.
+// elicits reports whether all requests declare elicitation. With "each" only requests with an
+// Ask declare it.
 func (s *Session) elicits() bool {
 	return s.spec.Elicit != "" && s.spec.Elicit != "off" && s.spec.Elicit != "each"
 }
 
-// maxQuestions bounds the elicitations of a legacy server at the same time.
+// maxQuestions limits how many elicitations of a legacy server are open at the same time.
 const maxQuestions = 16
 
 const (
@@ -26,16 +26,16 @@ const (
 	cancelled = `{"action":"cancel"}`
 )
 
-// requestsInFlight are our requests during which a server may send an elicitation:
-// tools/call, prompts/get, resources/read, and those about tasks.
+// requestsInFlight are our open requests during which a server may send an elicitation:
+// tools/call, prompts/get, resources/read, and requests about tasks.
 type requestsInFlight struct {
 	mu  sync.Mutex
 	all []*wire.Request
-	ctx context.Context // ends with the last of them; nil before the first
+	ctx context.Context // ends with the last request; nil before the first
 	end context.CancelFunc
 }
 
-// add adds a request. The function that it returns takes it out.
+// add adds a request; remove removes it again.
 func (f *requestsInFlight) add(r *wire.Request, life context.Context) (remove func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,8 +54,8 @@ func (f *requestsInFlight) add(r *wire.Request, life context.Context) (remove fu
 	}
 }
 
-// context is that of the requests, and the way to the user of the last one that has its
-// own: a legacy server does not say for which request it asks.
+// context returns the context of the open requests and the last Ask among them. A legacy
+// server does not say which request its question belongs to.
 func (f *requestsInFlight) context() (context.Context, wire.AskFunc) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -67,11 +67,11 @@ func (f *requestsInFlight) context() (context.Context, wire.AskFunc) {
 	return f.ctx, nil
 }
 
-// elicitation answers a legacy server's elicitation/create in a goroutine of its
-// own, because the user may have to be asked. Outside of our requests it is
-// refused, as SEP-2260 of the Model Context Protocol asks: else a server could
-// show a form at any time, even beside the question about another server's
-// call. When our request ends, the elicitation is cancelled.
+// elicitation answers a legacy server's elicitation/create in its own goroutine, because the
+// user may have to be asked. Without an open request of ours it is refused, as SEP-2260 of
+// the Model Context Protocol demands: otherwise a server could show a form at any time, even
+// during a question about another server's call. When our request ends, the elicitation is
+// cancelled.
 func (s *Session) elicitation(m wire.Message, reply func([]byte)) {
 	ctx, ask := s.inFlight.context()
 	switch {
@@ -106,7 +106,7 @@ func (s *Session) elicited(ctx context.Context, key string, params []byte, ask w
 	case !isForm(params):
 	case s.spec.Elicit == "each" && ask != nil:
 		return s.ask(ctx, ask, form)
-	case !s.elicits(): // it was not declared, and asks all the same
+	case !s.elicits(): // the server asks although it was not declared
 		s.refuseInput(params)
 	case s.spec.Elicit == "defaults":
 		return defaults(form.Schema)
@@ -125,7 +125,7 @@ func (s *Session) refuseInput(params []byte) {
 	s.warnOnce("input", "input_refused", fmt.Sprintf("server %q asked for input and was refused: %q", s.spec.Name, question))
 }
 
-// ask asks the user. The deadline of a call is put off meanwhile.
+// ask asks the user. The idle deadline of a call is put off meanwhile.
 func (s *Session) ask(ctx context.Context, ask wire.AskFunc, form wire.Form) []byte {
 	s.asking.Add(1)
 	defer s.asking.Add(-1)
@@ -139,8 +139,8 @@ func (s *Session) ask(ctx context.Context, ask wire.AskFunc, form wire.Form) []b
 	return []byte(declined)
 }
 
-// defaults accepts with the default values of a form, and cancels when a
-// required field has none.
+// defaults accepts with the default values of a form. It cancels if a required field has no
+// default.
 func defaults(schema []byte) []byte {
 	required := jsontext.Strings(jsontext.Member(schema, "required"))
 	var fields []byte
@@ -157,8 +157,8 @@ func defaults(schema []byte) []byte {
 	return fmt.Appendf(nil, `{"action":"accept","content":{%s}}`, bytes.TrimPrefix(fields, []byte(",")))
 }
 
-// missingCapabilities names what the client of a server must be capable of, which this
-// one does not declare (error -32021).
+// missingCapabilities lists the capabilities that a server requires and toolpipe does not
+// declare (error -32021).
 func missingCapabilities(e *wire.RPCError) string {
 	var names []string
 	for name, value := range jsontext.Members(jsontext.Member(e.Data, "requiredCapabilities")) {

@@ -16,12 +16,12 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// ConnectError says why a server could not be used. Message names the server, the
+// ConnectError is the reason why a server could not be used. Message names the server, the
 // transport and what was tried.
 type ConnectError struct {
 	Message string // one line
-	Stderr  string // the lines of it that may tell the cause, unescaped; may be empty
-	Hint    string // what may be wrong at the server or in its Spec; "" when Cause tells more
+	Stderr  string // the lines of it that may show the cause, unescaped; may be empty
+	Hint    string // the likely fault of the server or its Spec; "" if Cause is more exact
 	Cause   error
 }
 
@@ -30,8 +30,8 @@ func (e *ConnectError) Error() string { return e.Message }
 
 func (e *ConnectError) Unwrap() error { return e.Cause }
 
-// TimeoutError is a request that ran into Spec.ToolTimeout, or into the hard
-// deadline at ten times that.
+// TimeoutError reports a request that exceeded Spec.ToolTimeout, or the hard deadline of ten
+// times ToolTimeout.
 type TimeoutError struct {
 	Limit time.Duration // the ToolTimeout
 	Hard  bool
@@ -44,17 +44,16 @@ func (e TimeoutError) Error() string {
 	return fmt.Sprintf("no answer and no progress within the tool timeout of %v", e.Limit)
 }
 
-// PlainHTTPError is the refusal to send credentials over http to a host that is
-// not this machine; Spec.InsecureHTTP allows it.
+// PlainHTTPError is the refusal to send credentials over http to another machine.
+// Spec.InsecureHTTP allows it.
 type PlainHTTPError struct{ Host string }
 
 func (e PlainHTTPError) Error() string {
 	return fmt.Sprintf("credentials are not sent over plain http to %q", e.Host)
 }
 
-// Refused is the response with which a server refused access, by the HTTP status
-// 401 or 403; nil where err is anything else. Such a refusal tells nothing about
-// the revision that the server speaks.
+// Refused returns the response that refused access with the HTTP status 401 or 403; nil if
+// err is anything else. Such a refusal does not show which revision the server speaks.
 func Refused(err error) *oauth.Refusal {
 	e, ok := errors.AsType[*statusError](err)
 	if !ok || e.status != http.StatusUnauthorized && e.status != http.StatusForbidden {
@@ -80,7 +79,7 @@ func (s *Session) connectError(err error) *ConnectError {
 	switch {
 	case needsSetting:
 		e.Hint = setting.Hint
-	case Refused(err) != nil: // the caller knows how a token is given
+	case Refused(err) != nil: // the caller knows how to give a token
 	case errors.Is(err, ErrStartup):
 		e.Message += fmt.Sprintf(" of %s", s.spec.StartupTimeout)
 		e.Hint = "raise startup_timeout if the server is slow to start"
@@ -107,7 +106,7 @@ func (s *Session) connectError(err error) *ConnectError {
 	return e
 }
 
-// plainError is the text of err without the operations of the libraries.
+// plainError is the text of err without the names of library operations.
 func plainError(err error) string {
 	if problem := readable.NetworkError(err); problem != "" {
 		return problem
@@ -118,8 +117,7 @@ func plainError(err error) string {
 	return err.Error()
 }
 
-// exhausted reports whether err is that the system had no room for one more file or
-// process.
+// exhausted reports whether the system had no resources for another file or process.
 func exhausted(err error) bool {
 	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM} {
 		if errors.Is(err, e) {

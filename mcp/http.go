@@ -20,23 +20,22 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// httpConn is the conn over Streamable HTTP, modern and legacy: each request is
-// a POST, and its reply comes in the response.
+// httpConn is the conn over Streamable HTTP, modern and legacy: each request is a POST, and
+// its reply comes in the response.
 //
-// net/http never sends a request again: requests have no GetBody and no
-// idempotency key, and it follows no redirects. Only post sends again what may
-// be sent again.
+// net/http never repeats a request: requests have no GetBody and no idempotency key, and it
+// follows no redirects. Only post repeats requests that may be repeated.
 type httpConn struct {
 	owner  *Session
 	conns  *connections
 	fixed  http.Header // sent on every request
 	auth   *authorization
-	origin string // of the configured URL, the only one that gets credentials
+	origin string // of the configured URL; only this origin gets credentials
 
 	answers wire.Responder // to requests of the server
 
 	renewing chan struct{} // a lock: holds an element while a lost session is renewed
-	renewed  atomic.Bool   // the session is a new one that has answered nothing yet
+	renewed  atomic.Bool   // the session was renewed and has answered nothing yet
 
 	next atomic.Int64 // the id of the last request
 
@@ -44,8 +43,7 @@ type httpConn struct {
 	session atomic.Value // a string
 }
 
-// httpState has what a server may change: its address, by a redirection, and its
-// session.
+// httpState is what a server may change: its address, by a redirection, and its session.
 type httpState struct {
 	url     *url.URL
 	session string // legacy: Mcp-Session-Id; "" for none
@@ -92,8 +90,8 @@ func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState
 			err = &wire.NoReplyError{Sent: true, Cause: context.Cause(ctx)}
 		}
 	}
-	// A closed connection cancels nothing at a legacy server, and initialize must not be
-	// cancelled (2025-11-25, basic/utilities/cancellation).
+	// A legacy server does not take a closed connection as a cancellation, and initialize
+	// must not be cancelled (2025-11-25, basic/utilities/cancellation).
 	if ctx.Err() != nil && wire.MayHaveArrived(err) && h.owner.isLegacy() && !r.Opening {
 		h.owner.start(func() { // Close waits for it; the end of the request's context does not stop it
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -104,11 +102,11 @@ func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState
 	return result, err
 }
 
-// post sends a body. It sends again a request that may be sent again: to the
-// target of a redirection, with a new token after a refusal, and on a new
-// connection when the server closed a reused one. A request that is sent at
-// most once is sent again if no byte of it had left, and once after a refusal of
-// its token, which came before it was run.
+// post sends a body. It repeats a request that may be repeated: to the target of a
+// redirection, with a new token after a refusal, and on a new connection when the server
+// closed a reused one. A request that is sent at most once is repeated only if no byte of it
+// was sent, and once after the server refused its token, because the refusal comes before the
+// call runs.
 func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at httpState) (*http.Response, error) {
 	renewed, nonce := 0, false
 	for hops := 0; ; {
@@ -149,8 +147,7 @@ func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at ht
 	}
 }
 
-// asksForToken reports whether a response asks for another token, which can be
-// fetched.
+// asksForToken reports whether a response asks for another token and we can get one.
 func (h *httpConn) asksForToken(res *http.Response) bool {
 	if res.StatusCode == http.StatusForbidden && (h.auth.grant || h.auth.login != nil) {
 		return oauth.InsufficientScope(res.Header.Values("Www-Authenticate"))
@@ -158,8 +155,8 @@ func (h *httpConn) asksForToken(res *http.Response) bool {
 	return res.StatusCode == http.StatusUnauthorized && (h.auth.fetch != nil || h.auth.login != nil)
 }
 
-// redirected is the target of a redirection: 307 and 308 keep the method and the
-// body, any other status would turn the request into a GET.
+// redirected is the target of a redirection. Only 307 and 308 keep the method and the body;
+// any other status would turn the request into a GET.
 func (h *httpConn) redirected(from *url.URL, e *statusError) (*url.URL, error) {
 	e.location = e.header.Get("Location")
 	to, err := from.Parse(e.location)
@@ -175,8 +172,8 @@ func (h *httpConn) redirected(from *url.URL, e *statusError) (*url.URL, error) {
 	return to, nil
 }
 
-// send is one HTTP exchange; once: the request is sent at most once. It adds the
-// credentials, for the configured origin only.
+// send is one HTTP exchange. It adds the credentials, only for the configured origin. once
+// marks a request that is sent at most once.
 func (h *httpConn) send(ctx context.Context, req *http.Request, once bool) (*http.Response, error) {
 	if netguard.Origin(req.URL) != h.origin {
 		return nil, fmt.Errorf("refusing to leave %s for %s", h.origin, netguard.Origin(req.URL))
@@ -220,8 +217,8 @@ func (h *httpConn) newPost(r *wire.Request, body []byte, sent io.Writer, at http
 	return req
 }
 
-// newRequest is a request with the headers that all requests have. An opening
-// request belongs to no session.
+// newRequest is a request with the headers of all requests. An opening request belongs to no
+// session.
 func (h *httpConn) newRequest(method string, at httpState, opening bool) *http.Request {
 	header := maps.Clone(h.fixed)
 	if revision := h.owner.Protocol(); revision != wire.ModernRevision && !opening {
@@ -241,8 +238,8 @@ func (h *httpConn) postMessage(ctx context.Context, msg []byte) error {
 	return h.deliver(ctx, &wire.Request{}, msg, h.state())
 }
 
-// deliver POSTs a message whose response is not read. Any status below 300 is a
-// success. The error is a *wire.NoReplyError.
+// deliver POSTs a message and does not read the response. Any status below 300 is a success.
+// The error is a *wire.NoReplyError.
 func (h *httpConn) deliver(ctx context.Context, r *wire.Request, msg []byte, at httpState) error {
 	res, err := h.post(ctx, r, msg, at)
 	if err != nil {
@@ -255,9 +252,9 @@ func (h *httpConn) deliver(ctx context.Context, r *wire.Request, msg []byte, at 
 	return res.Body.Close()
 }
 
-// close ends the session if the server gave one, and the connections. What runs beside
-// requests, such as a cancellation, belongs to the session and is waited for, but not
-// without end: it may be a question to the user.
+// close ends the session if the server gave one, and closes the connections. It first waits
+// for the session's background work, such as a cancellation. That wait is limited, since the
+// work may be a question to the user.
 func (h *httpConn) close() {
 	goroutine.Within(wire.ShutdownGrace, h.owner.background.Wait)
 	at := h.state()

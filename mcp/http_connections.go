@@ -15,12 +15,11 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// connections are the HTTP connections to one server. They are reused until one
-// breaks: some servers close a connection after each reply without announcing it,
-// and a request that is sent at that moment is lost. So that this is never a
-// request that may be sent at most once, such a request gets a connection of its
-// own until a reused one has answered another request; a healthy server has done so
-// before the first call.
+// connections are the HTTP connections to one server. They are reused until one breaks: some
+// servers close a connection after each reply without announcing it, and a request that is
+// sent at that moment is lost. A request that may be sent at most once must not be lost this
+// way. It gets a new connection until a reused one has answered another request; on a healthy
+// server that happens before the first call.
 type connections struct {
 	kept, single *http.Transport // single: a connection for each request
 	broken       atomic.Bool     // the server closed a connection instead of answering
@@ -33,14 +32,13 @@ func newConnections() *connections {
 	return c
 }
 
-// reuses reports whether a request is sent on a kept connection; once: the request
-// is sent at most once.
+// reuses reports whether a request is sent on a kept connection. once marks a request that is
+// sent at most once.
 func (c *connections) reuses(once bool) bool {
 	return !c.broken.Load() && (!once || c.proven.Load())
 }
 
-// roundTrip fails with wire.ErrGone when the server closed the connection before
-// it answered.
+// roundTrip fails with wire.ErrGone if the server closed the connection before it answered.
 func (c *connections) roundTrip(req *http.Request, once bool) (*http.Response, error) {
 	transport := c.single
 	if c.reuses(once) {
@@ -52,8 +50,8 @@ func (c *connections) roundTrip(req *http.Request, once bool) (*http.Response, e
 	if err == nil && reused.Load() {
 		c.proven.Store(true)
 	}
-	// net/http closes its side of an ended connection, and a concurrent write
-	// fails with net.ErrClosed.
+	// net/http closes its side of an ended connection; a concurrent write then fails with
+	// net.ErrClosed.
 	if closedByServer(err) || errors.Is(err, net.ErrClosed) && req.Context().Err() == nil {
 		c.broken.Store(true)
 		err = fmt.Errorf("%w without an answer", wire.ErrGone)
@@ -66,8 +64,8 @@ func (c *connections) closeIdle() {
 	c.single.CloseIdleConnections()
 }
 
-// closedByServer reports whether err is the end of the connection, in any of the
-// forms that net/http gives it.
+// closedByServer reports whether err is the end of the connection, in any form that net/http
+// uses.
 func closedByServer(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		err != nil && strings.Contains(err.Error(), "server closed idle connection") // an unexported error

@@ -16,10 +16,10 @@ import (
 	"toolpipe/stream"
 )
 
-const maxErrorBody = 8 << 10 // bytes of a body that an error has
+const maxErrorBody = 8 << 10 // bytes of a body that an error keeps
 
-// statusError is a response whose status or whose reply is an error, or which cannot
-// be read though its status says success.
+// statusError is a response with an error status, with an error reply, or with a success
+// status and a body that cannot be read.
 type statusError struct {
 	status     int
 	body       []byte // its beginning
@@ -27,7 +27,7 @@ type statusError struct {
 	rpc        *wire.RPCError // the body; nil when it is not a JSON-RPC error
 	id         int64          // of the request that the body answers, as wire.ReplyID gives it
 	location   string         // of a redirection
-	unreadable error          // why the body is not JSON-RPC; nil where the status is an error
+	unreadable error          // why the body is not JSON-RPC; nil if the status is an error
 }
 
 func (e *statusError) Error() string {
@@ -78,8 +78,8 @@ func (h *httpConn) readFailure(res *http.Response) *statusError {
 	return e
 }
 
-// excerpt is the part of the body that is quoted in an error: the title or the
-// text of a web page, the beginning of anything else.
+// excerpt is the part of the body that an error quotes: the title or the text of a web page,
+// or the beginning of any other body.
 func (e *statusError) excerpt() string {
 	if !e.isPage() {
 		return wire.Snippet(e.body)
@@ -93,7 +93,7 @@ func (e *statusError) excerpt() string {
 
 func (e *statusError) isPage() bool { return htmltext.IsPage(e.body, e.header.Get("Content-Type")) }
 
-// wrongURL reports whether err looks as if there is no MCP server at the URL.
+// wrongURL reports whether err suggests that there is no MCP server at the URL.
 func wrongURL(err error) bool {
 	e, ok := errors.AsType[*statusError](err)
 	return ok && e.rpc == nil && (e.status == http.StatusNotFound || e.isPage())

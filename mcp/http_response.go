@@ -18,8 +18,8 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// responseReader reads the response to one request, or the event stream that
-// belongs to none.
+// responseReader reads the response to one request, or the event stream that belongs to no
+// request.
 type responseReader struct {
 	h      *httpConn
 	ctx    context.Context
@@ -30,11 +30,11 @@ type responseReader struct {
 
 	reply  *wire.Message
 	heard  bool          // an event came
-	lastID string        // of the stream's events, to resume after it
-	retry  time.Duration // how long to wait before that
+	lastID string        // of the stream's last event, to resume from it
+	retry  time.Duration // how long to wait before a resumption
 }
 
-// errNoReply is why a response that has no reply is a failure.
+// errNoReply is the failure of a response without the reply.
 var errNoReply = errors.New("the response ended without the reply")
 
 // read returns the result, or an error as exchange does.
@@ -42,7 +42,7 @@ func (x *responseReader) read(res *http.Response) ([]byte, error) {
 	if res.StatusCode < 200 || res.StatusCode >= 300 {
 		e := x.h.readFailure(res)
 		if e.status >= 500 && e.id != x.id {
-			e.rpc = nil // any gateway on the way can answer with JSON that has an error
+			e.rpc = nil // a gateway in between can also answer with JSON that has an error
 		}
 		return nil, &wire.NoReplyError{Sent: e.status >= 500 && e.rpc == nil, Cause: e}
 	}
@@ -68,11 +68,11 @@ func (x *responseReader) read(res *http.Response) ([]byte, error) {
 	return nil, &wire.NoReplyError{Sent: true, Cause: err}
 }
 
-// body reads one response body. Its first bytes decide what it is, because
-// servers send a wrong Content-Type, or none.
+// body reads one response body. The first bytes decide its type, because servers send a wrong
+// Content-Type, or none.
 func (x *responseReader) body(res *http.Response) error {
 	defer res.Body.Close()
-	b := bufio.NewReaderSize(res.Body, 16) // enough to see what it is; long reads pass through
+	b := bufio.NewReaderSize(res.Body, 16) // enough to detect the type; long reads pass through
 	for {
 		c, err := b.ReadByte()
 		switch {
@@ -94,7 +94,7 @@ func (x *responseReader) body(res *http.Response) error {
 	}
 }
 
-// beginsEvents reports whether the next line is one of an event stream.
+// beginsEvents reports whether the next line belongs to an event stream.
 func beginsEvents(b *bufio.Reader) bool {
 	begin, _ := b.Peek(len("event:"))
 	return slices.ContainsFunc([]string{":", "id:", "data:", "event:", "retry:"}, func(field string) bool { return strings.HasPrefix(string(begin), field) })
@@ -110,8 +110,7 @@ func (x *responseReader) notMessages(r io.Reader, res *http.Response) error {
 	return &statusError{body: body, header: res.Header, unreadable: fmt.Errorf("HTTP status %d, %s", res.StatusCode, cmp.Or(mediaType(res), "no Content-Type"))}
 }
 
-// json reads a body that is JSON. A reply in it is the reply to this request,
-// whatever its id is.
+// json reads a JSON body. Any reply in it is the reply to this request, whatever its id is.
 func (x *responseReader) json(r io.Reader) error {
 	body, err := io.ReadAll(io.LimitReader(r, wire.MaxFrame+1))
 	if err == nil && len(body) > wire.MaxFrame {
@@ -178,8 +177,8 @@ func (x *responseReader) event(ev stream.Event) {
 	}
 }
 
-// drain reads the end of the stream, so that the connection can be reused. When
-// the stream does not end at once, the connection is closed.
+// drain reads the rest of the stream, so that the connection can be reused. If the stream
+// does not end within drainTime, the connection is closed.
 func (x *responseReader) drain(r io.Reader) {
 	t := goroutine.AfterFunc(drainTime, func() { x.cancel(nil) })
 	defer t.Stop()
@@ -188,9 +187,9 @@ func (x *responseReader) drain(r io.Reader) {
 
 const drainTime = 25 * time.Millisecond
 
-// dispatch takes a request or a notification of the server.
+// dispatch handles a request or a notification of the server.
 func (x *responseReader) dispatch(m wire.Message) {
-	if m.ID != nil { // copied, because the stream is read on before its response is POSTed
+	if m.ID != nil { // copied, because reading goes on before its response is POSTed
 		m = wire.Message{ID: bytes.Clone(m.ID), Method: bytes.Clone(m.Method), Params: bytes.Clone(m.Params)}
 	}
 	x.h.owner.received(m, x.h.answers.Respond, func(params []byte) {
@@ -202,7 +201,7 @@ func (x *responseReader) dispatch(m wire.Message) {
 
 const (
 	defaultRetry = time.Second            // until the server asks for another time
-	minRetry     = 100 * time.Millisecond // whatever shorter time it asks for
+	minRetry     = 100 * time.Millisecond // the shortest pause, whatever the server asks for
 	maxRetry     = time.Minute
 )
 
@@ -223,8 +222,8 @@ func (x *responseReader) resume() error {
 	return nil
 }
 
-// tooLarge reports whether an event stream ended because of an event beyond the
-// limit, which the server would send again.
+// tooLarge reports whether an event stream ended at an event over the limit, which the server
+// would send again.
 func tooLarge(err error) bool {
 	e, ok := errors.AsType[*stream.Error](err)
 	return ok && e.Kind == stream.TooLarge
@@ -248,13 +247,13 @@ func (h *httpConn) get(ctx context.Context, at httpState, lastID string) (*http.
 }
 
 const (
-	listenOpening = time.Second // how long the start waits for the event stream to open; one that is open for longer is no failure
-	listenTries   = 3           // failures in a row after which it is not opened again
+	listenOpening = time.Second // how long the start waits for the event stream to open; a stream that was open longer did not fail
+	listenTries   = 3           // failures in a row; then the stream is not opened again
 )
 
-// listen reads the event stream that belongs to no request, on which some legacy
-// servers send elicitations. Nothing else needs it, so no failure of it is
-// reported. It returns when the stream is open, or after listenOpening.
+// listen reads the event stream that belongs to no request; some legacy servers send
+// elicitations there. Nothing else needs the stream, so its failures are not reported. listen
+// returns when the stream is open, or after listenOpening.
 func (h *httpConn) listen() {
 	opening, open := context.WithTimeout(h.owner.life, listenOpening)
 	h.owner.start(func() {
@@ -272,7 +271,7 @@ func (h *httpConn) listen() {
 				x.heard = false
 				err = x.events(res.Body)
 				res.Body.Close()
-				if x.heard || time.Since(began) > listenOpening { // a proxy ends a stream on which nothing comes for long
+				if x.heard || time.Since(began) > listenOpening { // a proxy ends a stream that is idle for long
 					failures = 0
 				}
 			}

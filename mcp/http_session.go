@@ -10,11 +10,10 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// exchange implements conn. A *statusError may also be the cause of a
-// *wire.NoReplyError, which is Sent unless the status says that nothing was done.
-// When a legacy server has lost the session, exchange begins a new one, unless the last
-// one was lost before it answered anything, and sends the request again unless that may
-// be sent at most once.
+// exchange implements conn. A *statusError may also be the cause of a *wire.NoReplyError,
+// which is Sent unless the status shows that the request was not run. If a legacy server lost
+// the session, exchange begins a new one, except when the last session was lost before it
+// answered anything. Then it repeats the request, unless that may be sent only once.
 func (h *httpConn) exchange(ctx context.Context, r *wire.Request) (result []byte, err error) {
 	if r.Opening {
 		return h.exchangeAt(ctx, r, h.state())
@@ -44,11 +43,10 @@ func (h *httpConn) exchange(ctx context.Context, r *wire.Request) (result []byte
 	return h.exchangeAt(ctx, r, h.state())
 }
 
-// sessionLost reports whether a request failed because the server has lost the
-// session. That is a 404 by the specification; servers also send a 400, a 401
-// or an error on 200 whose message speaks of a session. A tool may speak so of
-// another session, such as a browser's: for a call, an error that names the id
-// of a request is the answer to the call.
+// sessionLost reports whether a request failed because the server lost the session. By the
+// specification that is a 404; servers also send a 400, a 401, or an error on 200 with
+// "session" in its message. A tool may also report another kind of session, such as a
+// browser's: for a call, an error that names the id of a request is the answer to the call.
 func sessionLost(err error, once bool) bool {
 	e, ok := errors.AsType[*statusError](err)
 	if !ok {
@@ -73,7 +71,7 @@ func sessionLost(err error, once bool) bool {
 	return false
 }
 
-// lockRenewal waits until no renewal of the session is under way.
+// lockRenewal waits until no renewal of the session is in progress.
 func (h *httpConn) lockRenewal(ctx context.Context) (unlock func(), err error) {
 	select {
 	case h.renewing <- struct{}{}:
@@ -83,8 +81,8 @@ func (h *httpConn) lockRenewal(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// renewSession initializes again, unless another call has done so meanwhile.
-// When it fails, the lost session stays in place for the next call to renew.
+// renewSession initializes again, unless another call has done so meanwhile. After a failure
+// the lost session stays, so that the next call tries again.
 func (h *httpConn) renewSession(ctx context.Context, lost string) error {
 	unlock, err := h.lockRenewal(ctx)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// sseTransport is the transport HTTP+SSE of 2024-11-05: one event stream brings
-// all messages, and its first event names the endpoint to which messages are
-// POSTed. It sends through an httpConn, with its credentials.
+// sseTransport is the transport HTTP+SSE of 2024-11-05: one event stream brings all messages,
+// and its first event names the endpoint for POSTs. It sends through an httpConn, with its
+// credentials.
 type sseTransport struct {
 	h    *httpConn
 	at   httpState // the POST address
@@ -28,11 +28,11 @@ type sseTransport struct {
 	stop func()
 }
 
-// errHTTPSSE is why a POST failed that was answered with an endpoint event, as
-// servers do that have only this transport (quarkiverse/quarkus-mcp-server#317).
+// errHTTPSSE is the failure of a POST that was answered with an endpoint event. Servers that
+// have only this transport do so (quarkiverse/quarkus-mcp-server#317).
 var errHTTPSSE = errors.New("the server speaks only the HTTP+SSE transport of 2024-11-05")
 
-// useHTTPSSE changes to the transport of 2024-11-05.
+// useHTTPSSE switches to the transport of 2024-11-05.
 func (s *Session) useHTTPSSE(ctx context.Context) error {
 	s.tried = append(s.tried, "HTTP+SSE")
 	t, err := openSSE(ctx, s.http)
@@ -64,8 +64,8 @@ func openSSE(ctx context.Context, h *httpConn) (*sseTransport, error) {
 	return t, nil
 }
 
-// endpoint reads the event that names the endpoint. It must be of the same
-// origin, because credentials are sent there.
+// endpoint reads the event that names the endpoint. The endpoint must have the same origin,
+// because credentials are sent there.
 func (t *sseTransport) endpoint() error {
 	for {
 		ev, err, ok := t.next()
@@ -89,10 +89,9 @@ func (t *sseTransport) endpoint() error {
 	}
 }
 
-// Send POSTs the message. A status from 300 to 499 means that the server did not
-// take it.
+// Send POSTs the message. A status from 300 to 499 means that the server did not take it.
 func (t *sseTransport) Send(ctx context.Context, msg []byte) error {
-	if t.ctx.Err() != nil { // which would end the request as well, but perhaps after it was sent
+	if t.ctx.Err() != nil { // its end would also end the request, but perhaps after it was sent
 		return fmt.Errorf("%w: the stream has ended", wire.ErrNotSent)
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -16,10 +16,9 @@ const (
 	roundPause = 50 * time.Millisecond
 )
 
-// exchangeWithInput sends a request and gives the server the input that it
-// requires (multi round-trip requests of 2026-07-28): each round is a new
-// request with the same params, the responses, and the server's requestState
-// byte for byte.
+// exchangeWithInput sends a request and gives the server the input that it requires (multi
+// round-trip requests of 2026-07-28). Each round is a new request with the same params, the
+// responses, and the server's requestState byte for byte.
 func (s *Session) exchangeWithInput(ctx context.Context, r *wire.Request) ([]byte, error) {
 	defer s.inFlight.add(r, s.life)()
 	params := r.Params
@@ -30,7 +29,7 @@ func (s *Session) exchangeWithInput(ctx context.Context, r *wire.Request) ([]byt
 		}
 		switch kind := resultType(raw); {
 		case kind == "complete", kind == "task" && !s.isLegacy() && (r.Method == "tools/call" || r.Method == "tasks/get"):
-			return raw, nil // an example of the specification has the type task on tasks/get too
+			return raw, nil // an example of the specification answers tasks/get with the type task too
 		case kind != "input_required" || s.isLegacy():
 			return nil, &wire.NoReplyError{Sent: true, Cause: checkComplete(raw)}
 		case round == maxRounds:
@@ -49,8 +48,8 @@ func (s *Session) exchangeWithInput(ctx context.Context, r *wire.Request) ([]byt
 	}
 }
 
-// nextRound is params with the inputResponses and requestState of the next
-// round; nil leaves one out.
+// nextRound adds inputResponses and requestState to params for the next round, unless they
+// are nil.
 func nextRound(params, answers, state []byte) []byte {
 	next := bytes.Clone(params[:len(params)-1])
 	if answers != nil {
@@ -62,7 +61,7 @@ func nextRound(params, answers, state []byte) []byte {
 	return append(next, '}')
 }
 
-// inputResponses answers all input requests of a round; nil when there are none.
+// inputResponses answers all input requests of a round; nil if there are none.
 func (s *Session) inputResponses(ctx context.Context, requests []byte, ask wire.AskFunc) ([]byte, error) {
 	var answers []byte
 	for key, r := range jsontext.Members(requests) {

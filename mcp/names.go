@@ -9,16 +9,15 @@ import (
 )
 
 const (
-	maxOffered = 64 // bytes of a tool's name that every provider takes
+	maxOffered = 64 // bytes of a tool's name that every provider accepts
 	hashDigits = 8
 )
 
-// OfferedName is the name under which a model sees a tool: server, two
-// underscores, tool. Providers take a letter followed by at most 63 of
-// A-Z a-z 0-9 _ -. In any other name the wrong bytes become underscores, it is
-// cut, and a hash of server and tool is added; so is one to a name that already
-// ends like such a hash, so that two tools share a name only if hashes collide.
-// The name depends on nothing but the arguments. It cannot be split again: who
+// OfferedName is the tool name that a model sees: server, two underscores, tool. Providers
+// accept a letter followed by at most 63 of A-Z a-z 0-9 _ -. In any other name, wrong bytes
+// become underscores, the name is cut, and a hash of server and tool is added. A name that
+// already ends like such a hash gets one too, so that two tools share a name only if hashes
+// collide. The result depends only on the arguments. It cannot be split again: a caller that
 // needs server and tool keeps a table.
 func OfferedName(server, tool string) string {
 	name := server + "__" + tool

@@ -54,8 +54,7 @@ var (
 	errSilent    = errors.New("the server does not answer server/discover")
 )
 
-// restartLegacy ends the server's process and begins with initialize in a new
-// one.
+// restartLegacy restarts the server's process and begins with initialize.
 func (s *Session) restartLegacy(ctx context.Context, version, why string) error {
 	if err := s.restart(why); err != nil {
 		return err
@@ -72,9 +71,9 @@ func (s *Session) restart(why string) error {
 	return s.spawn()
 }
 
-// restartSilent is restartLegacy for a server that did not answer the probe. A
-// server that then refuses initialize was only slow to answer: it is probed once
-// more, and has the whole time of the start for that.
+// restartSilent is restartLegacy for a server that did not answer the probe. If the server
+// then refuses initialize, it was only slow to answer: it is probed once more, for the rest
+// of the start timeout.
 func (s *Session) restartSilent(ctx context.Context) error {
 	err := s.restartLegacy(ctx, "", errSilent.Error())
 	_, refused := errors.AsType[*wire.RPCError](err)
@@ -87,10 +86,9 @@ func (s *Session) restartSilent(ctx context.Context) error {
 	return err
 }
 
-// probe sends server/discover in the form of 2026-07-28. The error is that of the
-// exchange; the probeResult holds also with an error. Unless patient, the error is
-// errSilent for a server over stdio that read the request and is silent from then
-// on.
+// probe sends server/discover in the form of 2026-07-28. It returns the error of the
+// exchange; the probeResult is valid also with an error. Unless patient, the error is
+// errSilent for a server over stdio that read the request and stays silent.
 func (s *Session) probe(ctx context.Context, patient bool) (probeResult, error) {
 	s.tried = append(s.tried, "server/discover")
 	if !patient && s.child != nil && s.spec.Protocol.Only != wire.ModernRevision {
@@ -113,8 +111,8 @@ func (s *Session) probe(ctx context.Context, patient bool) (probeResult, error) 
 	return v, err
 }
 
-// untilSilent ends ctx with errSilent when the child has been silent for the
-// time that a probe may take, which is longer for a server that answered it before.
+// untilSilent ends ctx with errSilent when the child was silent for the time limit of a
+// probe. The limit is longer for a server that answered a probe in the last session.
 func (s *Session) untilSilent(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	child, sent, wait := s.child, time.Now(), cmp.Or(s.spec.probeTimeout, defaultProbe)
@@ -151,8 +149,8 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 	v, first := s.probe(ctx, true)
 	switch {
 	case Refused(first) != nil:
-		// Gateways answer an unknown method with 401 (agentscope-ai/QwenPaw#7620): with a
-		// token, initialize may be accepted.
+		// Gateways answer an unknown method with 401 (agentscope-ai/QwenPaw#7620). With a
+		// token, initialize may still be accepted.
 		if s.spec.Protocol.Only == wire.ModernRevision || !s.http.auth.hasToken() || s.initialize(ctx, "") != nil {
 			return first
 		}
@@ -178,16 +176,16 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 	return err
 }
 
-// answered reports whether a request that failed was answered; any other error tells
-// nothing about the revision.
+// answered reports whether a failed request got an answer. Any other error does not show
+// which revision the server speaks.
 func answered(err error) bool {
 	_, status := errors.AsType[*statusError](err)
 	_, refused := errors.AsType[*wire.RPCError](err)
 	return status || refused || errors.Is(err, errNoReply) || errors.Is(err, errHTTPSSE)
 }
 
-// legacyHTTP sends initialize, and uses the transport of 2024-11-05 where the
-// error shows that the server may have no other.
+// legacyHTTP sends initialize. It changes to the transport of 2024-11-05 if the error shows
+// that the server may have no other.
 func (s *Session) legacyHTTP(ctx context.Context, version string) error {
 	err := s.initialize(ctx, version)
 	if err == nil {
@@ -205,8 +203,8 @@ func (s *Session) legacyHTTP(ctx context.Context, version string) error {
 	return nil
 }
 
-// mayBeHTTPSSE reports whether the server that refused initialize with err may have
-// only the transport of 2024-11-05.
+// mayBeHTTPSSE reports whether a server that refused initialize with err may have only the
+// transport of 2024-11-05.
 func mayBeHTTPSSE(err error) bool {
 	e, ok := errors.AsType[*statusError](err)
 	refused := ok && e.rpc == nil && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, e.status)

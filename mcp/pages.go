@@ -13,14 +13,14 @@ const (
 	maxPages     = 100
 	maxItems     = 10_000        // of one list
 	maxListBytes = wire.MaxFrame // bytes of the items of one list
-	maxCursor    = 64 << 10      // bytes of a cursor, as it came
+	maxCursor    = 64 << 10      // bytes of a cursor, as received
 )
 
-// A List is one of a server's lists.
+// A List describes one of a server's lists.
 type List struct {
 	Method     string
 	Key        string // of the items in a page
-	Identity   string // the member that tells items apart
+	Identity   string // the member that identifies an item
 	capability string
 }
 
@@ -31,9 +31,9 @@ var (
 	Prompts   = List{"prompts/list", "prompts", "name", "prompts"}
 )
 
-// Items lists all pages and passes each item to visit as it came. A server that does
-// not declare the list has no items, and is not asked: some answer nothing at all to a
-// method that they do not know.
+// Items lists all pages and passes each item to visit as received. A server that does not
+// declare the list has no items and is not asked: some servers never answer an unknown
+// method.
 func (s *Session) Items(ctx context.Context, l List, visit func(item []byte)) error {
 	if !s.has(l.capability) {
 		return nil
@@ -46,10 +46,10 @@ func (s *Session) Items(ctx context.Context, l List, visit func(item []byte)) er
 	return nil
 }
 
-// allPages is Items without its deadlines. It also ends where a cursor comes again, or a page has
-// only items that came before, as with servers whose list has no end; an empty
-// page, which a filter of the server may leave, does not end it. Items beyond the
-// limits are left out with the warning "list_cut".
+// allPages is Items without its deadlines. It also stops when a cursor repeats or a page has
+// only items that came before, since some servers' lists never end. An empty page does not
+// stop it: a filter of the server may cause one. Items over the limits are left out with the
+// warning "list_cut".
 func (s *Session) allPages(ctx context.Context, l List, visit func(item []byte)) error {
 	params := []byte("{}")
 	cursors, known := map[string]bool{}, map[string]bool{}
@@ -103,7 +103,7 @@ func (s *Session) warnCut(l List, limit string) {
 	s.warnOnce("list_cut "+l.Method, "list_cut", fmt.Sprintf("server %q: %s has more than %s, the rest is left out", s.spec.Name, l.Method, limit))
 }
 
-// resultType says what kind of result came. Legacy servers send no resultType.
+// resultType is the kind of a result. Legacy servers send no resultType.
 func resultType(result []byte) string {
 	if t := jsontext.Member(result, "resultType"); t != nil {
 		return jsontext.Text(t)

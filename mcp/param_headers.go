@@ -12,8 +12,8 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// paramHeader is an argument of a tool that is also sent as a header (x-mcp-header
-// of 2026-07-28).
+// paramHeader is an argument of a tool that is also sent as a header (x-mcp-header of
+// 2026-07-28).
 type paramHeader struct {
 	path []string
 	name string // without Mcp-Param-
@@ -41,7 +41,7 @@ func (w *schemaWalk) header(raw []byte, path []string) {
 	}
 }
 
-// headerFields are the headers that a call with these arguments carries.
+// headerFields are the headers of a call with these arguments.
 func headerFields(headers []paramHeader, args []byte) ([]wire.HeaderField, error) {
 	var fields []wire.HeaderField
 	for _, h := range headers {
@@ -56,8 +56,8 @@ func headerFields(headers []paramHeader, args []byte) ([]wire.HeaderField, error
 	return fields, nil
 }
 
-// headerText is the text of an argument in a header. There is none for null, an
-// absent argument, an object and an array.
+// headerText is the text of an argument in a header. null, an absent argument, an object and
+// an array have none.
 func headerText(v []byte) (string, bool, error) {
 	switch {
 	case jsontext.Kind(v) == '"':
@@ -79,9 +79,9 @@ const (
 	sentinelEnd   = "?="
 )
 
-// headerValue is s as the value of a header: s itself if it is printable ASCII
-// without white space around it and does not look encoded, otherwise base64
-// between markers (2026-07-28, basic/transports).
+// headerValue is s as the value of a header: unchanged if it is printable ASCII without white
+// space around it and does not look encoded, otherwise base64 between markers (2026-07-28,
+// basic/transports).
 func headerValue(s string) string {
 	encoded := strings.HasPrefix(s, sentinelBegin) && strings.HasSuffix(s, sentinelEnd)
 	unprintable := strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })

@@ -11,11 +11,11 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
-// maxReported bounds one warning, log line or error, which may quote the server.
+// maxReported limits one warning, log line or error, in bytes; it may quote the server.
 const maxReported = 64 << 10
 
-// reporter calls the hooks, but not after stop, and removes secrets from what
-// it passes on: a server may echo them anywhere.
+// reporter calls the hooks, but not after stop. It removes secrets from all it passes on,
+// because a server may echo them anywhere.
 type reporter struct {
 	mu      sync.RWMutex
 	hooks   Hooks
@@ -70,8 +70,8 @@ func (t *reporter) log(line string) {
 	}
 }
 
-// logStderr logs a line of a child's stderr, of which it shows half of what
-// process.Output gives: a secret that was cut off does not show in part.
+// logStderr logs a line of a child's stderr, at most half the length that process.Output
+// gives, so that a secret that was cut off is not shown in part.
 func (t *reporter) logStderr(line string) {
 	t.log(readable.Cut(t.secrets.Wire().HideString(line), process.MaxLogLine/2, "…"))
 }
@@ -82,14 +82,14 @@ func (t *reporter) logMessage(params []byte) {
 	}
 }
 
-// announced passes on that something has changed at the server.
+// announced reports a change at the server.
 func (t *reporter) announced(method string, params []byte) {
 	if t.hooks.Announced != nil && len(params) <= maxReported {
 		t.unlessStopped(func() { t.hooks.Announced(method, slices.Clone(params)) })
 	}
 }
 
-// logs reports whether anybody wants what a server logs.
+// logs reports whether a hook takes the server's log.
 func (t *reporter) logs() bool { return t.hooks.Log != nil || t.hooks.LogMessage != nil }
 
 func (t *reporter) message(direction byte, msg []byte) {

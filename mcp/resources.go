@@ -10,14 +10,14 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Contents is one part of a resource that was read: text, or else a blob.
+// Contents is one part of a resource: text or a blob.
 type Contents struct {
 	URI, MIME string
-	Text      json.RawMessage // string literal as it came; nil for a blob
-	Blob      []byte          // base64 as it came
+	Text      json.RawMessage // string literal as received; nil for a blob
+	Blob      []byte          // base64 as received
 }
 
-// ReadResource reads a resource, all its parts.
+// ReadResource reads all parts of a resource.
 func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, error) {
 	raw, err := s.Request(ctx, "resources/read", uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'))
 	if err != nil {
@@ -40,12 +40,12 @@ func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, err
 type PromptMessage struct {
 	Role string // "user" or "assistant"
 	Text string // the text blocks, and a line for each other block, joined with a newline
-	// Images are the image blocks, in order. Each has its line in the text.
+	// Images are the image blocks, in order. Each one is also a line of Text.
 	Images []wire.Image
 }
 
-// GetPrompt fills in a prompt. args are not nil. The request is repeated after a
-// lost session.
+// GetPrompt fills in a prompt. args must not be nil. The request is repeated after a lost
+// session.
 func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]string) ([]PromptMessage, error) {
 	arguments, err := json.Marshal(args)
 	if err != nil {
@@ -68,9 +68,9 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 	return messages, nil
 }
 
-// Request sends a request for a named prompt or resource, within the deadlines of
-// a call, and returns the result as it came. Where the server answered with an
-// error, that wraps a *wire.RPCError.
+// Request sends a request for a named prompt or resource, within the deadlines of a call, and
+// returns the result as received. If the server answered with an error, the returned error
+// wraps a *wire.RPCError.
 func (s *Session) Request(ctx context.Context, method, name string, params []byte) ([]byte, error) {
 	return s.RequestNamed(ctx, &Named{Method: method, Name: name, Params: params})
 }
@@ -82,7 +82,7 @@ type Named struct {
 	Ask          wire.AskFunc // as in ToolCall
 }
 
-// RequestNamed is Request.
+// RequestNamed is Request with an Ask.
 func (s *Session) RequestNamed(ctx context.Context, n *Named) ([]byte, error) {
 	ctx, alive, stop := s.watch(ctx)
 	defer stop()

@@ -10,17 +10,16 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A probeResult is what the answer to server/discover says about a server. A
-// server that is not clearly modern is legacy.
+// A probeResult is the conclusion from the answer to server/discover. A server that is not
+// clearly modern is legacy.
 type probeResult struct {
 	modern  bool
-	again   bool   // modern, but it refused the probe as a client is to try again (-32022)
-	version string // legacy: what to offer in initialize; "" for the newest
-	err     error  // the server can be neither
+	again   bool   // modern, but it refused the probe with -32022, after which a client tries again
+	version string // legacy: the revision to offer in initialize; "" for the newest
+	err     error  // the server is neither modern nor legacy
 }
 
-// readProbe reads the answer to server/discover: its result, or the error that
-// exchange gave.
+// readProbe reads the answer to server/discover: its result, or the error of exchange.
 func readProbe(result []byte, err error) probeResult {
 	versions := jsontext.Strings(jsontext.Member(result, "supportedVersions"))
 	if refusal, refused := errors.AsType[*wire.RPCError](err); refused {
@@ -53,9 +52,8 @@ func supported(e *wire.RPCError) []string {
 	return jsontext.Strings(jsontext.Member(e.Data, "supported"))
 }
 
-// nearestRevision is the known legacy revision whose rules are used for the
-// revision that a server answered to initialize: itself, or the newest before
-// it.
+// nearestRevision is the known legacy revision to apply when a server answers initialize with
+// revision: the same one, or the newest one before it.
 func nearestRevision(revision string) string {
 	for _, v := range wire.LegacyRevisions {
 		if revision >= v {
@@ -65,9 +63,9 @@ func nearestRevision(revision string) string {
 	return wire.LegacyRevisions[len(wire.LegacyRevisions)-1]
 }
 
-// nextOffer is the revision to offer after initialize with offered failed with
-// e: one that the error names, else an older one that servers want which do not
-// negotiate (alibaba/higress#3226). "" is the end.
+// nextOffer is the revision to offer after initialize with offered failed with e: one that
+// the error names, otherwise an older one, for servers that do not negotiate
+// (alibaba/higress#3226). "" means that there is none left.
 func nextOffer(offered string, attempt int, e *wire.RPCError) string {
 	if attempt == 1 {
 		named := supported(e)

@@ -20,10 +20,10 @@ const (
 // emptySchema is for tools that take no arguments, or have no schema.
 const emptySchema = `{"type":"object","properties":{}}`
 
-// OfferedSchema is the schema under which a model sees a tool: raw itself if
-// every provider takes it, otherwise a copy whose root is an object with
-// properties and has no composition such as anyOf. The note is one line with
-// what was left out, for the tool's description. raw is nil or valid JSON.
+// OfferedSchema is the tool schema that a model sees: raw itself if every provider accepts
+// it, otherwise a copy. The root of the copy is an object with properties, without a
+// composition such as anyOf. The note is one line with the parts left out, for the tool's
+// description. raw is nil or valid JSON.
 func OfferedSchema(raw json.RawMessage) (schema json.RawMessage, note string) {
 	if jsontext.Kind(raw) != '{' {
 		return json.RawMessage(emptySchema), ""
@@ -71,11 +71,11 @@ type schemaWalk struct {
 	root    string // its $id
 	nodes   int
 	headers []paramHeader
-	misuse  string // why the x-mcp-header annotations are wrong; "" when they are right
+	misuse  string // the fault in the x-mcp-header annotations; "" if they are right
 }
 
-// walkSchema returns an error for a schema that is too large or refers to another
-// document, which is never fetched.
+// walkSchema returns an error for a schema that is too large or refers to another document;
+// no document is ever fetched.
 func walkSchema(raw []byte) (*schemaWalk, error) {
 	w := &schemaWalk{root: jsontext.Text(jsontext.Member(raw, "$id"))}
 	if len(raw) > maxSchema {
@@ -84,8 +84,8 @@ func walkSchema(raw []byte) (*schemaWalk, error) {
 	return w, w.schema(raw, 0, []string{})
 }
 
-// schema checks one subschema. path is the way to it through properties; nil when
-// the way has other keywords.
+// schema checks one subschema. path is its path through properties; nil if the path has other
+// keywords.
 func (w *schemaWalk) schema(raw []byte, depth int, path []string) error {
 	if w.nodes++; w.nodes > maxSchemaNodes {
 		return fmt.Errorf("its schema has more than %d parts", maxSchemaNodes)

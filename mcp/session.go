@@ -20,14 +20,14 @@ type Session struct {
 	report    *reporter
 	procs     *process.Processes
 	conn      conn
-	http      *httpConn       // what is behind conn for a server at a URL, else nil
-	child     *stdioTransport // what is behind conn for a server over stdio, else nil
+	http      *httpConn       // the connection below conn for a server at a URL, else nil
+	child     *stdioTransport // the process below conn for a server over stdio, else nil
 	transport string          // "stdio", "http", "sse" or "local"
 	meta      []byte          // 2026-07-28: members of every request's _meta
 
-	askingMeta []byte // instead of meta, of requests for which the user can be asked
+	askingMeta []byte // meta for requests in which the server may ask the user
 
-	logLevel atomic.Pointer[string] // 2026-07-28: from which the server is to log; nil: it is not to log
+	logLevel atomic.Pointer[string] // 2026-07-28: the lowest level to log; nil: no log
 
 	listing atomic.Pointer[toolListing] // of Connect, or of the last Relist
 	changes changes
@@ -35,28 +35,28 @@ type Session struct {
 	life       context.Context // ends with Close
 	end        context.CancelFunc
 	closed     sync.Once
-	background sync.WaitGroup   // what start has started
+	background sync.WaitGroup   // goroutines of start
 	asking     atomic.Int32     // elicitations that the user is answering
-	inFlight   requestsInFlight // while there are any, the server may send elicitations
+	inFlight   requestsInFlight // while one is open, the server may send elicitations
 	questions  atomic.Int32     // elicitations of a legacy server, not answered yet
 
 	agreed atomic.Pointer[agreement]
 	ready  atomic.Bool // the list of tools came, which ends the start
-	warned sync.Map    // the keys that warnOnce has warned of
+	warned sync.Map    // the keys of past warnings by warnOnce
 
 	tried []string // what Connect tried, for its error
 
-	mu         sync.Mutex // guards what follows, and is held where life ends
-	junkSample string     // the first line of the server's stdout that was no message
+	mu         sync.Mutex // guards junkSample, and is locked while life ends
+	junkSample string     // the first line of the server's stdout that was not a message
 }
 
-// An agreement is what was agreed on when a session began. Another takes its place when
-// a lost session is renewed.
+// An agreement is the result of the negotiation. A new one replaces it when a lost session is
+// renewed.
 type agreement struct {
 	revision     string // "" before
 	capabilities []byte // an object, as the server sent it
 	instructions string
-	meta         []byte // what the server says of itself beside that, an object; nil for nothing
+	meta         []byte // the server's _meta about itself, an object; nil for none
 }
 
 func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
@@ -73,8 +73,8 @@ func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
 // Protocol is the negotiated revision.
 func (s *Session) Protocol() string { return s.agreed.Load().revision }
 
-// Restarted reports whether a process of the server had to be started more than once, to
-// find out which revision it speaks.
+// Restarted reports whether a process of the server was started more than once to find out
+// its revision.
 func (s *Session) Restarted() bool { return slices.Contains(s.tried, freshProcess) }
 
 // isLegacy reports whether a legacy revision was agreed on.
@@ -86,17 +86,17 @@ func (s *Session) isLegacy() bool {
 // Transport is "stdio", "http", "sse" or "local".
 func (s *Session) Transport() string { return s.transport }
 
-// Instructions are the server's; "" when it gave none.
+// Instructions are the server's instructions for the model; "" for none.
 func (s *Session) Instructions() string { return s.agreed.Load().instructions }
 
-// About is the _meta in which the server has said what it is; nil for none.
+// About is the _meta with the server's description of itself; nil for none.
 func (s *Session) About() []byte { return s.agreed.Load().meta }
 
-// Lost is why the server cannot be reached any more; nil while it can.
+// Lost is the reason why the server cannot be reached any more; nil while it can.
 func (s *Session) Lost() error { return s.conn.lost() }
 
-// Close ends the session and its process, within a bounded time. No hook is
-// called after it returned; a question to the user that does not end is left behind.
+// Close ends the session and its process, within a limited time. No hook is called after it
+// returned. A question to the user that is still open is abandoned.
 func (s *Session) Close() error {
 	s.closed.Do(func() {
 		s.mu.Lock()
@@ -111,8 +111,7 @@ func (s *Session) Close() error {
 	return nil
 }
 
-// start calls f in a goroutine that Close waits for. After the end of life it does
-// nothing.
+// start calls f in a goroutine that Close waits for. After the end of life it does nothing.
 func (s *Session) start(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,8 +125,7 @@ func (s *Session) request(method string, params []byte) *wire.Request {
 	return s.askingRequest(method, params, nil)
 }
 
-// askingRequest is request for one whose server may ask the user, by ask if that is not
-// nil.
+// askingRequest is request with a way to ask the user; ask may be nil.
 func (s *Session) askingRequest(method string, params []byte, ask wire.AskFunc) *wire.Request {
 	r := &wire.Request{Method: method, Params: params, Meta: s.meta, Ask: ask}
 	if ask != nil && s.spec.Elicit == "each" {
@@ -150,9 +148,9 @@ func joinMembers(a, b []byte) []byte {
 	return slices.Concat(a, []byte{','}, b)
 }
 
-// received passes on a request or a notification of the server, from any
-// goroutine, and does not block. respond takes the whole response to a request,
-// once, at any later time; progress takes the params of a progress notification.
+// received handles a request or a notification of the server. It may be called from any
+// goroutine and does not block. respond takes the complete response to a request, once, at
+// any later time; progress takes the params of a progress notification.
 func (s *Session) received(m wire.Message, respond, progress func([]byte)) {
 	switch method := jsontext.Text(m.Method); {
 	case m.Method == nil:
@@ -169,7 +167,7 @@ func (s *Session) received(m wire.Message, respond, progress func([]byte)) {
 	}
 }
 
-// garbled takes a frame that is not JSON.
+// garbled logs a frame that is not JSON.
 func (s *Session) garbled(frame []byte) { s.report.log("not JSON: " + wire.Snippet(frame)) }
 
 func (s *Session) logMessage(params []byte) {
@@ -193,8 +191,8 @@ func (s *Session) has(capability string) bool {
 // Completes reports whether the server completes arguments of prompts and templates.
 func (s *Session) Completes() bool { return s.has("completions") }
 
-// LogFrom asks the server to log from level on, if it can log. A modern server is told
-// with each request that follows.
+// LogFrom asks the server to log from level on, if it can log. For a modern server every
+// later request carries the level.
 func (s *Session) LogFrom(ctx context.Context, level string) error {
 	if !s.isLegacy() {
 		s.logLevel.Store(&level)
@@ -213,21 +211,21 @@ func (s *Session) warnOnce(key, code, message string) {
 	}
 }
 
-// onResponsesDropped is called once, when the server sends requests and does not
-// read the responses.
+// onResponsesDropped is called once, when the server sends requests and does not read the
+// responses.
 func (s *Session) onResponsesDropped() {
 	s.report.log("the server sends requests and does not read the responses; some responses are dropped")
 }
 
-// onLost is called once, when the connection ended although nobody closed it.
-// During the start the loss is reported as the error of Connect.
+// onLost is called once, when the connection ended before close was called. During the start
+// the loss is reported as the error of Connect.
 func (s *Session) onLost(cause error) {
 	if s.ready.Load() {
 		s.warnOnce("gone", "server_lost", s.lostMessage(cause))
 	}
 }
 
-// lostMessage is why the server cannot be used, with the end of its stderr.
+// lostMessage reports why the server cannot be used, with the end of its stderr.
 func (s *Session) lostMessage(cause error) string {
 	message := fmt.Sprintf("server %q is lost: %s", s.spec.Name, cause)
 	if last := process.LastLines(s.stderr(), 5); last != "" {
@@ -244,8 +242,8 @@ func (s *Session) stderr() string {
 	return s.child.stderr.String()
 }
 
-// onRequest answers a request of a legacy server. In 2026-07-28 a server sends
-// no requests and a client no responses, so there is no answer.
+// onRequest answers a request of a legacy server. A modern server gets no answer: in
+// 2026-07-28 servers send no requests and clients no responses.
 func (s *Session) onRequest(m wire.Message, reply func([]byte)) {
 	method := jsontext.Text(m.Method)
 	if s.Protocol() == wire.ModernRevision {

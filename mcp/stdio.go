@@ -33,7 +33,7 @@ type stdioTransport struct {
 type lastWrite struct{ atomic.Int64 }
 
 func (w *lastWrite) Write(p []byte) (int, error) {
-	defer goroutine.Recover() // package exec calls it in a goroutine of its own
+	defer goroutine.Recover() // package exec calls it in its own goroutine
 	w.Store(time.Now().UnixNano())
 	return len(p), nil
 }
@@ -41,9 +41,9 @@ func (w *lastWrite) Write(p []byte) (int, error) {
 // firstStderr is how much of the beginning of a server's stderr is kept, in bytes.
 const firstStderr = 4 << 10
 
-// startStdio starts a server. junk gets the lines of its stdout that are not
-// messages, log those of its stderr. Its stdin and stdout are no pipes of exec.Cmd,
-// which would be closed at the end of the child, with output that is not read yet.
+// startStdio starts a server. junk gets the lines of its stdout that are not messages, log
+// gets the lines of its stderr. Its stdin and stdout are not pipes of exec.Cmd, because those
+// are closed at the end of the child, before all output is read.
 func startStdio(spec *Spec, procs *process.Processes, junk func([]byte), log func(string)) (*stdioTransport, error) {
 	dir := cmp.Or(spec.Dir, string(os.PathSeparator))
 	if _, err := os.Stat(dir + "/."); err != nil { // the system would name the program instead
@@ -78,10 +78,10 @@ func startStdio(spec *Spec, procs *process.Processes, junk func([]byte), log fun
 	return c, nil
 }
 
-// silentFor is for how long a server has been silent that was sent a message at
-// that time: not for longer than since it wrote anything, but for longest if it
-// writes all that time and does not answer. A server that has not read the
-// message is not silent but starting: a launcher such as npx may be installing it.
+// silentFor is how long a server has been silent after a message that was sent at that time.
+// Any output ends the silence, but after longest without an answer it counts as silent since
+// sent. A server that has not read the message is still starting: a launcher such as npx may
+// be installing it.
 func (c *stdioTransport) silentFor(sent time.Time, longest time.Duration) time.Duration {
 	now := time.Now()
 	if process.Unread(c.in) {
@@ -94,7 +94,7 @@ func (c *stdioTransport) silentFor(sent time.Time, longest time.Duration) time.D
 	return min(now.Sub(sent), now.Sub(time.Unix(0, c.heard.Load())))
 }
 
-// errDirectory is why a server cannot start in its working directory.
+// errDirectory is the error for an unusable working directory of a server.
 var errDirectory = errors.New("its working directory cannot be used")
 
 // Receive returns io.EOF when the child closed its stdout or ended.
@@ -106,12 +106,11 @@ func (c *stdioTransport) Receive() ([]byte, error) {
 	return msg, err
 }
 
-// endGrace is how long a server may take for each step of its end: after its
-// stdin was closed, and after SIGTERM. The user waits for it, with the answer.
+// endGrace is how long a server may take for each step of its end: after its stdin was
+// closed, and after SIGTERM. The user waits for it at the end of a run.
 const endGrace = 200 * time.Millisecond
 
-// Close closes the child's stdin, ends its process group within twice endGrace
-// and returns then.
+// Close closes the child's stdin and ends its process group, within twice endGrace.
 func (c *stdioTransport) Close() error {
 	c.closing.Do(func() {
 		c.in.Close()
@@ -122,11 +121,11 @@ func (c *stdioTransport) Close() error {
 	return nil
 }
 
-// errEnded is why a child that ended cannot be used.
+// errEnded is the error for a child that ended.
 var errEnded = errors.New("the server ended")
 
-// describeEnd says how a child ended that closed its stdout, if it ends within a
-// short time. For any other error of reading it kills the child.
+// describeEnd describes the end of a child that closed its stdout, if it ends within a short
+// time. For any other read error it kills the child.
 func (c *stdioTransport) describeEnd(err error) error {
 	if err != wire.ErrGone {
 		c.proc.Kill()

@@ -14,6 +14,7 @@ import (
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/testdata/load"
 )
 
 // stdio is a server of package mcpdouble with more options.
@@ -226,6 +227,9 @@ func TestReplyThatIsNoMessage(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"deep", "large"} {
 		t.Run(name, func(t *testing.T) {
+			if name == "large" && !load.Full(t) {
+				t.Skip("moves 64 MiB; another test does it for another transport")
+			}
 			s, _ := connect(t, stdio("-fault", name))
 			if e := callFails(t, s, "t", `{}`); !e.Sent || e.RPC {
 				t.Errorf("%+v", e)

@@ -14,9 +14,9 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// streamConn is the conn over a Transport: it gives requests their ids, and
-// replies to the calls that wait for them. A goroutine reads until the transport
-// ends, so that pings are answered and the pipe never fills up.
+// streamConn is the conn over a Transport. It numbers the requests and passes replies to the
+// calls that wait for them. A goroutine reads until the transport ends, so that pings are
+// answered and the pipe never fills up.
 type streamConn struct {
 	t       wire.Transport
 	owner   *Session
@@ -36,7 +36,7 @@ type call struct {
 	id       int64
 	reply    chan reply // one element, so that the reader never waits
 	progress func(params []byte)
-	listens  bool // it stays open: a reply that names no request is not for it
+	listens  bool // it stays open: a reply without an id does not belong to it
 }
 
 type reply struct {
@@ -75,8 +75,8 @@ func (m *streamConn) postMessage(ctx context.Context, msg []byte) error {
 	return m.t.Send(ctx, msg)
 }
 
-// sendFailure is why sending failed. The reader's error tells how the server
-// ended, err only that its pipe is broken.
+// sendFailure is the reason why sending failed. The reader's error describes how the server
+// ended; err only reports a broken pipe.
 func (m *streamConn) sendFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -87,9 +87,9 @@ func (m *streamConn) sendFailure(ctx context.Context, err error) error {
 	return err
 }
 
-// await waits for the reply. When ctx ends first, it cancels the request, except
-// for an opening one: initialize must not be cancelled, and a server that does not
-// answer the probe would not know what is cancelled.
+// await waits for the reply. If ctx ends first, it cancels the request, except an opening
+// one: initialize must not be cancelled, and a server that does not answer the probe would
+// not know what is cancelled.
 func (m *streamConn) await(ctx context.Context, c *call, opening bool) ([]byte, error) {
 	select {
 	case r := <-c.reply:
@@ -137,8 +137,8 @@ func (m *streamConn) dispatch(msg wire.Message) {
 	}
 }
 
-// garbled takes a frame that is not JSON. If its beginning names the request
-// that it answers, that request fails.
+// garbled handles a frame that is not JSON. If the beginning of the frame names a request,
+// that request fails.
 func (m *streamConn) garbled(frame []byte, err error) {
 	m.owner.garbled(frame)
 	begin, _ := wire.ParseMessage(frame)
@@ -151,8 +151,8 @@ func (m *streamConn) garbled(frame []byte, err error) {
 	}
 }
 
-// skipped fails the call whose reply was too large, and reports whether there is one: a
-// call that is not known would wait for ever.
+// skipped fails the call with a reply that was too large, and reports whether there is one:
+// an unknown call would wait for ever.
 func (m *streamConn) skipped(large *wire.FrameTooLarge) bool {
 	c := m.take(wire.ReplyID(large.ID))
 	if c == nil {
@@ -163,8 +163,8 @@ func (m *streamConn) skipped(large *wire.FrameTooLarge) bool {
 	return true
 }
 
-// take takes out the call with that id. For 0, which is none, it takes the call that
-// is the only one.
+// take removes the call with that id. The id 0 means that the reply names none; then take
+// removes the only call.
 func (m *streamConn) take(id int64) *call {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -176,8 +176,7 @@ func (m *streamConn) take(id int64) *call {
 	return c
 }
 
-// onlyOne is the id of the only call that waits for a reply; 0 where there are more, or
-// none.
+// onlyOne is the id of the only call that waits for a reply; 0 if there are more, or none.
 func (m *streamConn) onlyOne() (only int64) {
 	for id, c := range m.waiting {
 		switch {
@@ -191,7 +190,7 @@ func (m *streamConn) onlyOne() (only int64) {
 	return only
 }
 
-// progress passes on the progress of a request to the call that waits for it.
+// progress passes a progress notification to its call.
 func (m *streamConn) progress(params []byte) {
 	id := wire.ReplyID(jsontext.Member(params, "progressToken"))
 	m.mu.Lock()
@@ -202,7 +201,7 @@ func (m *streamConn) progress(params []byte) {
 	}
 }
 
-// end fails the calls that wait, and reports the loss unless close was called.
+// end fails the waiting calls, and reports the loss unless close was called.
 func (m *streamConn) end(err error) {
 	if err == io.EOF {
 		err = wire.ErrGone

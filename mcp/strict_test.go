@@ -10,6 +10,7 @@ import (
 
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/testdata/load"
 )
 
 // TestModernServerAsks: in 2026-07-28 a server has no requests and a client no
@@ -65,6 +66,9 @@ func TestOldTransportTooLarge(t *testing.T) {
 // message, not opened again for ever.
 func TestListenTooLarge(t *testing.T) {
 	t.Parallel()
+	if !load.Full(t) {
+		t.Skip("moves 64 MiB; another test does it for another transport")
+	}
 	web := serveWeb(t, instead(legacyWeb, "GET", func(w http.ResponseWriter, r webRequest) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, "retry: 1\ndata: small\n\ndata: ")
@@ -83,6 +87,9 @@ func TestListenTooLarge(t *testing.T) {
 // TestResumedTooLarge: nor is a stream resumed for such a message.
 func TestResumedTooLarge(t *testing.T) {
 	t.Parallel()
+	if !load.Full(t) {
+		t.Skip("moves 64 MiB; another test does it for another transport")
+	}
 	var n atomic.Int32
 	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
 		switch {

@@ -18,11 +18,11 @@ const (
 	maxTitle       = 1 << 10
 	maxDescription = 64 << 10
 	maxAnnotations = 16 << 10
-	maxDropped     = 32 // tools that are named in a warning each
+	maxDropped     = 32 // tools that get a warning each
 )
 
-// Tools are the server's tools as they were listed at the start, in its order. A
-// tool that cannot be used is left out with the warning "tool_dropped".
+// Tools are the server's tools of the last listing, in its order. A tool that cannot be used
+// is left out with the warning "tool_dropped".
 func (s *Session) Tools() []wire.Tool { return s.listing.Load().tools }
 
 // A toolListing is a server's list of tools.
@@ -30,7 +30,7 @@ type toolListing struct {
 	tools   []wire.Tool
 	headers map[string][]paramHeader // of calls, by the tool's name
 	seed    maphash.Seed             // for the hashes
-	sum     uint64                   // of the hashes of all tools, which does not depend on their order
+	sum     uint64                   // sum of the hashes of all tools; it does not depend on their order
 }
 
 // list lists the tools.
@@ -76,7 +76,7 @@ func (s *Session) list(ctx context.Context) (*toolListing, error) {
 	return l, nil
 }
 
-// failed is the error of a request that is not a call; it names the server.
+// failed is the error of a request other than a call; it names the server.
 func (s *Session) failed(what string, err error) error {
 	if cause := s.conn.lost(); cause != nil {
 		return fmt.Errorf("%s: %s", what, s.lostMessage(cause))
@@ -113,8 +113,7 @@ func readTool(item []byte) wire.Tool {
 	return t
 }
 
-// examine says why a tool cannot be used, "" if it can, and returns the headers
-// that its calls carry.
+// examine returns the reason why a tool cannot be used, or "", and the headers of its calls.
 func (s *Session) examine(t *wire.Tool, item []byte) ([]paramHeader, string) {
 	switch {
 	case t.Name == "":

@@ -129,7 +129,7 @@ func TestLongLists(t *testing.T) {
 // and errors, which go to a terminal and to the model.
 func TestTextOfAServerIsBounded(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", 4<<20)
+	long := strings.Repeat("x", 64*maxReported)
 	web := serveWeb(t, instead(legacyWeb, "tools/call", func(w http.ResponseWriter, r webRequest) {
 		sendSSE(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"data\":%q}}\n\ndata: %s\n\n", long, r.refuse(-32000, "why: "+long, "")))
 	}))

@@ -22,12 +22,11 @@ import (
 //	…
 //	-- end --
 //
-// Bodies are stored as they were, without secrets. A line of a body that begins
-// with a hyphen or a backslash gets a backslash before it; a line with only a
-// backslash says that the line break before it does not belong to the body.
-// The dialect of a request stands in its mark; older recordings have "-- request --".
-// "-- cut --" in place of "-- end --" marks a transfer that broke. Of the
-// headers only the status and the content type are stored.
+// Bodies are stored as they were, without secrets. A line of a body that begins with a hyphen
+// or a backslash gets a backslash before it; a line with only a backslash says that the line
+// break before it does not belong to the body. The mark of a request names its dialect; older
+// recordings have "-- request --". "-- cut --" in place of "-- end --" marks a transfer that
+// broke. Of the headers only the status and the content type are stored.
 const recordingHead = "toolpipe recording 1\n"
 
 // recorder writes a recording while exchanges are made.

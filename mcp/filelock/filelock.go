@@ -1,5 +1,4 @@
-// Package filelock waits for the lock of a file that several processes change, and
-// until the disk has what was changed.
+// Package filelock locks files that several processes change, and syncs changes to the disk.
 package filelock
 
 import (
@@ -11,12 +10,12 @@ import (
 	"time"
 )
 
-// poll is the time between two attempts. It is short, so that a process gets its turn
-// among others that lock the file again and again.
+// poll is the time between two attempts. It is short, so that a process gets its turn among
+// others that lock the file again and again.
 const poll = 2 * time.Millisecond
 
-// Wait waits until nobody else has a lock on the open file f, at most for limit. The
-// lock ends when f is closed, also by the death of the process.
+// Wait locks the open file f. It waits at most limit for other holders. The lock ends when f
+// is closed, also by the death of the process.
 func Wait(ctx context.Context, f *os.File, limit time.Duration) error {
 	for deadline := time.Now().Add(limit); ; {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -38,19 +37,19 @@ func Wait(ctx context.Context, f *os.File, limit time.Duration) error {
 	}
 }
 
-// Unlock ends the lock that this process has on f.
+// Unlock ends this process's lock on f.
 func Unlock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
-// Sync waits until the disk has the content of a file, or the names in a directory.
+// Sync waits until the content of a file, or the names in a directory, are on the disk.
 func Sync(f *os.File) error {
-	if err := f.Sync(); !errors.Is(err, syscall.EINVAL) { // some file systems cannot
+	if err := f.Sync(); !errors.Is(err, syscall.EINVAL) { // some file systems do not support it
 		return err
 	}
 	return nil
 }
 
-// SyncDir is Sync for the directory of that name. One may write to a directory that one
-// may not read: then it does nothing.
+// SyncDir is Sync for the directory at path. It does nothing in a directory that is writable
+// but not readable.
 func SyncDir(path string) error {
 	d, err := os.Open(path)
 	if errors.Is(err, os.ErrPermission) {

@@ -1,6 +1,5 @@
-// Package htmltext turns an HTML page into readable text, for a model that fetched
-// it and for error messages of servers. It takes any bytes: what is not HTML comes
-// out as text.
+// Package htmltext turns an HTML page into readable text, for a model that fetched it and for
+// error messages of servers. It takes any bytes: other content comes out as text.
 package htmltext
 
 import (
@@ -14,9 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns the text of an HTML page as a browser shows it, with # before
-// headings, - before items, and addresses after links, which are relative to base.
-// Its time and memory are proportional to the length of the page.
+// Text returns the text of an HTML page as a browser shows it, with # before headings, -
+// before list items, and addresses after links. Addresses are resolved against base. Its time
+// and memory are proportional to the length of the page.
 func Text(page []byte, base *url.URL) []byte {
 	p := &pageText{base: base, href: attribute("href"), alt: attribute("alt")}
 	for len(page) > 0 {
@@ -31,8 +30,8 @@ func Text(page []byte, base *url.URL) []byte {
 	return append(bytes.TrimRight(bytes.TrimLeft(p.out, "\n"), " \n"), '\n')
 }
 
-// IsPage reports whether a body is an HTML page: its first bytes say so, or its
-// Content-Type does and it begins with a tag.
+// IsPage reports whether a body is an HTML page: its first bytes look like one, or its
+// Content-Type is HTML and it begins with a tag.
 func IsPage(body []byte, contentType string) bool {
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\uFEFF")))
 	declared, _, _ := strings.Cut(strings.ToLower(contentType), ";")
@@ -50,11 +49,11 @@ type pageText struct {
 	gap   bool   // white space was read after the end of out
 	pre   int    // open pre elements
 	lists int    // open lists
-	link  string // the address of the link whose text is being read; "" for none
+	link  string // the address of the link that is being read; "" for none
 	from  int    // where the text of the link begins in out
 }
 
-// markup takes a tag or a comment, which begins with <, and returns the rest.
+// markup handles a tag or a comment, which begins with <, and returns the rest.
 func (p *pageText) markup(b []byte) []byte {
 	switch {
 	case bytes.HasPrefix(b, []byte("<!--")):
@@ -77,8 +76,8 @@ func (p *pageText) markup(b []byte) []byte {
 	return rest
 }
 
-// tagEnd returns the offset of the > that ends a tag, which is not in a quoted
-// value, or the length of b.
+// tagEnd returns the offset of the > that ends a tag, outside of quoted values, or the length
+// of b.
 func tagEnd(b []byte) int {
 	quote := byte(0)
 	for i := 1; i < len(b); i++ {
@@ -104,10 +103,10 @@ func tagName(b []byte) (name string, closing bool) {
 	return strings.ToLower(string(b)), closing
 }
 
-// hidden are the elements whose content is not shown as text.
+// hidden are the elements with content that is not shown as text.
 var hidden = []string{"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas", "select", "textarea"}
 
-// skipElement returns what follows the end tag of an element.
+// skipElement returns the text after the end tag of an element.
 func skipElement(b []byte, name string) []byte {
 	for {
 		i := bytes.Index(b, []byte("</"))
@@ -121,7 +120,7 @@ func skipElement(b []byte, name string) []byte {
 	}
 }
 
-// tag writes what separates or marks the text at a tag.
+// tag writes the separator or mark for a tag.
 func (p *pageText) tag(name string, closing bool, tag []byte) {
 	switch name {
 	case "br":
@@ -158,7 +157,7 @@ func (p *pageText) tag(name string, closing bool, tag []byte) {
 		if closing {
 			p.text([]byte(" "))
 		}
-	case "a": // there is no link in a link
+	case "a": // links cannot be nested
 		shown := bytes.TrimSpace(p.out[min(p.from, len(p.out)):])
 		if p.link != "" && len(shown) > 0 && string(shown) != p.link {
 			p.write(" <" + p.link + ">")
@@ -177,8 +176,8 @@ func (p *pageText) tag(name string, closing bool, tag []byte) {
 	}
 }
 
-// absolute returns the address that a link leads to; "" when it stays on the page
-// or is not an address for a reader.
+// absolute returns the target address of a link; "" if it stays on the page or is not an
+// address for a reader.
 func (p *pageText) absolute(href string) string {
 	href = strings.TrimSpace(href)
 	if href == "" || href[0] == '#' || len(href) > 2000 {
@@ -233,7 +232,7 @@ func (p *pageText) flush() {
 	p.gap = false
 }
 
-// newlines makes sure that the text ends in n line ends.
+// newlines makes the text end with n line ends.
 func (p *pageText) newlines(n int) {
 	p.gap = false
 	text := bytes.TrimRight(p.out, " ")
@@ -245,8 +244,8 @@ func (p *pageText) newlines(n int) {
 	}
 }
 
-// attribute returns a function that gives the value of an attribute of a tag; "" when
-// the tag does not have it. Blanks, or another value, are before the name.
+// attribute returns a function that gives the value of an attribute of a tag; "" if the tag
+// does not have it. Blanks, or another value, precede the name.
 func attribute(name string) func(tag []byte) string {
 	pattern := regexp.MustCompile(`(?i)[\s"']` + name + `\s*=\s*(?:"([^"]*)|'([^']*)|([^\s>]*))`)
 	return func(tag []byte) string {

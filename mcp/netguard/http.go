@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// Origin is scheme, host and port of a URL: credentials are sent to one origin only.
+// Origin is scheme, host and port of a URL. Credentials are sent to only one origin.
 func Origin(u *url.URL) string {
 	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// NewTransport makes a transport for one origin: connections are not shared
-// between origins.
+// NewTransport makes a transport for one origin: origins do not share connections.
 func NewTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,

@@ -1,5 +1,5 @@
-// Package netguard says which addresses may be dialled when somebody else named
-// them: a model a URL to fetch, a server its authorization server.
+// Package netguard decides which addresses may be dialled when somebody else named them: a
+// URL from a model, or an authorization server from an MCP server.
 package netguard
 
 import (
@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// PublicOnly is a net.Dialer.Control: it sees the address after name
-// resolution, so a public name for a private address does not help.
+// PublicOnly is a net.Dialer.Control that refuses private addresses. It sees the address
+// after name resolution, so a public name for a private address does not help.
 func PublicOnly(_, address string, _ syscall.RawConn) error {
 	if new(Rules).Check(address, false) != nil {
 		return errors.New("refusing an address of the private network that the server named for authorization; an \"issuer\" in the server's \"oauth\" is asked there too")
@@ -18,8 +18,8 @@ func PublicOnly(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// special are networks with no hosts on the open internet that package netip
-// does not tell: IANA's registries of special-purpose addresses, and one of a cloud.
+// special are networks without hosts on the open internet that package netip does not detect:
+// IANA's registries of special-purpose addresses, and one address of a cloud.
 var special = []string{
 	"0.0.0.0/8", "240.0.0.0/4",
 	"100.64.0.0/10", // shared by carriers and clouds
@@ -29,9 +29,8 @@ var special = []string{
 	"2001:db8::/32", "3fff::/16", // documentation
 }
 
-// public reports whether an address belongs to a host on the open internet:
-// not to this host, this network, a special purpose, or to an IPv4 address like
-// that in another form.
+// public reports whether an address belongs to a host on the open internet: not to this host,
+// this network, a special purpose, or an IPv4 address of that kind in another form.
 func public(a netip.Addr) bool {
 	a = a.WithZone("").Unmap()
 	within := func(network string) bool { return netip.MustParsePrefix(network).Contains(a) }
@@ -46,5 +45,5 @@ func public(a netip.Addr) bool {
 	case within("64:ff9b::/96"): // NAT64
 		return public(netip.AddrFrom4([4]byte(b[12:16])))
 	}
-	return within("2000::/3") // all that is given out
+	return within("2000::/3") // all assigned addresses
 }

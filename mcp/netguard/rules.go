@@ -9,14 +9,14 @@ import (
 	"unicode"
 )
 
-// Rules say which addresses that are not public may be reached.
+// Rules are the exceptions for addresses that are not public.
 type Rules struct {
 	networks []netip.Prefix
 	hosts    []string // globs, in lower case
 }
 
-// ParseRules reads patterns: a network such as 10.1.0.0/16 or 10.1.*,
-// an address, or a glob for the host's name such as *.corp.example.
+// ParseRules reads patterns: a network such as 10.1.0.0/16 or 10.1.*, an address, or a glob
+// for the host's name such as *.corp.example.
 func ParseRules(patterns []string) (*Rules, error) {
 	r := &Rules{}
 	for _, p := range patterns {
@@ -40,9 +40,8 @@ func ParseRules(patterns []string) (*Rules, error) {
 	return r, nil
 }
 
-// likeAddress reports whether a pattern is meant for addresses: as a glob for
-// names, 10.* would match 10.attacker.example, which leads wherever its owner
-// likes.
+// likeAddress reports whether a pattern is meant for addresses. As a glob for names, 10.*
+// would match 10.attacker.example, which can resolve to any address.
 func likeAddress(pattern string) bool {
 	return strings.Contains(pattern, "/") ||
 		strings.ContainsAny(pattern, "0123456789") && !strings.ContainsFunc(pattern, unicode.IsLetter)
@@ -64,8 +63,8 @@ func parseNetwork(pattern string) (netip.Prefix, error) {
 	return network.Masked(), nil
 }
 
-// AllowsHost reports whether a host's name may lead to an address that is not
-// public. An address in place of a name never does so by a pattern for names.
+// AllowsHost reports whether a host's name may resolve to an address that is not public. An
+// address instead of a name never matches a pattern for names.
 func (r *Rules) AllowsHost(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false
@@ -77,10 +76,10 @@ func (r *Rules) AllowsHost(host string) bool {
 	})
 }
 
-// Check returns an error if a resolved address, "IP:port", must not be connected
-// to. named says that the host's name is allowed: then the address may be in a
-// private network, or this machine's, but not link-local, where a cloud gives out
-// credentials, nor of any other special purpose.
+// Check returns an error if a resolved address, "IP:port", must not be connected to. named
+// means that the host's name is allowed: then the address may be in a private network or on
+// this machine, but not link-local, where a cloud gives out credentials, nor of any other
+// special purpose.
 func (r *Rules) Check(address string, named bool) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -94,12 +93,12 @@ func (r *Rules) Check(address string, named bool) error {
 	return &PrivateAddressError{a}
 }
 
-// cloudMetadata is in a private network, and gives out credentials too.
+// cloudMetadata is in a private network, but also gives out credentials.
 func cloudMetadata() netip.Addr {
 	return netip.AddrFrom16([16]byte{0xfd, 0x00, 0x0e, 0xc2, 14: 0x02, 15: 0x54})
 }
 
-// A PrivateAddressError is about an address that is not public and not allowed.
+// A PrivateAddressError reports an address that is not public and not allowed.
 type PrivateAddressError struct{ Address netip.Addr }
 
 func (e *PrivateAddressError) Error() string {

@@ -21,8 +21,8 @@ import (
 // assertionLife is how long a client assertion is valid.
 const assertionLife = 5 * time.Minute
 
-// clientAssertion is the JWT with which a client proves that it has a private
-// key (RFC 7523). Its audience is the issuer, not the token endpoint.
+// clientAssertion is the JWT with which a client proves that it has a private key (RFC 7523).
+// Its audience is the issuer, not the token endpoint.
 func clientAssertion(clientID string, s *Settings, audience string, now time.Time) (string, error) {
 	key, err := privateKey(s.PrivateKey)
 	if err != nil {
@@ -69,8 +69,8 @@ func privateKey(file []byte) (crypto.Signer, error) {
 	return signer, nil
 }
 
-// signature chooses the algorithm (RFC 7518): the one asked for if the key can do
-// it, or the first in the list that the key can do.
+// signature chooses the algorithm (RFC 7518): asked if the key supports it; with "", the
+// first in the list that the key supports.
 func signature(key crypto.Signer, asked string) (alg string, sign func([]byte) ([]byte, error), err error) {
 	kind := fmt.Sprintf("%T", key)
 	if k, ok := key.(*ecdsa.PrivateKey); ok {
@@ -101,8 +101,8 @@ func signature(key crypto.Signer, asked string) (alg string, sign func([]byte) (
 	return "", nil, fmt.Errorf("the private key, a %s, cannot sign with %q", kind, asked)
 }
 
-// fixedECDSA signs with two numbers side by side, each as long as the curve's,
-// as RFC 7518 wants it, instead of with ASN.1.
+// fixedECDSA signs with two numbers side by side, each as long as the curve's order, as RFC
+// 7518 requires, instead of with ASN.1.
 type fixedECDSA struct{ *ecdsa.PrivateKey }
 
 func (k fixedECDSA) Sign(random io.Reader, digest []byte, _ crypto.SignerOpts) ([]byte, error) {

@@ -20,23 +20,23 @@ import (
 	"toolpipe/stream/loopback"
 )
 
-// callback receives the redirect of the browser on the loopback addresses of
-// this machine. It goes on waiting after anything that is not the redirect:
-// any page in the browser, and any process here, can send a request to it.
-// net/http's server would add half a megabyte to the program for this one request.
+// callback receives the browser's redirect on the loopback addresses of this machine. It
+// ignores every other request and keeps waiting: any page in the browser, and any process
+// here, can send one. net/http's server would add half a megabyte to the program for this one
+// request.
 type callback struct {
 	redirectURI string // as the authorization server gets it
 	uri         *url.URL
-	state       string // of the sign-in, which no other page or process knows
+	state       string // of the sign-in; no other page or process knows it
 	listeners   []net.Listener
 	arrived     chan redirect
 	group       sync.WaitGroup
 }
 
-// redirect is the answer of the authorization server that the browser brought.
+// redirect is the answer of the authorization server, brought by the browser.
 type redirect struct {
 	query url.Values
-	conn  net.Conn // waits for the page that reports whether it worked; nil: the person pasted the address
+	conn  net.Conn // waits for the page that reports success or failure; nil: the person pasted the address
 }
 
 // finish answers the browser.
@@ -50,15 +50,15 @@ func (r redirect) finish(worked bool) {
 	}
 }
 
-// Bounds of a connection from the browser.
+// Limits of a connection from the browser.
 const (
 	callbackTime    = 5 * time.Second
 	callbackRequest = 8 << 10
 	callbacksAtOnce = 64
 )
 
-// listen binds the redirect URI; "" is one with a free port. A redirect URI that
-// does not lead to this machine is bound nowhere: its address is pasted.
+// listen binds the redirect URI; "" means a free port. For a redirect URI of another machine
+// it binds nothing: the person pastes the address.
 func listen(redirectURI, state string) (*callback, error) {
 	c := &callback{redirectURI: redirectURI, state: state, arrived: make(chan redirect)}
 	var err error
@@ -86,7 +86,8 @@ func listen(redirectURI, state string) (*callback, error) {
 	return c, nil
 }
 
-// SecureURL parses a URL that is https, or http on this machine, and has no user name.
+// SecureURL parses a URL. ok means that it is https, or http on this machine, and has no user
+// name.
 func SecureURL(raw string) (u *url.URL, ok bool) {
 	u, err := url.Parse(raw)
 	return u, err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || isPlainLoopback(u))
@@ -94,15 +95,15 @@ func SecureURL(raw string) (u *url.URL, ok bool) {
 
 func isPlainLoopback(u *url.URL) bool { return u.Scheme == "http" && loopback.Is(u.Hostname()) }
 
-// listenLoopback listens on the port of a loopback host. The name localhost is
-// both loopback addresses: a browser may take either, and on one that is left
-// free another process could listen.
+// listenLoopback listens on the port of a loopback host. The name localhost means both
+// loopback addresses: a browser may take either, and another process could listen on a free
+// one.
 func listenLoopback(host, port string) (all []net.Listener, bound string, err error) {
 	hosts := []string{host}
 	if net.ParseIP(host) == nil {
 		hosts = []string{"127.0.0.1", "::1"}
 	}
-	var failed error // without IPv6, or without IPv4, one of the two is enough
+	var failed error // without IPv6, or without IPv4, one address is enough
 	for _, h := range hosts {
 		l, err := net.Listen("tcp", net.JoinHostPort(h, port))
 		if err != nil {
@@ -141,8 +142,8 @@ func (c *callback) serve(ctx context.Context) {
 	}
 }
 
-// close ends the listeners and waits for the connections, which ctx of serve
-// ends at once.
+// close ends the listeners and waits for the connections. The end of serve's ctx closes those
+// at once.
 func (c *callback) close() {
 	for _, l := range c.listeners {
 		l.Close()
@@ -150,7 +151,7 @@ func (c *callback) close() {
 	c.group.Wait()
 }
 
-// handle reads one request. The redirect is handed over with its connection.
+// handle reads one request. It passes on the redirect with its connection.
 func (c *callback) handle(ctx context.Context, conn net.Conn) {
 	defer goroutine.AfterContext(ctx, func() { conn.Close() })()
 	conn.SetDeadline(time.Now().Add(callbackTime))
@@ -170,9 +171,8 @@ func (c *callback) handle(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// check reads the redirect, and refuses any other request. A page of another site
-// cannot send one: it does not know the state, and its request has an Origin or
-// another Host.
+// check reads the redirect and refuses any other request. A page of another site cannot send
+// a redirect: it does not know the state, and its request has an Origin or another Host.
 func (c *callback) check(r *http.Request) (url.Values, error) {
 	at := url.URL{Host: r.Host}
 	isHere := loopback.Is(at.Hostname()) && at.Port() == c.uri.Port() && r.URL.EscapedPath() == c.uri.EscapedPath()
@@ -182,8 +182,8 @@ func (c *callback) check(r *http.Request) (url.Values, error) {
 	return c.readQuery(r.URL.RawQuery)
 }
 
-// readQuery reads the parameters of the redirect, which has the right state and
-// nothing twice.
+// readQuery reads the parameters of the redirect. The state must be right and no parameter
+// may appear twice.
 func (c *callback) readQuery(raw string) (url.Values, error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
@@ -213,8 +213,8 @@ func (c *callback) readPasted(line string) (url.Values, error) {
 	return query, nil
 }
 
-// answer writes a page of fixed text, in which nothing of the request is, and closes
-// the connection.
+// answer writes a page of fixed text, without any part of the request, and closes the
+// connection.
 func answer(conn net.Conn, status int, text string) {
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(callbackTime))

@@ -9,13 +9,13 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// challenge is what the challenges in the WWW-Authenticate headers of a response say
-// together (RFC 9110, 11.6.1).
+// challenge is the combined content of the WWW-Authenticate challenges of a response (RFC
+// 9110, 11.6.1).
 type challenge struct {
 	metadata string   // resource_metadata
 	scopes   []string // scope
 	codes    []string // each error
-	dpop     bool     // the scheme DPoP is among them
+	dpop     bool     // the scheme DPoP is one of them
 }
 
 // InsufficientScope reports whether a challenge asks for a token with more scopes.
@@ -23,15 +23,15 @@ func InsufficientScope(challenges []string) bool {
 	return slices.Contains(readChallenge(challenges).codes, "insufficient_scope")
 }
 
-// WantsNonce reports whether a challenge asks for a proof with the nonce of the server,
-// which came with it.
+// WantsNonce reports whether a challenge asks for a proof with the server's nonce, which came
+// with it.
 func WantsNonce(challenges []string) bool {
 	return slices.Contains(readChallenge(challenges).codes, dpop.WantsNonce)
 }
 
-// readChallenge reads all challenges in the values of the header. Those count that are
-// of a scheme of OAuth, or of any scheme and have a resource_metadata. What several of
-// them say is taken from the first.
+// readChallenge reads all challenges in the values of the header. A challenge counts if its
+// scheme belongs to OAuth or it has a resource_metadata. For each parameter the first value
+// counts.
 func readChallenge(values []string) (c challenge) {
 	for _, v := range values {
 		for _, found := range splitChallenges(v) {
@@ -57,9 +57,9 @@ type schemeChallenge struct {
 	parameters map[string]string
 }
 
-// splitChallenges reads a list of challenges. A word without a value begins one: so
-// does what follows the scheme in a challenge such as "Negotiate a87421000492aa87",
-// which then is a scheme that nobody knows. Commas may be missing.
+// splitChallenges reads a list of challenges. Commas may be missing. A word without a value
+// begins a challenge. In a challenge such as "Negotiate a87421000492aa87" the second word
+// therefore counts as another, unknown scheme.
 func splitChallenges(v string) (all []schemeChallenge) {
 	for {
 		v = strings.TrimLeft(v, " \t,")
@@ -68,7 +68,7 @@ func splitChallenges(v string) (all []schemeChallenge) {
 		switch {
 		case v == "":
 			return all
-		case word == "": // no list: on behind the next comma
+		case word == "": // not a list: continue after the next comma
 			_, v, _ = strings.Cut(v, ",")
 		case strings.HasPrefix(after, "="):
 			var value string
@@ -87,7 +87,7 @@ func splitChallenges(v string) (all []schemeChallenge) {
 	}
 }
 
-// tokenLength is the number of bytes in the token that s begins with.
+// tokenLength is the length in bytes of the token at the beginning of s.
 func tokenLength(s string) int {
 	n := 0
 	for n < len(s) && wire.IsToken(s[n:n+1]) {
@@ -96,8 +96,8 @@ func tokenLength(s string) int {
 	return n
 }
 
-// cutValue reads the value of a parameter at the beginning of s: a quoted string, which
-// may hold commas, or all before the next comma.
+// cutValue reads the value of a parameter at the beginning of s: a quoted string, which may
+// contain commas, or everything before the next comma.
 func cutValue(s string) (value, rest string) {
 	if !strings.HasPrefix(s, `"`) {
 		value, rest, _ = strings.Cut(s, ",")

@@ -21,15 +21,15 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// agent sends the requests for the authorization at one server. Which hosts
-// it may reach depends on who named them: the user or the server.
+// agent sends the authorization requests for one server. The hosts that it may reach depend
+// on who named them: the user or the server.
 type agent struct {
 	server   *url.URL
 	settings *Settings
 	client   *http.Client
-	vouched  []string  // endpoints that the metadata of the configured issuer names
-	revision string    // of MCP, sent with requests for documents; "" is not sent
-	key      *dpop.Key // that tokens are asked to be bound to; nil for none
+	vouched  []string  // endpoints in the metadata of the configured issuer
+	revision string    // of MCP, sent with requests for documents; "": no header
+	key      *dpop.Key // the key to bind tokens to; nil for none
 }
 
 func newAgent(server *url.URL, s *Settings) *agent {
@@ -38,10 +38,9 @@ func newAgent(server *url.URL, s *Settings) *agent {
 	return a
 }
 
-// newClient is the client for URLs that a server names: it follows no
-// redirections, waits for a short time, and reaches no private address unless
-// the URL is trusted. A proxy would look up names itself, so it gets only
-// requests to trusted URLs.
+// newClient is the client for URLs that a server names: it follows no redirections, has short
+// timeouts, and reaches no private address unless the URL is trusted. A proxy would look up
+// names itself, so it gets only requests to trusted URLs.
 func newClient(trusted func(*url.URL) bool) *http.Client {
 	open, guarded := netguard.NewTransport(), netguard.NewTransport()
 	guarded.Proxy = nil
@@ -71,9 +70,9 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// trusts reports whether a request to u needs no guard against private addresses:
-// u is on the server's own host, or at an origin that the user configured, or
-// is an endpoint that the configured issuer names.
+// trusts reports whether a request to u needs no guard against private addresses: u is on the
+// server's own host, at an origin that the user configured, or an endpoint that the
+// configured issuer names.
 func (a *agent) trusts(u *url.URL) bool {
 	if sameHost(a.server, u) {
 		return true
@@ -82,8 +81,8 @@ func (a *agent) trusts(u *url.URL) bool {
 		(slices.ContainsFunc(a.settings.urls(), func(configured string) bool { return sameOrigin(configured, u) }) || slices.Contains(a.vouched, u.String()))
 }
 
-// sameHost reports whether a URL is on the server's own host: the same origin,
-// or, where both are on this machine, any port.
+// sameHost reports whether a URL is on the server's own host: the same origin, or any port if
+// both are on this machine.
 func sameHost(server, u *url.URL) bool {
 	return netguard.Origin(u) == netguard.Origin(server) || loopback.Is(server.Hostname()) && loopback.Is(u.Hostname())
 }
@@ -95,15 +94,15 @@ func sameOrigin(configured string, u *url.URL) bool {
 
 const maxDocument = 1 << 20
 
-// response is what a request was answered with.
+// response is the answer to a request.
 type response struct {
 	status      int
 	contentType string
 	body        []byte
 }
 
-// failure is the error for an answer: its HTTP status, and a line of its body unless
-// that is empty, or a web page.
+// failure is the error for an answer: its HTTP status, and a line of its body unless the body
+// is empty or a web page.
 func (r *response) failure() error {
 	said := wire.Snippet(bytes.Join(bytes.Fields(r.body[:min(len(r.body), 1<<10)]), []byte(" ")))
 	switch {
@@ -117,12 +116,12 @@ func (r *response) failure() error {
 
 func (r *response) isPage() bool { return htmltext.IsPage(r.body, r.contentType) }
 
-// page names the page that the answer is.
+// page describes an answer that is a web page.
 func (r *response) page() string {
 	return fmt.Sprintf("a web page (%s)", wire.Snippet([]byte(cmp.Or(r.contentType, "text/html"))))
 }
 
-// document fetches a JSON object. The error is an absence where there is none.
+// document fetches a JSON object. If there is none, the error is an absence.
 func (a *agent) document(ctx context.Context, address string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -153,7 +152,6 @@ func (a *agent) document(ctx context.Context, address string) ([]byte, error) {
 	return r.body[start:], nil
 }
 
-// do sends a request.
 func (a *agent) do(req *http.Request) (*response, error) {
 	req.Header.Set("Accept", "application/json")
 	res, err := a.client.Do(req)
@@ -172,8 +170,8 @@ func (a *agent) do(req *http.Request) (*response, error) {
 	return &response{res.StatusCode, res.Header.Get("Content-Type"), body}, nil
 }
 
-// textOf and textsOf are the text of a member of a JSON object, and the texts of one
-// that is an array; nothing where the member is missing or anything else.
+// textOf is the text of a member of a JSON object, and textsOf the texts of a member that is
+// an array. Both are empty for a member that is missing or has another type.
 func textOf(doc []byte, member string) string { return jsontext.Text(jsontext.Member(doc, member)) }
 
 func textsOf(doc []byte, member string) []string {

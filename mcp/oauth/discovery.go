@@ -25,8 +25,8 @@ type resource struct {
 	dpop    bool // it takes tokens that are bound to a key
 }
 
-// issuer is an authorization server: its metadata (RFC 8414), or the URLs that the
-// user configured instead.
+// issuer is an authorization server: its metadata (RFC 8414), or the URLs that the user
+// configured instead.
 type issuer struct {
 	Name             string   `json:"issuer"`
 	AuthorizationURL string   `json:"authorization_endpoint"`
@@ -40,11 +40,11 @@ type issuer struct {
 	DPoP             []string `json:"dpop_signing_alg_values_supported"`
 	NamesItself      bool     `json:"authorization_response_iss_parameter_supported"` // redirects carry iss (RFC 9207)
 
-	assumed bool // it is the server's own origin, which nothing names
-	guessed bool // assumed, and its endpoints are guessed: it has no metadata either
+	assumed bool // it is the server's own origin; nothing names it
+	guessed bool // assumed, and without metadata: its endpoints are guessed
 }
 
-// maxShown bounds the texts from outside in an address, a question or an error.
+// maxShown limits the texts from outside in an address, a question or an error.
 const maxShown = 8 << 10
 
 const tooLong = "the names and URLs in the metadata at %s have more than 8 KiB"
@@ -52,10 +52,9 @@ const tooLong = "the names and URLs in the metadata at %s have more than 8 KiB"
 // isShort reports whether texts from outside are short enough to be shown.
 func isShort(texts ...string) bool { return len(strings.Join(texts, " ")) <= maxShown }
 
-// discover finds the server's authorization server. previous is the issuer of the
-// last sign-in, which is taken again if the server still names it. No secret of the
-// user goes to an issuer on another host that only the server named: an impostor
-// would name its own issuer.
+// discover finds the server's authorization server. previous is the issuer of the last
+// sign-in; it is used again if the server still names it. The user's secrets never go to an
+// issuer on another host that only the server named: an impostor would name its own issuer.
 func (a *agent) discover(ctx context.Context, refusal *Refusal, previous string) (*resource, *issuer, error) {
 	c, s := refusal.challenge(), a.settings
 	r, err := a.protectedResource(ctx, c)
@@ -81,19 +80,20 @@ func (a *agent) discover(ctx context.Context, refusal *Refusal, previous string)
 	case s.hasSecret() && !a.owns(found.TokenURL):
 		return nil, nil, foreignIssuer(found.TokenURL)
 	}
-	// Many issuers could bind a token to a key whose server then knows bearer tokens alone.
+	// Many issuers could bind a token to a key even though the MCP server takes only bearer
+	// tokens.
 	if (r.dpop || c.dpop) && slices.Contains(found.DPoP, dpop.Algorithm) {
 		a.key, err = dpop.New()
 	}
 	return r, found, err
 }
 
-// originIssuer is the authorization server of a server from before RFC 9728, which
-// asks for a token and has no metadata about itself: its own origin, without the path
-// (MCP 2025-03-26, 2.3). An origin that has no metadata of an authorization server
-// either has the endpoints that are usual then.
+// originIssuer is the authorization server of an MCP server from before RFC 9728, which asks
+// for a token and has no metadata about itself: its own origin, without the path (MCP
+// 2025-03-26, 2.3). If the origin has no metadata of an authorization server either, that
+// revision's default endpoints are used.
 func (a *agent) originIssuer(ctx context.Context) (*resource, *issuer, error) {
-	r := &resource{id: *cmp.Or(a.settings.Resource, new(resourceOf(a.server)))} // RFC 8707 is newer, and does no harm
+	r := &resource{id: *cmp.Or(a.settings.Resource, new(resourceOf(a.server)))} // RFC 8707 is newer than these servers, but harmless
 	origin := strings.TrimSuffix(a.server.Scheme+"://"+strings.ToLower(a.server.Host), map[string]string{"http": ":80", "https": ":443"}[a.server.Scheme])
 	a.revision = "2025-03-26"
 	found, err := a.metadata(ctx, origin, origin+"/")
@@ -130,10 +130,10 @@ func (a *agent) chooseIssuer(r *resource, previous string) (string, error) {
 	return name, nil
 }
 
-// A SettingError is a failure that a setting in the config would mend.
+// A SettingError is a failure that a setting in the config would fix.
 type SettingError struct {
 	message string
-	Hint    string // what to configure, without a value that the server named, which nobody has checked
+	Hint    string // the setting to add, without values from the server, which nobody has checked
 	cause   error  // may be nil
 }
 
@@ -141,10 +141,9 @@ func (e *SettingError) Error() string { return e.message }
 
 func (e *SettingError) Unwrap() error { return e.cause }
 
-// An absence is the answer of a server that does not have the document: a status of
-// 4xx, or no JSON object, such as the page with which some answer every address. A
-// failure of the network or of the server, a redirection and a document that is wrong
-// are none.
+// An absence is the answer of a server without the document: a 4xx status, or an answer that
+// is not a JSON object, such as the page that some servers send for every address. A network
+// or server failure, a redirection and a wrong document are not absences.
 type absence struct{ error }
 
 func (e absence) Unwrap() error { return e.error }
@@ -160,14 +159,14 @@ func foreignIssuer(address string) error {
 	}
 }
 
-// owns reports whether a URL that the server gave is on its own host.
+// owns reports whether a URL from the server is on the server's own host.
 func (a *agent) owns(raw string) bool {
 	u, err := url.Parse(raw)
 	return err == nil && sameHost(a.server, u)
 }
 
-// protectedResource reads the server's metadata. Where there is none, the
-// user must have configured the issuer.
+// protectedResource reads the server's metadata. If there is none, the user must have
+// configured the issuer.
 func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, error) {
 	urls := []string{c.metadata}
 	if c.metadata == "" {
@@ -196,8 +195,8 @@ func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, 
 	return r, nil
 }
 
-// firstDocument fetches the document from the first of the places that has one. The
-// error says what is wrong with each address; it is an absence if all of those are.
+// firstDocument fetches the document from the first address that has it. The error lists what
+// is wrong with each address; it is an absence if every failure is one.
 func (a *agent) firstDocument(ctx context.Context, urls []string) (address string, doc []byte, err error) {
 	absent := true
 	for _, address := range urls {
@@ -217,14 +216,15 @@ func (a *agent) firstDocument(ctx context.Context, urls []string) (address strin
 	return "", nil, err
 }
 
-// wellKnownResource are the places of a server's metadata where it names none.
+// wellKnownResource are the addresses to try for a server's metadata if the server names
+// none.
 func wellKnownResource(server *url.URL) []string {
 	root := server.Scheme + "://" + server.Host + "/.well-known/oauth-protected-resource"
 	return slices.Compact([]string{root + strings.TrimRight(server.EscapedPath(), "/"), root})
 }
 
-// covers reports whether a resource identifier is the server's: it has the same
-// origin, and the server's path begins with its path.
+// covers reports whether a resource identifier is valid for the server: it has the same
+// origin, and its path is a prefix of the server's path.
 func covers(resource string, server *url.URL) bool {
 	u, err := url.Parse(resource)
 	if err != nil || u.Host == "" || netguard.Origin(u) != netguard.Origin(server) {
@@ -244,8 +244,8 @@ func resourceOf(server *url.URL) string {
 	return u.String()
 }
 
-// metadata reads the issuer's metadata from the first address that has it. The
-// issuer in it must be name or one of the others, byte for byte.
+// metadata reads the issuer's metadata from the first address that has it. The issuer in it
+// must equal name or one of others, byte for byte.
 func (a *agent) metadata(ctx context.Context, name string, others ...string) (*issuer, error) {
 	u, err := url.Parse(name)
 	if err != nil || u.Host == "" {
@@ -272,7 +272,7 @@ func (a *agent) metadata(ctx context.Context, name string, others ...string) (*i
 	return found, nil
 }
 
-// wellKnownIssuer are the places of an issuer's metadata.
+// wellKnownIssuer are the addresses to try for an issuer's metadata.
 func wellKnownIssuer(u *url.URL) []string {
 	const oauth, openid = "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
 	root, path := u.Scheme+"://"+u.Host, strings.TrimRight(u.EscapedPath(), "/")

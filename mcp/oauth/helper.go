@@ -17,26 +17,26 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Helper is a program that keeps secrets, as docker-credential-osxkeychain,
-// -secretservice, -pass and -wincred do. It gets the word "get", "store",
-// "erase" or "list" as its argument, and a URL or JSON on standard input.
+// Helper is a program that keeps secrets, such as docker-credential-osxkeychain,
+// -secretservice, -pass and -wincred. It gets the word "get", "store", "erase" or "list" as
+// its argument, and a URL or JSON on standard input.
 type Helper struct {
 	Name      string   // NAME of docker-credential-NAME, or the path of a program
 	Environ   []string // our own environment
 	Processes *process.Processes
 }
 
-// helperNames are the variables by which a helper finds its keychain.
+// helperNames are the environment variables that a helper needs to find its keychain.
 var helperNames = []string{"DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "DISPLAY", "WAYLAND_DISPLAY", "GNUPGHOME", "GPG_TTY", "PASSWORD_STORE_DIR"}
 
 const (
 	helperTime = 10 * time.Second
-	// helperPrefix with the id of a login behind it is the login's name for a helper.
-	// Helpers take it apart as a URL: the one for the macOS keychain keeps host and
-	// path, refuses any scheme but https and http, and lists nothing but paths. So a
-	// login has a host that no registry has, and its id is the path.
+	// helperPrefix plus a login's id is the login's name for a helper. Helpers parse names as
+	// URLs: the one for the macOS keychain keeps host and path, refuses any scheme but https
+	// and http, and lists only paths. So the host of a login is one that no registry has; its id
+	// is in the path.
 	helperPrefix = "https://toolpipe.invalid/login/"
-	// notFound is what a helper prints when it has no such login. Helpers have no
+	// notFound is the text that a helper prints if it has no such login. Helpers have no
 	// other sign for it (docker/docker-credential-helpers, credentials/error.go).
 	notFound = "credentials not found in native keychain"
 )
@@ -45,7 +45,7 @@ var errNotJSON = errors.New("its output is not the JSON of a credential helper")
 
 type helperEntry struct{ ServerURL, Username, Secret string }
 
-// get gets the login with an id; nil when there is none.
+// get gets the login with an id; nil if there is none.
 func (h *Helper) get(ctx context.Context, id string) ([]byte, error) {
 	out, err := h.run(ctx, "get", []byte(helperPrefix+id))
 	if out == nil || err != nil {
@@ -59,7 +59,7 @@ func (h *Helper) get(ctx context.Context, id string) ([]byte, error) {
 }
 
 func (h *Helper) store(ctx context.Context, k Key, doc []byte) error {
-	shown := strings.TrimPrefix(k.Account+" at "+k.Server, " at ") // in a keychain, beside the login
+	shown := strings.TrimPrefix(k.Account+" at "+k.Server, " at ") // shown next to the login in a keychain
 	entry, err := json.Marshal(helperEntry{helperPrefix + k.id(), shown, string(doc)})
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (h *Helper) erase(ctx context.Context, k Key) error {
 	return err
 }
 
-// list finds the ids of the logins among all secrets that the helper keeps.
+// list returns the ids of the logins among all secrets of the helper.
 func (h *Helper) list(ctx context.Context) (ids []string, err error) {
 	out, err := h.run(ctx, "list", nil)
 	if err != nil {
@@ -103,8 +103,8 @@ func (h *Helper) program() string {
 	return "docker-credential-" + h.Name
 }
 
-// run runs the helper once, for at most helperTime. It gives nil if the helper has no
-// such login. Its output is quoted only where it failed: otherwise the output is a login.
+// run runs the helper once, for at most helperTime. The result is nil if the helper has no
+// such login. The output is quoted only after a failure; otherwise it is a login.
 func (h *Helper) run(ctx context.Context, action string, input []byte) ([]byte, error) {
 	env := process.ChildEnv(h.Environ, nil, helperNames)
 	path, err := process.LookPath(h.program(), env)

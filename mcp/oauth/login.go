@@ -12,11 +12,11 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// Login is the result of one person's consent for one server, as it is stored: the
-// client, the tokens, and the endpoints for refreshing and revoking them.
+// Login is the stored result of one person's consent for one server: the client, the tokens,
+// and the endpoints for refreshing and revoking them.
 type Login struct {
 	Server   string `json:"url"`               // the MCP server's URL, as configured
-	Account  string `json:"account,omitempty"` // the word that tells two logins at one server apart
+	Account  string `json:"account,omitempty"` // distinguishes several logins at one server
 	Issuer   string `json:"issuer"`            // client and tokens belong to this authorization server alone
 	Resource string `json:"resource,omitempty"`
 
@@ -24,12 +24,12 @@ type Login struct {
 	RevocationURL string `json:"revocation_endpoint,omitempty"`
 	Client        Client `json:"client"`
 
-	Scopes []string `json:"scopes"` // granted; as requested where the reply names none
+	Scopes []string `json:"scopes"` // granted; if the reply names none, as requested
 	Token
 	RefreshToken string `json:"refresh_token,omitempty"`
 }
 
-// Client is this program as one authorization server knows it.
+// Client is this program as registered at one authorization server.
 type Client struct {
 	ID            string    `json:"id"`
 	Secret        string    `json:"secret,omitempty"` // of a dynamic registration; a configured secret stays in the config
@@ -43,44 +43,43 @@ type Client struct {
 type Request struct {
 	Server   string
 	Settings *Settings
-	// Refusal is the server's response that asked for a token; nil where it
-	// refused nothing: then its metadata is looked for where RFC 9728 puts it.
+	// Refusal is the server's response that asked for a token. If it is nil, the metadata is
+	// looked for at the addresses of RFC 9728.
 	Refusal *Refusal
-	// Previous is the login that is stored, nil for none. Its registration is
-	// used again with the same issuer, and its scopes are asked for again.
+	// Previous is the stored login, nil for none. The same issuer gets its registration
+	// again, and its scopes are requested again.
 	Previous *Login
 
-	// Show is called once with the address to open, when the redirect can be
-	// received. It prints the address, and starts a browser if there is one.
+	// Show is called once with the address to open, when the redirect can be received. It
+	// prints the address and starts a browser if there is one.
 	Show func(Consent)
-	// Paste reads a line with the address on which the browser ended, until
-	// ctx ends; nil: nobody can paste. It is called again, with the fault of the
-	// line before, until a line is right; after an error it is not called again.
+	// Paste reads a line with the last address in the browser, until ctx ends; nil: nobody
+	// can paste. While lines are wrong, it is called again with the fault of the last line;
+	// after an error it is not called again.
 	Paste func(ctx context.Context, wrong error) (string, error)
 	// Secret is called with every secret before it is sent or can appear anywhere.
 	Secret func(string)
-	// Warn is called with what the person should know before anything is shown; nil:
-	// nobody is told.
+	// Warn is called with warnings for the person before Show. It may be nil.
 	Warn func(code, message string)
 }
 
-// Consent is the question to the person in the browser. Its texts come from outside:
-// the caller escapes them.
+// Consent is the question to the person in the browser. Its texts come from outside: the
+// caller escapes them.
 type Consent struct {
 	URL         string // https, or http on this machine; without control bytes
 	RedirectURI string
-	Pasted      bool // the redirect leads to no address of this machine: only pasting ends the sign-in
+	Pasted      bool // the redirect does not lead to this machine: the person must paste the address
 	Server      string
 	Issuer      string
 	Scopes      []string
-	New         []string // the Scopes that the Previous login does not have; without one, all of them
+	New         []string // the Scopes that the Previous login lacks; all of them if there is none
 }
 
 // SignInTime is how long a sign-in waits for the person in the browser.
 const SignInTime = 5 * time.Minute
 
-// take puts the tokens of a reply into the login, which keeps its refresh token and
-// its scopes where the reply has none.
+// take puts the tokens of a reply into the login. If the reply has no refresh token or no
+// scopes, the login keeps its own.
 func (l *Login) take(t tokenReply) {
 	l.Token = t.Token
 	l.RefreshToken = cmp.Or(t.refresh, l.RefreshToken)
@@ -89,7 +88,7 @@ func (l *Login) take(t tokenReply) {
 	}
 }
 
-// with is the client with the secret that is configured and not stored.
+// with is the client with the configured secret, which is not stored.
 func (c Client) with(s *Settings) Client {
 	if c.ID == s.ClientID && !c.Dynamic {
 		c.Secret = s.Secret
@@ -97,13 +96,13 @@ func (c Client) with(s *Settings) Client {
 	return c
 }
 
-// Refresh trades the refresh token for new tokens. The result is the login to
-// store in the place of l; it holds the old refresh token where the reply has
-// none. The caller holds the lock on the stored login.
+// Refresh trades the refresh token for new tokens. The result is the login to store instead
+// of l; it keeps the old refresh token if the reply has none. The caller holds the lock on
+// the stored login.
 //
-// With an *Error whose Ended is true, or with ErrOtherClient, the login is of
-// no use any more. After any other error the old tokens are kept: the
-// authorization server may not have seen the request, or its answer was lost.
+// After an *Error with Ended, or ErrOtherClient, the login cannot be used any more. After any
+// other error the old tokens are kept: the authorization server may not have seen the
+// request, or its answer was lost.
 func Refresh(ctx context.Context, s *Settings, l Login) (Login, error) {
 	a, err := l.agent(s)
 	if err != nil {
@@ -122,8 +121,8 @@ func Refresh(ctx context.Context, s *Settings, l Login) (Login, error) {
 	return l, nil
 }
 
-// Revoke tells the authorization server that the tokens are not used any more
-// (RFC 7009). Without a revocation endpoint it does nothing.
+// Revoke reports to the authorization server that the tokens are not used any more (RFC
+// 7009). Without a revocation endpoint it does nothing.
 func Revoke(ctx context.Context, s *Settings, l Login) error {
 	a, err := l.agent(s)
 	if err != nil || l.RevocationURL == "" {
@@ -140,8 +139,8 @@ func Revoke(ctx context.Context, s *Settings, l Login) error {
 	return err
 }
 
-// Moved reports whether the server does not name the login's issuer any more: then
-// the login is of no use. r is the refusal of the login's token.
+// Moved reports whether the server no longer names the login's issuer; then the login is
+// useless. r is the refusal of the login's token.
 func Moved(ctx context.Context, s *Settings, l Login, r *Refusal) (bool, error) {
 	a, err := l.agent(s)
 	if err != nil || a.settings.Issuer != "" || a.settings.TokenURL != "" {
@@ -151,9 +150,8 @@ func Moved(ctx context.Context, s *Settings, l Login, r *Refusal) (bool, error) 
 	return err == nil && !slices.Contains(resource.issuers, l.Issuer), err
 }
 
-// agent sends requests for the login: its tokens go to the endpoints of its
-// issuer, and the secret of a configured client only with the login that was
-// made with that client.
+// agent is an agent for the login. Its tokens go to the endpoints of its issuer. The secret
+// of a configured client is sent only with a login that was made with that client.
 func (l *Login) agent(s *Settings) (*agent, error) {
 	s = cmp.Or(s, &Settings{})
 	server, err := url.Parse(l.Server)
@@ -171,17 +169,17 @@ func (l *Login) agent(s *Settings) (*agent, error) {
 	return a, nil
 }
 
-// ErrOtherClient is a login that was made with another client or issuer than
-// is configured now.
+// ErrOtherClient is the error for a login that was made with another client or issuer than
+// the configured one.
 var ErrOtherClient = errors.New("the login was made with another client_id or issuer than the config names now")
 
-// ErrNobody is the end of a sign-in for which nobody came in SignInTime.
+// ErrNobody ends a sign-in that nobody finished within SignInTime.
 var ErrNobody = errors.New("nobody finished the sign-in in the browser within 5 minutes")
 
 // Error is a refusal by the authorization server (RFC 6749, 4.1.2.1 and 5.2).
 type Error struct {
 	Code        string // such as access_denied or invalid_grant; a text from outside
-	Description string // another text from outside; each has at most 300 bytes
+	Description string // a text from outside; each text has at most 300 bytes
 }
 
 func (e *Error) Error() string {
@@ -191,8 +189,8 @@ func (e *Error) Error() string {
 	return e.Code + ": " + e.Description
 }
 
-// Ended reports whether the refresh token is not valid any more. Not all servers
-// use the word of RFC 6749 for that.
+// Ended reports whether the refresh token is no longer valid. Not all servers use the code of
+// RFC 6749 for that.
 func (e *Error) Ended() bool {
 	return slices.Contains([]string{"invalid_grant", "bad_refresh_token", "invalid_refresh_token"}, e.Code)
 }

@@ -1,10 +1,9 @@
-// Package oauth gets bearer tokens for MCP servers over HTTP, as the Model
-// Context Protocol prescribes. A server's 401 leads to its protected resource
-// metadata (RFC 9728), that to the authorization server and its metadata
-// (RFC 8414), and that to a token: by the sign-in of a person (SignIn,
-// Refresh), or without one (Grant). A secret that the user configured goes to
-// the server's own host or to the issuer that the configuration names, nowhere
-// else. Package mcp uses it.
+// Package oauth gets bearer tokens for MCP servers over HTTP, as the Model Context Protocol
+// prescribes. A server's 401 leads to its protected resource metadata (RFC 9728). The
+// metadata leads to the authorization server and its metadata (RFC 8414), and from there to a
+// token: by the sign-in of a person (SignIn, Refresh), or without one (Grant). A configured
+// secret goes only to the server's own host or to the issuer that the configuration names.
+// Package mcp uses it.
 package oauth
 
 import (
@@ -17,21 +16,21 @@ import (
 	"slices"
 )
 
-// Grant gets the tokens for one server without a person: by client credentials,
-// by the JWT of a platform, or by that of a company's identity provider. It is
-// used by one goroutine at a time.
+// Grant gets the tokens for one server without a person: by client credentials, by a
+// platform's JWT, or by a JWT of a company's identity provider. Only one goroutine may use it
+// at a time.
 type Grant struct {
 	agent    *agent
 	secret   func(string)
 	resource *resource
-	issuer   *issuer // found once and kept: the credentials go to no other
+	issuer   *issuer // found once and kept: the credentials go to no other issuer
 	scopes   []string
 	widened  int   // how often scopes were added
 	refused  error // why a grant by JWT failed: it is not tried again
 }
 
-// New makes the Grant for a server. Nothing is sent yet. secret is called with every
-// secret that is not in the Settings, before it is sent.
+// New makes the Grant for a server. Nothing is sent yet. secret is called with every secret
+// that is not in the Settings, before the secret is sent.
 func New(server *url.URL, s *Settings, secret func(string)) *Grant {
 	return &Grant{agent: newAgent(server, s), secret: secret, scopes: slices.Clone(s.Scopes)}
 }
@@ -49,8 +48,8 @@ func (r *Refusal) challenge() challenge {
 	return readChallenge(r.Challenges)
 }
 
-// Token fetches a token. r is the refusal that asked for it; nil when the last
-// token has expired.
+// Token fetches a token. r is the refusal that asked for it; nil if the last token has
+// expired.
 func (g *Grant) Token(ctx context.Context, r *Refusal) (Token, error) {
 	c := r.challenge()
 	if g.issuer == nil {
@@ -79,10 +78,10 @@ func (g *Grant) Token(ctx context.Context, r *Refusal) (Token, error) {
 	return t.Token, nil
 }
 
-// maxWidened bounds how often a server may ask for more scopes.
+// maxWidened limits how often a server may ask for more scopes.
 const maxWidened = 3
 
-// union is a, and behind it the elements of b that a does not have.
+// union is a followed by the elements of b that are not in a.
 func union(a, b []string) []string {
 	all := slices.Clone(a)
 	for _, s := range b {
@@ -116,9 +115,9 @@ func (g *Grant) request(ctx context.Context) (tokenReply, error) {
 	return t, err
 }
 
-// assertion is the JWT that the authorization server trusts: the JWT of the
-// platform, or the one that a company's identity provider gives for the ID token
-// (RFC 8693; the Identity Assertion Authorization Grant).
+// assertion is the JWT that the authorization server trusts: the platform's JWT, or the one
+// that a company's identity provider gives for the ID token (RFC 8693; the Identity Assertion
+// Authorization Grant).
 func (g *Grant) assertion(ctx context.Context) (string, error) {
 	s := g.agent.settings
 	token, err := s.Assertion(ctx)
@@ -135,7 +134,7 @@ func (g *Grant) assertion(ctx context.Context) (string, error) {
 		client.AuthMethod = authBasic
 	}
 	idp := *g.agent
-	idp.key = nil // it is for the authorization server
+	idp.key = nil // the key is for the authorization server
 	r, err := idp.post(ctx, s.IDP.TokenURL, "", client, form)
 	if err = cmp.Or(err, r.refusal()); err != nil {
 		return "", fmt.Errorf("the identity provider: %w", err)

@@ -10,35 +10,33 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// ErrSignedOut and ErrEnded say that a person has to sign in.
+// ErrSignedOut and ErrEnded mean that a person has to sign in.
 var (
 	ErrSignedOut = errors.New("there is no login at the server")
 	ErrEnded     = errors.New("the login has ended")
 )
 
-// settleTime is how long a refresh goes on after the run has ended: the answer
-// may be on its way, and with it the only valid refresh token.
+// settleTime is how long a refresh continues after the run has ended: the answer may already
+// be on its way with the only valid refresh token.
 const settleTime = 3 * time.Second
 
 // Scopes are the scopes that the server names in its challenge.
 func (r *Refusal) Scopes() []string { return readChallenge(r.Challenges).scopes }
 
-// Refresh gives a login with another access token than the one used, which has
-// expired or was refused. However many processes ask at once, the first that has the
-// lock makes the only request, and the others read the tokens that it has stored: an
-// authorization server that sees a refresh token twice takes it for stolen and
-// ends the login (RFC 9700, 4.14.2).
+// Refresh returns a login with another access token than used, which has expired or was
+// refused. If several processes ask at once, the first one with the lock makes the only
+// request, and the others read the tokens that it stored. An authorization server that sees a
+// refresh token twice takes it for stolen and ends the login (RFC 9700, 4.14.2).
 //
-// The error is ErrSignedOut where no login is stored, ErrEnded where the stored one
-// cannot be refreshed any more, or any other, after which the stored tokens are as
-// before.
+// The error is ErrSignedOut if no login is stored, and ErrEnded if the stored one cannot be
+// refreshed any more. After any other error the stored tokens are unchanged.
 func (s *Store) Refresh(ctx context.Context, settings *Settings, k Key, used string) (*Login, error) {
 	unlock, err := s.lock(ctx, k)
 	if err == nil {
 		defer unlock()
 	} else if _, given := s.given.Load(k); !given {
 		return nil, err
-	} else if l, failed := s.stored(ctx, k); l != nil || failed != nil { // which counts, not the given one
+	} else if l, failed := s.stored(ctx, k); l != nil || failed != nil { // the stored login counts, not the given one
 		return nil, err
 	}
 	l, err := s.Get(ctx, k)
@@ -79,9 +77,8 @@ func outlast(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// keep stores a refreshed login in the place of old. Where that fails, this process
-// uses the refreshed login all the same. A login that was given is not stored, except
-// with a helper.
+// keep stores a refreshed login instead of old. If that fails, this process still uses the
+// refreshed login. A login from Give is stored only with a helper.
 func (s *Store) keep(ctx context.Context, fresh, old *Login) {
 	k := fresh.Key()
 	if given, _ := s.given.Load(k); given == old && s.Helper == nil {
@@ -99,8 +96,8 @@ func (s *Store) warnNotSaved(k Key, why error) {
 	s.warnOnce("login_not_saved", k.Server, fmt.Sprintf("the login at %s was refreshed, but is not saved: %v; the refresh token that is stored may not be valid any more", k.Server, why))
 }
 
-// markEnded stores that the tokens of l are not valid any more. Its registration stays
-// for the next sign-in. A login that was stored meanwhile stays as it is.
+// markEnded records that the tokens of l are no longer valid. Its registration stays for the
+// next sign-in. A login that was stored meanwhile is not changed.
 func (s *Store) markEnded(ctx context.Context, k Key, l *Login) error {
 	now, err := s.stored(ctx, k)
 	if now == nil || err != nil || now.RefreshToken != l.RefreshToken {
@@ -110,7 +107,7 @@ func (s *Store) markEnded(ctx context.Context, k Key, l *Login) error {
 	return s.put(ctx, now)
 }
 
-// keyText is the secret text of a key; "" for none.
+// keyText is the secret text of a key; "" for nil.
 func keyText(k *dpop.Key) string {
 	if k == nil {
 		return ""

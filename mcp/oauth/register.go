@@ -13,10 +13,9 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// registration is how this program is known to the issuer: by the ID that the user
-// configured, by the registration of the previous sign-in, by the URL of its
-// metadata document, or by a registration that is made now. A registration at one
-// issuer is of no use at another, and never sent there.
+// registration is how the issuer knows this program: by the configured ID, by the
+// registration of the previous sign-in, by the URL of its metadata document, or by a new
+// registration. A registration is valid only at its issuer and never sent to another.
 func (a *agent) registration(ctx context.Context, is *issuer, previous *Login, redirectURI string) (Client, error) {
 	s := a.settings
 	switch {
@@ -39,15 +38,15 @@ func reusable(l *Login, is *issuer) bool {
 	return l.Client.Dynamic && l.Issuer == is.Name && (l.Client.SecretExpires.IsZero() || time.Now().Before(l.Client.SecretExpires))
 }
 
-// byHand is the error of a registration that failed; its hint says how the user
-// registers by hand.
+// byHand is the error of a failed registration. Its hint explains how the user registers by
+// hand.
 func byHand(message, redirectURI string, cause error) error {
 	return &SettingError{message, fmt.Sprintf(`register an application in its developer console with the redirect URI %s, and add to the server's "oauth" in the config: "client_id", "redirect_uri": %s, and "client_secret_env" if it has a secret`,
 		redirectURI, jsontext.Quoted(redirectURI)), cause}
 }
 
-// register registers this program (RFC 7591). Neither resource nor scope are
-// sent, which some servers refuse.
+// register registers this program (RFC 7591). It sends neither resource nor scope, because
+// some servers refuse them.
 func (a *agent) register(ctx context.Context, is *issuer, redirectURI string) (Client, error) {
 	method := authNone
 	if len(is.AuthMethods) > 0 && !slices.Contains(is.AuthMethods, authNone) {
@@ -65,7 +64,7 @@ func (a *agent) register(ctx context.Context, is *issuer, redirectURI string) (C
 	r, err := a.do(req)
 	if err == nil {
 		if err = r.refusal(); err != nil && r.status >= 400 {
-			err = r.failure() // a refusal holds no secret, and often says what is wrong with the redirect URI
+			err = r.failure() // a refusal has no secret, and often names what is wrong with the redirect URI
 		}
 	}
 	if err != nil {
@@ -74,8 +73,8 @@ func (a *agent) register(ctx context.Context, is *issuer, redirectURI string) (C
 	return readRegistration(r.body, method, redirectURI)
 }
 
-// readRegistration reads the reply. How the client proves itself is what the reply
-// says; asked is the method that was asked for.
+// readRegistration reads the reply. The reply decides the authentication method; asked is the
+// default.
 func readRegistration(doc []byte, asked, redirectURI string) (Client, error) {
 	c := Client{ID: textOf(doc, "client_id"), Secret: textOf(doc, "client_secret"), RedirectURI: redirectURI, Dynamic: true}
 	if c.ID == "" || !isShort(c.ID, c.Secret) {

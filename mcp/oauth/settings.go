@@ -2,34 +2,33 @@ package oauth
 
 import "context"
 
-// Settings are the user's configuration for the authorization at one server.
-// The zero value signs in by the authorization code grant as a client that
-// registers itself.
+// Settings are the user's configuration for the authorization at one server. The zero value
+// signs in by the authorization code grant as a client that registers itself.
 type Settings struct {
-	Grant string // "" is GrantClientCredentials where there is a secret or a key, else GrantCode
+	Grant string // "": GrantClientCredentials with a secret or a key, else GrantCode
 
-	ClientID   string // "" registers
+	ClientID   string // "": the client registers itself
 	Secret     string
 	PrivateKey []byte // PEM; instead of Secret: private_key_jwt
-	Algorithm  string // of the signature; "" is the usual one for the key
+	Algorithm  string // of the signature; "": the usual one for the key
 
-	ClientMetadataURL string // the client's metadata document, which is its ID at issuers that know such IDs
-	ClientName        string // for a registration; "" is toolpipe
-	RedirectURI       string // "" is http://localhost with a free port
-	Account           string // tells logins at one server apart
+	ClientMetadataURL string // the client's metadata document; its URL is the ID at issuers that support such IDs
+	ClientName        string // for a registration; "": toolpipe
+	RedirectURI       string // "": http://localhost with a free port
+	Account           string // distinguishes logins at one server
 
-	// Values for which the user vouches: they count where the server's metadata
-	// has none, or a wrong one.
+	// Values that the user vouches for. They replace values that the server's metadata lacks
+	// or has wrong.
 	Issuer           string
-	Resource         *string // nil: as the server's metadata publishes it; "" omits it
+	Resource         *string // nil: from the server's metadata; "": omitted
 	Scopes           []string
 	AuthorizeParams  map[string]string
 	MetadataURL      string // of the Issuer
 	AuthorizationURL string // with TokenURL: no metadata is read
 	TokenURL         string
 
-	AssertionCommand []string                              // argv whose first line of output is the Assertion
-	Assertion        func(context.Context) (string, error) // GrantJWTBearer: the platform's JWT, GrantIDJAG: the ID token; read anew for each token
+	AssertionCommand []string                              // argv; the first line of its output is the Assertion
+	Assertion        func(context.Context) (string, error) // GrantJWTBearer: the platform's JWT, GrantIDJAG: the ID token; called for each token
 	IDP              *IDP                                  // GrantIDJAG
 }
 
@@ -51,8 +50,8 @@ const (
 // SignsIn reports whether tokens come from a person's sign-in.
 func (s *Settings) SignsIn() bool { return s.grant() == GrantCode }
 
-// hasSecret reports whether a token request carries something that an impostor of
-// the authorization server could use.
+// hasSecret reports whether a token request carries anything that an impostor of the
+// authorization server could use.
 func (s *Settings) hasSecret() bool {
 	return s.Secret != "" || len(s.PrivateKey) > 0 || s.Assertion != nil
 }

@@ -15,9 +15,8 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// A signIn is one run of the authorization code grant with PKCE. It records
-// everything that the redirect is checked against before the browser is sent
-// away.
+// A signIn is one run of the authorization code grant with PKCE. Before the browser opens, it
+// records everything that the redirect is checked against.
 type signIn struct {
 	Request
 	agent    *agent
@@ -30,13 +29,12 @@ type signIn struct {
 	verifier string
 }
 
-// SignIn gets a login by the authorization code grant with PKCE: it finds the
-// authorization server, registers where that is needed, has the address shown,
-// waits for the redirect and trades the code for tokens. Nothing is stored.
+// SignIn gets a login by the authorization code grant with PKCE. It finds the authorization
+// server, registers if needed, shows the address, waits for the redirect and trades the code
+// for tokens. It stores nothing.
 //
-// The error is an *Error where the authorization server refused, ErrNobody
-// where nobody came in time, a *SettingError where a setting would help, or anything
-// else.
+// The error is an *Error if the authorization server refused, ErrNobody if nobody finished in
+// time, a *SettingError if a setting would help, or any other error.
 func SignIn(ctx context.Context, r Request) (Login, error) {
 	s, err := r.prepare(ctx)
 	if err != nil {
@@ -103,8 +101,8 @@ func (r Request) prepare(ctx context.Context) (*signIn, error) {
 	return s, err
 }
 
-// warnAssumed tells which address is taken for the authorization server though
-// nothing names it.
+// warnAssumed warns which address is taken as the authorization server although nothing names
+// it.
 func (s *signIn) warnAssumed() {
 	if !s.issuer.assumed || s.Warn == nil {
 		return
@@ -116,8 +114,8 @@ func (s *signIn) warnAssumed() {
 	s.Warn("login_assumed", message)
 }
 
-// bind listens where the redirect will come: at the configured URI, at that of
-// the previous registration if its port is still free, or at a free port.
+// bind listens at the address of the redirect: the configured URI, the one of the previous
+// registration if its port is still free, or a free port.
 func (s *signIn) bind() (err error) {
 	uri := s.Settings.RedirectURI
 	if uri == "" && s.Settings.ClientID == "" && reusable(s.Previous, s.issuer) {
@@ -129,9 +127,9 @@ func (s *signIn) bind() (err error) {
 	return err
 }
 
-// chooseScopes are the scopes to ask for: the configured ones, else those of the
-// challenge, else those of the server's metadata; beside them the scopes that were
-// granted before. A token that can be refreshed is asked for where the issuer offers that.
+// chooseScopes are the scopes to request: the configured ones, else the challenge's, else
+// those in the server's metadata. Scopes that were granted before are added. If the issuer
+// offers tokens that can be refreshed, one is requested.
 func (s *signIn) chooseScopes(c challenge) []string {
 	scopes := s.Settings.Scopes
 	for _, other := range [][]string{c.scopes, s.resource.scopes} {
@@ -152,12 +150,12 @@ func (s *signIn) chooseScopes(c challenge) []string {
 // random is a secret of 260 bits in the alphabet of a code verifier (RFC 7636).
 func random() string { return rand.Text() + rand.Text() }
 
-// authorizationURL is the address for the browser. Neither the configured parameters
-// nor those of the endpoint replace a parameter that is set here.
+// authorizationURL is the address for the browser. Neither configured parameters nor
+// parameters in the endpoint's URL replace a parameter that is set here.
 func (s *signIn) authorizationURL() (string, error) {
 	u, ok := SecureURL(s.issuer.AuthorizationURL)
-	// In the host, a shell could take another character for an operator, and openers of
-	// browsers are scripts. Path and query are escaped.
+	// A shell could take any other character in the host for an operator, and programs that
+	// open browsers are scripts. Path and query are escaped.
 	if !ok || !wire.IsOnly(u.Host, ".-_:[]") {
 		return "", fmt.Errorf("the authorization server %q has a page to sign in that is not opened: %q is not an https URL", s.issuer.Name, wire.Snippet([]byte(s.issuer.AuthorizationURL)))
 	}
@@ -177,7 +175,7 @@ func (s *signIn) authorizationURL() (string, error) {
 	return u.String(), nil
 }
 
-// await waits for the redirect, which the browser brings or the person pastes.
+// await waits for the redirect, from the browser or pasted.
 func (s *signIn) await(ctx context.Context) (redirect, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, SignInTime, ErrNobody)
 	defer cancel()
@@ -242,8 +240,8 @@ func (s *signIn) finish(ctx context.Context, query url.Values) (Login, error) {
 	return l, nil
 }
 
-// checkIssuer checks who sent the browser back (RFC 9207), byte for byte: an
-// authorization server that attacks may have led the browser to an honest one.
+// checkIssuer compares the sender of the redirect (RFC 9207) with the issuer, byte for byte:
+// a hostile authorization server may have led the browser to an honest one.
 func (s *signIn) checkIssuer(query url.Values) error {
 	switch said, given := query.Get("iss"), query.Has("iss"); {
 	case given && said != s.issuer.Name:
@@ -254,9 +252,9 @@ func (s *signIn) checkIssuer(query url.Values) error {
 	return nil
 }
 
-// exchange trades the code. A registration that gave a secret and the method
-// "none" is tried with the secret when it is refused without: some servers
-// register so and then want it.
+// exchange trades the code for tokens. If a registration gave a secret and the method "none",
+// and the request without the secret is refused, it is repeated with the secret: some servers
+// register clients so and then want it.
 func (s *signIn) exchange(ctx context.Context, code string) (tokenReply, error) {
 	form := url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {s.client.RedirectURI}, "code_verifier": {s.verifier}}
 	setTarget(form, s.resource.id, nil)

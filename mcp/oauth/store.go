@@ -12,28 +12,28 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A Key says whose login is meant. The server's URL is part of it and its name
-// is not, so that no other server gets the tokens by having the same name.
+// A Key identifies a login. It has the server's URL and not its name, so that no other server
+// gets the tokens by having the same name.
 type Key struct{ Server, Account string }
 
-// Key is the key under which the login is stored.
+// Key is the key of the login in the store.
 func (l *Login) Key() Key { return Key{l.Server, l.Account} }
 
-// A Store keeps logins: in one file each, or with a credential helper. Its
-// methods may be called concurrently, and by several processes.
+// A Store keeps logins: in one file each, or with a credential helper. Its methods may be
+// called concurrently, and by several processes.
 type Store struct {
-	Dir    string       // the directory of the files and the locks, absolute; "" where there is none
+	Dir    string       // the absolute directory of the files and the locks; "" if there is none
 	Helper *Helper      // nil: the logins are files
-	Secret func(string) // is called with every token and every client secret that is read
+	Secret func(string) // called with every token and every client secret that is read
 	Warn   func(code, server, message string)
 
-	given  sync.Map // from Key to *Login: the logins of Give, and then what they were refreshed to
-	ahead  sync.Map // from Key to *Login: refreshed logins that could not be stored, and are newer than the stored ones
-	warned sync.Map // the messages of warnings
+	given  sync.Map // from Key to *Login: the logins from Give, later their refreshed versions
+	ahead  sync.Map // from Key to *Login: refreshed logins that could not be stored and are newer than the stored ones
+	warned sync.Map // the messages of past warnings
 }
 
-// Get is the stored login, nil when there is none. The error is a *RefusedError where
-// the stored login must not be used.
+// Get is the stored login, nil if there is none. The error is a *RefusedError if the stored
+// login must not be used.
 func (s *Store) Get(ctx context.Context, k Key) (*Login, error) {
 	if newer, ok := s.ahead.Load(k); ok {
 		return newer.(*Login), nil
@@ -47,7 +47,7 @@ func (s *Store) Get(ctx context.Context, k Key) (*Login, error) {
 	return l, nil
 }
 
-// stored is the login in the file or with the helper, nil when there is none.
+// stored is the login in the file or with the helper, nil if there is none.
 func (s *Store) stored(ctx context.Context, k Key) (*Login, error) {
 	l, err := s.load(ctx, k.id())
 	if l != nil && l.Key() != k {
@@ -56,7 +56,7 @@ func (s *Store) stored(ctx context.Context, k Key) (*Login, error) {
 	return l, err
 }
 
-// load is the login that is stored under an id, nil when there is none.
+// load is the login with an id, nil if there is none.
 func (s *Store) load(ctx context.Context, id string) (l *Login, err error) {
 	var doc []byte
 	if s.Helper != nil {
@@ -73,7 +73,7 @@ func (s *Store) load(ctx context.Context, id string) (l *Login, err error) {
 	return l, nil
 }
 
-// place names where a login is stored, for errors.
+// place is where a login is stored, for errors.
 func (s *Store) place(id string) string {
 	if s.Helper != nil {
 		return fmt.Sprintf("%s of credential helper %q", helperPrefix+id, s.Helper.program())
@@ -81,8 +81,8 @@ func (s *Store) place(id string) string {
 	return s.path(id + ".json")
 }
 
-// Update changes the stored login under its lock: change gets the login, nil for none,
-// and returns the login to store in its place, nil to remove it.
+// Update changes the stored login under its lock. change gets the login or nil, and returns
+// the login to store instead, or nil to remove it.
 func (s *Store) Update(ctx context.Context, k Key, change func(*Login) (*Login, error)) error {
 	unlock, err := s.lock(ctx, k)
 	if err != nil {
@@ -125,8 +125,8 @@ func (s *Store) put(ctx context.Context, l *Login) error {
 	return err
 }
 
-// List is all stored logins, ordered by server and account. Logins that are
-// refused are left out; the error is about them.
+// List returns all stored logins, ordered by server and account. Refused logins are left out
+// and reported in the error.
 func (s *Store) List(ctx context.Context) (all []Login, err error) {
 	var ids []string
 	if s.Helper != nil {
@@ -155,13 +155,13 @@ func (s *Store) List(ctx context.Context) (all []Login, err error) {
 	return all, err
 }
 
-// document is a login as it is stored.
+// document is the stored form of a login.
 type document struct {
 	Version int `json:"version"`
 	Login
 }
 
-// read reads a stored login. Its text is secret: no part of it is in an error.
+// read reads a stored login. Its text is secret: errors never quote it.
 func (s *Store) read(doc []byte) (*Login, error) {
 	var d document
 	switch {
@@ -174,8 +174,8 @@ func (s *Store) read(doc []byte) (*Login, error) {
 	return &d.Login, nil
 }
 
-// Give adds logins for servers that nothing is stored for: one stored document,
-// or an array of them. It is called before all other methods.
+// Give adds logins for servers without a stored login. text is one stored document or an
+// array of them. It is called before all other methods.
 func (s *Store) Give(text string) error {
 	all := []byte(strings.TrimSpace(text))
 	docs := [][]byte{all}
@@ -192,7 +192,7 @@ func (s *Store) Give(text string) error {
 	return nil
 }
 
-// RefusedError says why a stored login is not used.
+// RefusedError is the reason why a stored login is not used.
 type RefusedError struct{ Place, Why string }
 
 func (e *RefusedError) Error() string { return fmt.Sprintf("%s is not used: %s", e.Place, e.Why) }

@@ -17,11 +17,11 @@ import (
 	"toolpipe/mcp/filelock"
 )
 
-// The files of a store. Each has the mode 0600 and the directory 0700. A file is
-// replaced by another with its name, so that a reader gets the old or the new
-// login, and a process that is killed leaves one of both.
+// The files of a store. Each has the mode 0600 and the directory 0700. A file is replaced as
+// a whole, by renaming, so that a reader gets the old or the new login, and a killed process
+// leaves one of the two.
 
-// maxLogin bounds a stored login.
+// maxLogin limits a stored login, in bytes.
 const maxLogin = 64 << 10
 
 // id names the login: the SHA-256 of the server's URL and the account.
@@ -34,8 +34,8 @@ func (k Key) file() string { return k.id() + ".json" }
 
 func (s *Store) path(name string) string { return filepath.Join(s.Dir, name) }
 
-// checkDir refuses a directory in which another user could put a file. A
-// missing one is fs.ErrNotExist, as is that of a user without a home directory.
+// checkDir refuses a directory in which another user could put a file. A missing directory is
+// fs.ErrNotExist, also for a user without a home directory.
 func (s *Store) checkDir() error {
 	info, err := os.Lstat(s.Dir)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Store) checkDir() error {
 	return refuse(s.Dir, info)
 }
 
-// makeDir makes the directory if it is not there.
+// makeDir makes the directory if it does not exist.
 func (s *Store) makeDir() error {
 	if s.Dir == "" {
 		return errors.New("there is no directory to keep logins in: neither XDG_STATE_HOME nor HOME is an absolute path")
@@ -72,17 +72,17 @@ func refuse(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// readFile reads a file of the directory; nil when there is none. It checks the file
-// that it has opened, which nobody can replace.
+// readFile reads a file of the directory; nil if there is none. It checks the file after
+// opening it, so that nobody can replace it in between.
 func (s *Store) readFile(name string) ([]byte, error) {
 	path := s.path(name)
 	if err := s.checkDir(); errors.Is(err, fs.ErrPermission) {
-		return nil, nil // in a directory that this user cannot enter, no login is this user's
+		return nil, nil // a directory that this user cannot enter has none of this user's logins
 	} else if err != nil {
 		return nil, unlessMissing(err)
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EMLINK) { // EMLINK is FreeBSD's word for it
+	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EMLINK) { // FreeBSD reports EMLINK
 		return nil, &RefusedError{path, "it is a symbolic link"}
 	}
 	if err != nil {
@@ -122,9 +122,8 @@ func (s *Store) warnOnce(code, server, message string) {
 	}
 }
 
-// writeFile writes a temporary file and gives it the name, which replaces the file
-// that had it. The caller holds the lock: so all writers use the same temporary file,
-// and each removes what a writer that was killed has left.
+// writeFile writes a temporary file and renames it to name. The caller holds the lock, so all
+// writers can use the same temporary file, and each removes what a killed writer left.
 func (s *Store) writeFile(name string, doc []byte) error {
 	if err := s.makeDir(); err != nil {
 		return err
@@ -159,7 +158,7 @@ func (s *Store) removeFile(name string) error {
 	return filelock.SyncDir(s.Dir)
 }
 
-// listFiles finds the ids of the logins that are files.
+// listFiles returns the ids of the logins that are files.
 func (s *Store) listFiles() (ids []string, err error) {
 	if err := s.checkDir(); err != nil {
 		return nil, unlessMissing(err)
@@ -175,9 +174,9 @@ func (s *Store) listFiles() (ids []string, err error) {
 
 const lockTime = time.Minute
 
-// lock waits until no other process or goroutine changes the login. The lock
-// goes with its holder, also when that is killed, and its file stays: a file
-// that is removed would let two processes lock different files of one name.
+// lock waits until no other process or goroutine changes the login. The lock ends with its
+// holder, also when that is killed. The lock file stays: if it was removed, two processes
+// could lock different files of one name.
 func (s *Store) lock(ctx context.Context, k Key) (unlock func(), err error) {
 	if err := s.makeDir(); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// The ways in which a client proves itself at the token endpoint.
+// The authentication methods of a client at the token endpoint.
 const (
 	authNone   = "none"
 	authBasic  = "client_secret_basic"
@@ -24,11 +24,11 @@ const (
 	authSigned = "private_key_jwt"
 )
 
-// grantJWT is the grant of RFC 7523: somebody whom the authorization server
-// trusts vouches for the client or the person.
+// grantJWT is the grant of RFC 7523: a party that the authorization server trusts vouches for
+// the client or the person.
 const grantJWT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
-// authMethod is how a configured client proves itself.
+// authMethod is the authentication method of a configured client.
 func (s *Settings) authMethod(supported []string) string {
 	switch {
 	case len(s.PrivateKey) > 0:
@@ -44,13 +44,13 @@ func (s *Settings) authMethod(supported []string) string {
 // Token is a token for the server.
 type Token struct {
 	AccessToken string    `json:"access_token"`
-	DPoP        *dpop.Key `json:"dpop_key,omitempty"` // that the token is bound to; nil for a bearer token
+	DPoP        *dpop.Key `json:"dpop_key,omitempty"` // the key that the token is bound to; nil for a bearer token
 	Obtained    time.Time `json:"obtained_at,omitzero"`
 	Expires     time.Time `json:"expires_at,omitzero"` // zero: unknown
 }
 
-// Expired reports whether the token has to be replaced before it is used. That is some
-// time before its end, so that it does not end on its way.
+// Expired reports whether the token must be replaced before use. It is true some time before
+// the token's end, so that the token does not expire on its way.
 func (t *Token) Expired() bool {
 	margin := 30 * time.Second
 	if !t.Obtained.IsZero() {
@@ -59,7 +59,7 @@ func (t *Token) Expired() bool {
 	return !t.Expires.IsZero() && time.Now().After(t.Expires.Add(-margin))
 }
 
-// Authorize puts the token into a request, with a proof where it is bound to a key.
+// Authorize puts the token into a request, with a proof if the token is bound to a key.
 func (t *Token) Authorize(req *http.Request) error {
 	scheme := "Bearer "
 	if t.DPoP != nil {
@@ -73,10 +73,10 @@ func (t *Token) Authorize(req *http.Request) error {
 type tokenReply struct {
 	Token
 	refresh string
-	scopes  []string // nil: all that were asked for
+	scopes  []string // nil: all that were requested
 }
 
-// requestToken asks a token endpoint, which belongs to the issuer of that name.
+// requestToken asks a token endpoint of the named issuer.
 func (a *agent) requestToken(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (tokenReply, error) {
 	r, err := a.post(ctx, endpoint, issuer, c, form)
 	if err = cmp.Or(err, r.refusal()); err != nil {
@@ -94,8 +94,8 @@ func (a *agent) revoke(ctx context.Context, l Login, form url.Values) error {
 	return err
 }
 
-// setTarget says in a form which server the tokens are for (RFC 8707), and with which
-// scopes; "" and nil leave that out.
+// setTarget sets the server (RFC 8707) and the scopes of the requested tokens in a form. ""
+// and nil leave a field out.
 func setTarget(form url.Values, resource string, scopes []string) {
 	form.Del("resource")
 	if resource != "" {
@@ -107,8 +107,7 @@ func setTarget(form url.Values, resource string, scopes []string) {
 	}
 }
 
-// post sends a form, and once more where the server wants its nonce in the proof of the
-// key.
+// post sends a form. It sends it once more if the server wants its nonce in the key's proof.
 func (a *agent) post(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (*response, error) {
 	r, err := a.postOnce(ctx, endpoint, issuer, c, form)
 	if refused, ok := errors.AsType[*Error](r.refusal()); ok && refused.Code == dpop.WantsNonce && a.key != nil {
@@ -117,7 +116,7 @@ func (a *agent) post(ctx context.Context, endpoint, issuer string, c Client, for
 	return r, err
 }
 
-// postOnce sends a form and the client's proof of itself.
+// postOnce sends a form with the client's authentication.
 func (a *agent) postOnce(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (*response, error) {
 	switch c.AuthMethod {
 	case authSigned:
@@ -149,15 +148,14 @@ func (a *agent) postOnce(ctx context.Context, endpoint, issuer string, c Client,
 	return a.do(req)
 }
 
-// refusal is the error in a reply; nil for none, and for no reply. A reply is never
-// quoted, but for the error that it names: it may hold a token in a form that nobody
-// knows.
+// refusal is the error in a reply; nil for none, and for no reply. Nothing else of a reply is
+// ever quoted: it may contain a token in an unknown form.
 func (r *response) refusal() error {
 	if r == nil {
 		return nil
 	}
 	if jsontext.CheckObject(r.body, jsontext.Peer, nil) == nil {
-		if code := textOf(r.body, "error"); code != "" { // some send it with status 200
+		if code := textOf(r.body, "error"); code != "" { // some servers send it with status 200
 			return &Error{wire.Snippet([]byte(code)), wire.Snippet([]byte(textOf(r.body, "error_description")))}
 		}
 		if r.status == http.StatusOK || r.status == http.StatusCreated {
@@ -170,11 +168,11 @@ func (r *response) refusal() error {
 	return fmt.Errorf("HTTP status %d without an answer that can be read (%d bytes)", r.status, len(r.body))
 }
 
-// maxToken bounds a token, which is sent with every request.
+// maxToken limits a token, which is sent with every request, in bytes.
 const maxToken = 64 << 10
 
-// readTokenReply reads the reply to a request that was signed with key, nil for none. The
-// server may give a bearer token all the same.
+// readTokenReply reads the reply to a request that was signed with key; nil means unsigned.
+// The server may still give a bearer token.
 func readTokenReply(doc []byte, key *dpop.Key) (tokenReply, error) {
 	kind := strings.ToLower(textOf(doc, "token_type"))
 	if kind != "dpop" {

@@ -12,8 +12,8 @@ import (
 )
 
 // childName reports whether every child gets the variable of that name: enough to find
-// programs, a home, a language, a proxy and the certificates to trust. Variables of
-// loaders and interpreters are not among them: they would run code of whoever set them.
+// programs, a home, a language, a proxy and the trusted certificates. Variables of
+// loaders and interpreters are excluded, since they run code of whoever set them.
 func childName(name string) bool {
 	switch name {
 	case "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR", "TZ",
@@ -26,12 +26,11 @@ func childName(name string) bool {
 	return slices.Contains(ProxyNames, name)
 }
 
-// ProxyNames are the variables that hold the URL of a proxy, with the user name
-// and password for it.
+// ProxyNames are the variables with the URL of a proxy, including its user name and password.
 var ProxyNames = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}
 
-// withoutUser removes the user name and password from a proxy's URL, which may lack
-// the scheme. A password may hold a slash or an @ that is not escaped.
+// withoutUser removes the user name and password from a proxy's URL, which may lack the
+// scheme. A password may contain an unescaped slash or @.
 func withoutUser(proxy string) string {
 	scheme := 0
 	if i := strings.Index(proxy, "://"); i >= 0 && !strings.ContainsAny(proxy[:i], ":@") {
@@ -41,17 +40,17 @@ func withoutUser(proxy string) string {
 	return proxy[:scheme] + proxy[host:]
 }
 
-// LoginsVariable is the variable that holds logins at tool servers.
+// LoginsVariable is the variable with logins at tool servers.
 const LoginsVariable = "TOOLPIPE_LOGINS"
 
-// OwnSecrets are the usual names of the variables that hold a model's key, which no
-// tool needs, and the one of the logins. A child gets them through set alone.
+// OwnSecrets are the usual variables for a model's key, which no tool needs, and
+// LoginsVariable. A child gets them only through set.
 var OwnSecrets = []string{"TOOLPIPE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", LoginsVariable}
 
-// ChildEnv is the environment of a child: of environ the allow-listed names
-// and those in inherit, but for OwnSecrets, then what set says. PATH keeps its
-// absolute elements only, and a proxy that is not in inherit loses its user name and
-// password. A caller whose model's key has another name must not put it into inherit.
+// ChildEnv is the environment of a child: the allow-listed variables of environ and those in
+// inherit, except OwnSecrets, then set. PATH keeps only its absolute elements, and a proxy
+// that is not in inherit loses its user name and password. A caller with another name for the
+// model's key must not put that name into inherit.
 func ChildEnv(environ []string, set map[string]string, inherit []string) []string {
 	env := make([]string, 0, 16+len(set))
 	for _, kv := range environ {
@@ -77,15 +76,15 @@ func ChildEnv(environ []string, set map[string]string, inherit []string) []strin
 	return env
 }
 
-// absolutePath splits PATH and drops its empty and relative elements, which would
-// find programs in the working directory.
+// absolutePath splits PATH and drops its empty and relative elements, which would find
+// programs in the working directory.
 func absolutePath(path string) []string {
 	return slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool { return !filepath.IsAbs(dir) })
 }
 
-// LookPath finds a program as the shell would in the PATH of environ, the
-// last one given, except that empty and relative elements are skipped, and a
-// name with a slash must be absolute. The error names the program.
+// LookPath finds a program in the last PATH of environ, as a shell would. But empty and
+// relative elements are skipped, and a name with a slash must be absolute. The error names
+// the program.
 func LookPath(name string, environ []string) (string, error) {
 	if name == "" {
 		return "", errors.New("no program given")

@@ -14,9 +14,9 @@ const (
 	maxFirstLine  = 64 << 10
 )
 
-// FirstLine runs a program that prints a secret, such as pass or gcloud, and
-// returns the first line of its output. cmd has Args, Env and Dir. The program is
-// found on the PATH of Env, and has 30 seconds.
+// FirstLine runs a program that prints a secret, such as pass or gcloud, and returns the
+// first line of its output. cmd has Args, Env and Dir. The program is looked up in the PATH
+// of Env and may run for 30 seconds.
 func (p *Processes) FirstLine(ctx context.Context, cmd exec.Cmd) (string, error) {
 	var err error
 	if cmd.Path, err = LookPath(cmd.Args[0], cmd.Env); err != nil {

@@ -5,16 +5,15 @@ import (
 	"strings"
 )
 
-// LastLines are the last n lines of text that say something, without the final
-// line end.
+// LastLines are the last n informative lines of text, without the final line end.
 func LastLines(text string, n int) string {
 	said := saying(text)
 	return strings.Join(said[max(0, len(said)-n):], "\n")
 }
 
-// TellingLines are LastLines, and before them the first lines and those that tell of an
-// error, up to five each, in their order: a program may print all its flags behind the
-// error. A line […] stands for what is left out.
+// TellingLines are LastLines, preceded by the first lines and by lines with an error, up to
+// five each, in their order: a program may print all its flags after the error. A line […]
+// replaces lines that are left out.
 func TellingLines(text string, n int) string {
 	const most = 5
 	said := saying(text)
@@ -37,19 +36,19 @@ func TellingLines(text string, n int) string {
 	return strings.Join(told, "\n")
 }
 
-// saying are the lines of text that say something: those of a stack trace and of a search
-// path are left out, which would push out the error that they belong to.
+// saying are the informative lines of text. Lines of a stack trace or a search path are left
+// out, because they would displace the error that they belong to.
 func saying(text string) []string {
-	// Places in a source file: of Python, of Node.
+	// Positions in a source file: of Python, of Node.
 	isPlace := regexp.MustCompile(`^(File ".*", line |node:internal/)`).MatchString
 	isFrame := regexp.MustCompile(frame).MatchString
 	var said []string
-	code := false // the last line names a place in a source file, whose text follows
+	code := false // the last line names a position in a source file; the text of that position follows
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n\t ")
 		trimmed := strings.TrimLeft(line, "\t ")
 		switch {
-		case strings.Trim(trimmed, "^~") == "": // it is empty, or points at a place in the line before
+		case strings.Trim(trimmed, "^~") == "": // it is empty, or points into the line before
 			if trimmed != "" && len(said) > 0 && strings.HasPrefix(said[len(said)-1], " ") {
 				said = said[:len(said)-1]
 			}
@@ -68,6 +67,6 @@ func saying(text string) []string {
 	return said
 }
 
-// frame is the beginning of a line of a stack trace or a search path: of Node, Java and
-// .NET ("at "), Ruby ("from "), Go and Python.
+// frame is the beginning of a line of a stack trace or a search path: of Node, Java and .NET
+// ("at "), Ruby ("from "), Go and Python.
 const frame = `^(goroutine |created by |Traceback \(most recent call last\)|Require stack:|requireStack:|- /|Node\.js v|code: '|at .*[(:]|from .*:in |.*\.go:.* \+0x|[{}\]]$)`

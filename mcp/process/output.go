@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	MaxStderr  = 64 << 10 // bytes that are kept of the end of a child's stderr
+	MaxStderr  = 64 << 10 // bytes of the end of a child's stderr that are kept
 	MaxLogLine = 8 << 10  // bytes of a line that Log gets; the rest is dropped
 )
 
-// Output keeps the beginning and the end of what a child writes, and counts the
-// bytes between them. It may be read while one goroutine writes. Writing never
-// fails; a panic of Log or Full ends the run in order.
+// Output keeps the beginning and the end of a child's output, and counts the bytes between
+// them. It may be read while one goroutine writes. Writing never fails. After a panic of Log
+// or Full the run still ends cleanly.
 type Output struct {
-	Head, Tail int               // bytes that are kept of each end
+	Head, Tail int               // bytes that are kept at each end
 	Log        func(line string) // gets each line that is not empty; may be nil
-	Full       func()            // is called when Head bytes are kept, and more than once; may be nil
+	Full       func()            // called when Head bytes are kept, possibly more than once; may be nil
 
 	mu         sync.Mutex
 	head, tail []byte
-	seen       int64 // bytes behind the head
+	seen       int64 // bytes after the head
 	line       []byte
 }
 
@@ -60,7 +60,7 @@ func (o *Output) log(p []byte) {
 	}
 }
 
-// End gives Log a last line that has no line end.
+// End passes an unfinished last line to Log.
 func (o *Output) End() {
 	if o.Log != nil && len(o.line) > 0 {
 		o.Log(string(bytes.TrimSuffix(o.line, []byte("\r"))))
@@ -68,7 +68,7 @@ func (o *Output) End() {
 	o.line = o.line[:0]
 }
 
-// Kept returns both ends, and how many bytes between them were dropped.
+// Kept returns both ends and the number of bytes dropped between them.
 func (o *Output) Kept() (head, tail []byte, dropped int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -76,16 +76,16 @@ func (o *Output) Kept() (head, tail []byte, dropped int64) {
 	return slices.Clone(o.head), tail, o.seen - int64(len(tail))
 }
 
-// Size is how many bytes were written.
+// Size is the number of bytes written.
 func (o *Output) Size() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return int64(len(o.head)) + o.seen
 }
 
-// From returns bytes that follow each other, no more than limit of them: the first
-// that are kept of those from the offset on. They begin at at, which is more than
-// the offset if bytes were dropped there. At the end of the output there are none.
+// From returns at most limit consecutive bytes: the first kept ones from offset on. They
+// begin at at, which is greater than offset if bytes were dropped there. At the end of the
+// output it returns none.
 func (o *Output) From(offset int64, limit int) (b []byte, at int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -104,8 +104,8 @@ func (o *Output) From(offset int64, limit int) (b []byte, at int64) {
 	return slices.Clone(tail[:min(len(tail), limit)]), at
 }
 
-// String is both ends of the output, whole lines of them if something between was
-// dropped.
+// String is both ends of the output. If bytes between them were dropped, it has only whole
+// lines.
 func (o *Output) String() string {
 	head, tail, dropped := o.Kept()
 	if _, rest, found := bytes.Cut(tail, []byte("\n")); found && dropped > 0 {

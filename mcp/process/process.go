@@ -1,5 +1,5 @@
-// Package process starts child processes, gives them their environment, and
-// ends them: no process that was started here outlives the program.
+// Package process starts child processes, gives them their environment, and ends them: no
+// process that was started here outlives the program.
 package process
 
 import (
@@ -17,22 +17,22 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// Processes knows every child that was started through it, so that none outlives
-// this process. The zero value is ready. Its methods are safe for concurrent use.
+// Processes knows every child that was started through it, so that none outlives this
+// process. The zero value is ready. Its methods are safe for concurrent use.
 //
 //	defer procs.Sweep(limit) // the very end: nothing is left
 //	defer procs.KillAll()    // on a panic, on a second signal
 type Processes struct {
 	Before func() // called before each start, by several goroutines; may be nil
 
-	all  *Processes        // that In was called of; nil: these are all
-	cage func() *cage.Cage // in which children start
+	all  *Processes        // the Processes that In was called on; nil: this one
+	cage func() *cage.Cage // the cage for the next child
 
 	mu       sync.Mutex
-	starting sync.RWMutex          // held for reading by the starts under way
-	running  map[*Process]struct{} // children that have not ended, or whose output is not read yet
-	left     []*Process            // children that have ended, though members of their group may go on
-	spared   []int                 // pids of children that Sweep spares; does not change once closed is set
+	starting sync.RWMutex          // read-locked by each start in progress
+	running  map[*Process]struct{} // children that have not ended, or with unread output
+	left     []*Process            // children that have ended; other members of their group may still run
+	spared   []int                 // pids of children that Sweep spares; constant once closed is set
 	begun    bool                  // something was started
 	closed   bool                  // nothing may start any more
 }
@@ -44,7 +44,7 @@ type Process struct {
 	owner *Processes
 	birth
 	done  chan struct{}    // closed when the child is reaped and its output was read
-	state *os.ProcessState // set when done is closed, as err is
+	state *os.ProcessState // set before done is closed, like err
 	err   error
 
 	mu        sync.Mutex
@@ -52,34 +52,32 @@ type Process struct {
 	groupEnds bool // the rest of the group is killed when the leader has ended
 }
 
-// birth is what a process keeps of its start.
+// birth is the data of a process's start.
 type birth struct {
-	mark uint64     // that its descendants inherit, 0 for none; see startMarked
+	mark uint64     // inherited by its descendants, 0 for none; see startMarked
 	in   cage.Child // how its cage started it, if it has one
 }
 
-// errClosed is what Start gives after KillAll or Sweep.
+// errClosed is the error of Start after KillAll or Sweep.
 var errClosed = errors.New("shutting down, no process is started any more")
 
-// WaitDelay bounds how long a descendant that keeps a pipe open can hold up
-// the end of its leader.
+// WaitDelay limits how long a descendant with an open pipe can delay the end of its leader.
 const WaitDelay = time.Second
 
-// Start starts cmd as the leader of a session of its own: one signal reaches its
-// whole group, and it has no controlling terminal unless cmd.SysProcAttr.Setctty
-// makes cmd.Stdin one. On Linux it dies with this process. A goroutine of package exec
-// writes its output: to a writer that recovers from its panics, as Output does. Whoever
-// called Start must call Wait, End or Kill.
+// Start starts cmd as the leader of a new session: one signal reaches its whole group, and it
+// has no controlling terminal unless cmd.SysProcAttr.Setctty makes cmd.Stdin one. On Linux it
+// dies with this process. A goroutine of package exec writes its output, so the writer must
+// recover from its own panics, as Output does. The caller of Start must call Wait, End or
+// Kill.
 func (p *Processes) Start(cmd *exec.Cmd) (*Process, error) {
 	return p.StartGroup(cmd, false)
 }
 
-// In is p, whose children start in the cage that in gives, which is asked for each. It is
-// only for starting them.
+// In is p for starting children in a cage. It calls in for each child to get the cage.
 func (p *Processes) In(in func() *cage.Cage) *Processes { return &Processes{all: p, cage: in} }
 
-// StartGroup is Start. If groupEnds, the rest of the group is killed when the leader
-// has ended.
+// StartGroup is Start. With groupEnds, the rest of the group is killed when the leader has
+// ended.
 func (p *Processes) StartGroup(cmd *exec.Cmd, groupEnds bool) (*Process, error) {
 	if p.all != nil {
 		return p.all.start(cmd, groupEnds, p.cage())
@@ -130,8 +128,8 @@ func (p *Processes) start(cmd *exec.Cmd, groupEnds bool, in *cage.Cage) (*Proces
 	return pr, nil
 }
 
-// Run runs a program until it has ended and its output was read. When ctx ends, it
-// kills the program's group, and the error is the cause of ctx.
+// Run runs a program until it has ended and its output was read. When ctx ends, it kills the
+// program's group and returns the cause of ctx.
 func (p *Processes) Run(ctx context.Context, cmd *exec.Cmd) error {
 	pr, err := p.StartGroup(cmd, true)
 	if err != nil {
@@ -145,8 +143,8 @@ func (p *Processes) Run(ctx context.Context, cmd *exec.Cmd) error {
 	return err
 }
 
-// Capture is Run. It returns the first most bytes that the program prints, and the end
-// of what it says on stderr.
+// Capture is Run. It returns the first most bytes of the program's stdout, and the end of its
+// stderr.
 func (p *Processes) Capture(ctx context.Context, cmd *exec.Cmd, most int) (printed []byte, said string, err error) {
 	out, errs := &Output{Head: most}, &Output{Tail: MaxStderr}
 	cmd.Stdout, cmd.Stderr = out, errs
@@ -155,9 +153,8 @@ func (p *Processes) Capture(ctx context.Context, cmd *exec.Cmd, most int) (print
 	return printed, errs.String(), err
 }
 
-// StartDetached starts a program that is to outlive this process, which nothing
-// here ends: the user's browser. Its orphans are not adopted, and neither are
-// those of programs that are started later.
+// StartDetached starts a program that outlives this process and is never ended here: the
+// user's browser. From now on no orphans are adopted, also if later programs leave them.
 func (p *Processes) StartDetached(cmd *exec.Cmd) error {
 	leaveOrphans()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -167,7 +164,7 @@ func (p *Processes) StartDetached(cmd *exec.Cmd) error {
 		return errClosed
 	}
 	p.begin()
-	if _, err := startMarked(cmd.Start); err != nil { // with a mark of its own, not that of a child beside it
+	if _, err := startMarked(cmd.Start); err != nil { // with its own mark, not the mark of a concurrent start
 		return err
 	}
 	p.spared = append(p.spared, cmd.Process.Pid)
@@ -175,8 +172,8 @@ func (p *Processes) StartDetached(cmd *exec.Cmd) error {
 	return nil
 }
 
-// begin notes, before the first start, the children that this process had already: a
-// shell that becomes this program keeps its background jobs. The caller holds mu.
+// begin records, before the first start, the children that this process already had: a shell
+// that replaces itself with this program keeps its background jobs. The caller holds mu.
 func (p *Processes) begin() {
 	if !p.begun {
 		p.begun, p.spared = true, inherited()
@@ -191,17 +188,16 @@ func (pr *Process) live() {
 	if err == nil && !state.Success() {
 		err = &exec.ExitError{ProcessState: state}
 	}
-	pr.cmd.Process.Release() // or Wait would wait for that number again
-	pr.cmd.Wait()            // for its output, within the wait delay; that a descendant holds it open is no failure
+	pr.cmd.Process.Release() // otherwise Wait would wait for that pid again
+	pr.cmd.Wait()            // for its output, within the wait delay; a descendant that keeps it open is not a failure
 	pr.state, pr.err = state, err
 	pr.owner.remove(pr)
 }
 
-// awaitLeader waits until the leader has ended, reaps it, and ends the rest of
-// its group if it is to end. If the system can wait without reaping, no signal
-// goes to another process that got the same pid. Elsewhere a signal may be sent
-// between the reaping and the note of it, a moment in which no process gets that
-// pid: systems give pids in turn or at random.
+// awaitLeader waits until the leader has ended, reaps it, and ends the rest of its group if
+// groupEnds. If the system can wait without reaping, no signal can hit another process with
+// the same pid. Elsewhere a signal may be sent between the reaping and the record of it. In
+// that moment no process gets the pid: systems assign pids in turn or at random.
 func (pr *Process) awaitLeader() (state *os.ProcessState, err error) {
 	unreaped := awaitExit(pr.cmd.Process)
 	if !unreaped {
@@ -220,9 +216,9 @@ func (pr *Process) awaitLeader() (state *os.ProcessState, err error) {
 	return state, err
 }
 
-// signal sends a signal to the group. While the group has members, no other process
-// gets the pid of its reaped leader (POSIX, "process ID"): one that has it now is not
-// ours. pr.mu is held.
+// signal sends a signal to the group. While the group has members, no other process gets the
+// pid of its reaped leader (POSIX, "process ID"), so a process with that pid is not ours. The
+// caller holds pr.mu.
 func (pr *Process) signal(s syscall.Signal) {
 	if pr.in.Wrapped && !pr.reaped && s != syscall.SIGKILL {
 		if group := wrappedGroup(pr.pid); group != 0 {
@@ -238,19 +234,18 @@ func (pr *Process) signal(s syscall.Signal) {
 // groupLeft reports whether the group has members without their leader.
 func (pr *Process) groupLeft() bool { return !exists(pr.pid) && exists(-pr.pid) }
 
-// exists reports whether there is a process with that pid, or, for a negative number,
-// a process group.
+// exists reports whether there is a process with that pid or, for a negative number, a
+// process group.
 func exists(pid int) bool { return syscall.Kill(pid, 0) != syscall.ESRCH }
 
-// Pid is the pid of the child, which is that of its group and of its session too.
+// Pid is the pid of the child, of its group and of its session.
 func (pr *Process) Pid() int { return pr.pid }
 
 // Done is closed when the leader has ended and its output was read.
 func (pr *Process) Done() <-chan struct{} { return pr.done }
 
-// Wait waits for the leader and for its output to be read, and returns what
-// exec.Cmd.Wait does. Other members of the group go on until Kill, End or the
-// end of the run.
+// Wait waits for the leader and for its output to be read, and returns the same as
+// exec.Cmd.Wait. Other members of the group run on until Kill, End or the end of the run.
 func (pr *Process) Wait() error {
 	<-pr.done
 	return pr.err
@@ -266,9 +261,9 @@ func (pr *Process) State() *os.ProcessState {
 	}
 }
 
-// End ends the group of a child of StartGroup whose stdin the caller has closed: it
-// waits, sends SIGTERM, waits, and sends SIGKILL, with at most grace for each wait. It
-// returns when the leader is reaped.
+// End ends the group of a child of StartGroup after the caller closed its stdin. It waits,
+// sends SIGTERM, waits, and sends SIGKILL, with at most grace for each wait. It returns when
+// the leader is reaped.
 func (pr *Process) End(grace time.Duration) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		if pr.EndsWithin(grace) {
@@ -279,8 +274,8 @@ func (pr *Process) End(grace time.Duration) {
 	<-pr.done
 }
 
-// Signal sends a signal to the group, and reports whether it has members: the leader,
-// also while it waits to be reaped, or others.
+// Signal sends a signal to the group and reports whether the group has members: the leader,
+// also before it is reaped, or others.
 func (pr *Process) Signal(s syscall.Signal) bool {
 	pr.mu.Lock()
 	defer pr.mu.Unlock()
@@ -299,9 +294,9 @@ func (pr *Process) Kill() {
 	pr.signal(syscall.SIGKILL)
 }
 
-// KillTree ends the child and all its descendants, and waits until they are gone,
-// no longer than limit. It reports whether that is certain: on other systems than Linux
-// only the group is known, and ended.
+// KillTree ends the child and all its descendants, and waits at most limit until they are
+// gone. It reports whether that is certain. On systems other than Linux only the group is
+// known and ended.
 func (pr *Process) KillTree(limit time.Duration) (whole bool) {
 	whole = pr.killTree(limit)
 	pr.Kill()
@@ -318,7 +313,7 @@ func (p *Processes) add(pr *Process) {
 		p.running = make(map[*Process]struct{})
 	}
 	p.running[pr] = struct{}{}
-	if p.closed { // KillAll came while it was being forked
+	if p.closed { // KillAll was called during the fork
 		pr.Kill()
 	}
 }
@@ -330,9 +325,8 @@ func (p *Processes) remove(pr *Process) {
 	p.left = slices.DeleteFunc(append(p.left, pr), func(pr *Process) bool { return !pr.groupLeft() })
 }
 
-// KillAll kills every group at once and lets nothing start any more. It does
-// not wait; it is for panics and second signals, and may be called from
-// anywhere any number of times.
+// KillAll kills every group at once and prevents further starts. It does not wait. It is for
+// panics and second signals, and may be called from anywhere any number of times.
 func (p *Processes) KillAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -343,23 +337,23 @@ func (p *Processes) KillAll() {
 	p.left = nil
 }
 
-// Sweep is the very end: it kills what is running, waits for it, and on Linux
-// ends every other descendant that became a child of this process (see
-// BecomeSubreaper), whoever started it, but for what StartDetached started and the
-// children from before the first start. It takes no longer than limit, also when a
-// process resists, and reports how many could not be ended.
+// Sweep is the end of all processes. It kills the running children and waits for them. On
+// Linux it also ends every other descendant that became a child of this process (see
+// BecomeSubreaper), except programs of StartDetached and children from before the first
+// start. It takes at most limit, even if a process resists, and returns how many could not be
+// ended.
 func (p *Processes) Sweep(limit time.Duration) int {
 	began := time.Now()
 	p.KillAll()
-	if !p.begun { // which does not change now
+	if !p.begun { // constant from now on
 		return 0
 	}
 	if p.starting.TryLock() {
 		p.starting.Unlock()
 	} else {
-		goroutine.Within(limit/4, p.awaitStarts) // the sweep ends what hangs in exec
+		goroutine.Within(limit/4, p.awaitStarts) // the sweep ends a process that hangs in exec
 	}
-	p.KillAll() // what was being forked
+	p.KillAll() // children that were being forked
 	p.mu.Lock()
 	running := slices.Collect(maps.Keys(p.running))
 	p.mu.Unlock()
@@ -369,7 +363,7 @@ func (p *Processes) Sweep(limit time.Duration) int {
 	return p.sweep(began.Add(limit))
 }
 
-// awaitStarts waits until no start is under way.
+// awaitStarts waits until no start is in progress.
 func (p *Processes) awaitStarts() {
 	p.starting.Lock()
 	defer p.starting.Unlock()

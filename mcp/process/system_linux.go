@@ -23,9 +23,8 @@ const (
 	sysCloseRange       = 436 // the same on every architecture
 )
 
-// BecomeSubreaper makes orphaned descendants children of this process, so
-// that Sweep finds those that daemonised. Elsewhere than on Linux it does
-// nothing.
+// BecomeSubreaper makes orphaned descendants children of this process, so that Sweep finds
+// daemons. On systems other than Linux it does nothing.
 func BecomeSubreaper() {
 	syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
 }
@@ -35,23 +34,23 @@ func leaveOrphans() {
 	syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 0, 0)
 }
 
-// CloseDescriptorsOnExec keeps children from inheriting the files, beyond the
-// standard streams, that this process inherited.
+// CloseDescriptorsOnExec keeps children from inheriting the files that this process
+// inherited, except the standard streams.
 func CloseDescriptorsOnExec() {
 	syscall.RawSyscall(sysCloseRange, 3, uintptr(^uint32(0)), closeRangeCloexec)
 }
 
-// dieWithParent asks for SIGKILL to a child when this process dies. The kernel sends
-// it when the thread that forked ends (golang/go#27505), and a thread of the Go
-// runtime ends only with a goroutine that ends while locked to it, which no
-// goroutine of this program may do. Locking one here for the life of each
-// child would cost more than a quarter of its start.
+// dieWithParent requests SIGKILL for a child when this process dies. The kernel sends it when
+// the forking thread ends (golang/go#27505). A thread of the Go runtime ends only with a
+// goroutine that ends while locked to it, so no goroutine of this program may do that.
+// Locking a thread for the life of each child would cost more than a quarter of the child's
+// start.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
-// awaitExit returns when the child has ended, without reaping it; false if the system
-// cannot wait so. It waits by the pidfd that package os has of the child where the
-// system gives one, which takes no thread, as waitid(2) would for the whole life of the
-// child. Asking for a pidfd at the start would fail it where clone(2) refuses that.
+// awaitExit waits until the child has ended, without reaping it. It is false if the system
+// cannot do that. If possible it waits by the pidfd of package os, which takes no thread;
+// waitid(2) would take one for the life of the child. A pidfd from the start itself is not
+// requested: the start would fail where clone(2) refuses it.
 func awaitExit(child *os.Process) bool {
 	var ended bool
 	var errno syscall.Errno
@@ -60,7 +59,7 @@ func awaitExit(child *os.Process) bool {
 		pidfd, _, errno = syscall.Syscall(syscall.SYS_FCNTL, handle, syscall.F_DUPFD_CLOEXEC, 0)
 	})
 	if err == nil && errno == 0 {
-		syscall.SetNonblock(int(pidfd), true) // which tells os.NewFile to use the poller
+		syscall.SetNonblock(int(pidfd), true) // makes os.NewFile use the poller
 		file := os.NewFile(pidfd, "pidfd")
 		defer file.Close()
 		raw, err := file.SyscallConn()
@@ -81,7 +80,7 @@ func awaitExit(child *os.Process) bool {
 	}
 }
 
-// inherited are the children of this process before it has started any.
+// inherited are the children of this process before its first start.
 func inherited() []int {
 	if childless() {
 		return nil
@@ -89,15 +88,15 @@ func inherited() []int {
 	return children()
 }
 
-// childless says that this process has no child at all. Every run asks at its end:
-// this one call is faster than a search in /proc, which may also leave a child out
-// when another is reaped at that moment.
+// childless reports whether this process has no child at all. Every run asks at its end. This
+// one call is faster than a search in /proc, which may also miss a child while another one is
+// reaped.
 func childless() bool {
 	_, errno := waitid(idTypeAll, 0, syscall.WNOHANG)
 	return errno == syscall.ECHILD
 }
 
-// waitid waits for the end of children, and reaps none (waitid(2)). With WNOHANG it
+// waitid waits for the end of children without reaping them (waitid(2)). With WNOHANG it
 // reports whether one has ended.
 func waitid(idType, pid, options uintptr) (ended bool, errno syscall.Errno) {
 	var info struct {
@@ -109,7 +108,7 @@ func waitid(idType, pid, options uintptr) (ended bool, errno syscall.Errno) {
 	return info.signal != 0, errno
 }
 
-// pids are the running children, for which live waits.
+// pids are the pids of the running children, which live waits for.
 func (p *Processes) pids() map[int]bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,9 +119,8 @@ func (p *Processes) pids() map[int]bool {
 	return pids
 }
 
-// sweep kills and reaps the children that nothing waits for, and then their orphaned
-// children, until there are none or the deadline passes. It spares those that
-// StartDetached started.
+// sweep kills and reaps the children that nothing else waits for, and then their orphaned
+// children, until there are none or the deadline passes. It spares programs of StartDetached.
 func (p *Processes) sweep(deadline time.Time) (left int) {
 	if childless() {
 		return 0
@@ -155,7 +153,7 @@ func children() []int { return childrenOf("/proc/self/task/*/children") }
 func childrenOf(pattern string) (pids []int) {
 	lists, _ := filepath.Glob(pattern)
 	for _, list := range lists {
-		b, _ := os.ReadFile(list) // an error is the end of the thread
+		b, _ := os.ReadFile(list) // an error means that the thread has ended
 		for f := range strings.FieldsSeq(string(b)) {
 			if pid, err := strconv.Atoi(f); err == nil {
 				pids = append(pids, pid)
@@ -165,9 +163,9 @@ func childrenOf(pattern string) (pids []int) {
 	return pids
 }
 
-// wrappedGroup is the process group of the program that another one, the leader of a group,
-// started as the only child of its child or as its child, in a group of its own; 0 if it has
-// none yet, or has ended.
+// wrappedGroup is the process group of a wrapped program, found by following single children
+// down from the leader to the first process in another group. It is 0 if there is none yet,
+// or it has ended.
 func wrappedGroup(leader int) int {
 	for pid := leader; ; {
 		below := childrenOf("/proc/" + strconv.Itoa(pid) + "/task/*/children")
@@ -181,8 +179,8 @@ func wrappedGroup(leader int) int {
 	}
 }
 
-// Unread reports whether a pipe has bytes that its reader has not read; false if the
-// system does not tell.
+// Unread reports whether a pipe has bytes that its reader has not read; false if the system
+// cannot report it.
 func Unread(pipe *os.File) bool {
 	var n int32
 	raw, err := pipe.SyscallConn()

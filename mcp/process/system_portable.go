@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// BecomeSubreaper does nothing here: orphans go to process 1, only their
-// group finds them.
+// BecomeSubreaper does nothing here: orphans go to process 1 and can be found only by their
+// group.
 func BecomeSubreaper() {}
 
 func leaveOrphans() {}
 
-// CloseDescriptorsOnExec keeps children from inheriting the files, beyond the
-// standard streams, that this process inherited.
+// CloseDescriptorsOnExec keeps children from inheriting the files that this process
+// inherited, except the standard streams.
 func CloseDescriptorsOnExec() {
 	for fd := 3; fd < 256; fd++ {
 		syscall.CloseOnExec(fd)
 	}
 }
 
-// dieWithParent does nothing: this system kills no child with its parent.
+// dieWithParent does nothing: this system cannot kill a child with its parent.
 func dieWithParent(*syscall.SysProcAttr) {}
 
-// awaitExit says that the system cannot wait without reaping: on macOS such a wait
-// returns for stopped children too (golang/go#19314).
+// awaitExit is always false: on macOS a wait without reaping also returns for stopped
+// children (golang/go#19314).
 func awaitExit(*os.Process) bool { return false }
 
 func (p *Processes) sweep(time.Time) int { return 0 }
@@ -38,12 +38,10 @@ func startMarked(start func() error) (mark uint64, err error) { return 0, start(
 
 func (pr *Process) killTree(time.Duration) bool { return false }
 
-// Tree are the pids of the child and all its descendants, which this system does not
-// tell.
+// Tree is the list of the child and all its descendants, which this system cannot report.
 func (pr *Process) Tree() ([]int, error) { return nil, errors.ErrUnsupported }
 
 func wrappedGroup(int) int { return 0 }
 
-// Unread says that the system does not tell whether a pipe has bytes that its
-// reader has not read.
+// Unread is always false: this system cannot report whether a pipe has unread bytes.
 func Unread(*os.File) bool { return false }

@@ -15,20 +15,20 @@ import (
 	"unsafe"
 )
 
-// A child gets a mark, by which its descendants are found: a process that becomes
-// a daemon changes its session, group, environment, descriptors and parent. The
-// mark is the soft limit on file locks, which a process inherits through fork and
-// exec, and which Linux has not enforced since 2.4.25 (getrlimit(2), RLIMIT_LOCKS).
+// A child gets a mark, so that its descendants can be found even after one became a daemon
+// and changed its session, group, environment, descriptors and parent. The mark is the soft
+// limit on file locks. A process inherits it through fork and exec, and Linux has not
+// enforced it since 2.4.25 (getrlimit(2), RLIMIT_LOCKS).
 const rlimitLocks = 10
 
-// marks are given in order: those from first up to next are in use. The lock is
-// held while a child is being started, as this process then has the child's limit.
+// marks are assigned in order: those from first up to next are in use. The lock is held
+// during the start of a child, because this process has the child's limit meanwhile.
 var marks struct {
 	sync.Mutex
 	first, next uint64
 }
 
-// marked reports whether a process has the mark of any child.
+// marked reports whether the mark of a process belongs to a child.
 func marked(pid int) bool {
 	marks.Lock()
 	defer marks.Unlock()
@@ -36,7 +36,7 @@ func marked(pid int) bool {
 	return locksLimit(pid, nil, &limit) == 0 && marks.first <= limit.Cur && limit.Cur < marks.next
 }
 
-// startMarked has start start a child with a mark, which is 0 where the system does not
+// startMarked calls start so that the child gets a mark. The mark is 0 if the system does not
 // allow one.
 func startMarked(start func() error) (mark uint64, err error) {
 	marks.Lock()
@@ -54,17 +54,16 @@ func startMarked(start func() error) (mark uint64, err error) {
 	return mark, start()
 }
 
-// locksLimit sets and gets the limit on file locks of a process, 0 for this one; a nil
-// limit is not set, or not given.
+// locksLimit sets and gets the limit on file locks of a process; pid 0 is this process. A nil
+// limit is skipped.
 func locksLimit(pid int, set, old *syscall.Rlimit) syscall.Errno {
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), rlimitLocks,
 		uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), 0, 0)
 	return errno
 }
 
-// killTree kills the child and all its descendants, and those that they start
-// meanwhile, until none is found or the limit has passed. It reports whether all
-// have ended for certain.
+// killTree kills the child, its descendants, and those that they start meanwhile, until none
+// is found or the limit has passed. It reports whether all have certainly ended.
 func (pr *Process) killTree(limit time.Duration) bool {
 	deadline := time.Now().Add(limit)
 	for pause := time.Millisecond; ; pause *= 2 {
@@ -79,10 +78,9 @@ func (pr *Process) killTree(limit time.Duration) bool {
 	}
 }
 
-// hasUnknownChildren reports whether this process may have a descendant of which it
-// is not known which child started it: an orphan that has lost its mark by a change
-// of its limits. A subreaper becomes the parent of orphans. A program that takes the
-// mark of another is not found.
+// hasUnknownChildren reports whether this process may have a descendant of an unknown child:
+// an orphan that lost its mark by changing its limits. A subreaper becomes the parent of
+// orphans. A program that takes the mark of another child is not found.
 func (p *Processes) hasUnknownChildren() bool {
 	var subreaper int32
 	_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prGetChildSubreaper, uintptr(unsafe.Pointer(&subreaper)), 0)
@@ -90,7 +88,7 @@ func (p *Processes) hasUnknownChildren() bool {
 	if errno != 0 || subreaper == 0 || err != nil {
 		return true
 	}
-	ours := children() // with those that /proc hides because they are another user's
+	ours := children() // includes processes of other users, which /proc may hide
 	for _, pid := range pids {
 		if d, ok := look(pid); ok && d.parent == os.Getpid() {
 			ours = append(ours, pid)
@@ -103,12 +101,12 @@ func (p *Processes) hasUnknownChildren() bool {
 	})
 }
 
-// tree finds the child and its descendants: the processes that have the mark, and
-// all below them. It is empty only when none is left: a process that ends meanwhile
-// is found until it is reaped.
+// tree finds the child and its descendants: the processes with the mark, and all below them.
+// It is empty only if none is left: a process that ends meanwhile is found until it is
+// reaped.
 //
-// It reads the list of all processes: /proc/PID/task/TID/children leaves one out
-// when another is reaped at that moment (proc_tid_children(5)).
+// It reads the list of all processes, because /proc/PID/task/TID/children can miss one while
+// another is reaped (proc_tid_children(5)).
 func (pr *Process) tree() (found []descendant, err error) {
 	pids, err := processes()
 	if err != nil {
@@ -135,7 +133,7 @@ func (pr *Process) tree() (found []descendant, err error) {
 	return found, nil
 }
 
-// Tree are the pids of the child and all its descendants that have not ended.
+// Tree is the list of pids of the child and its descendants that have not ended.
 func (pr *Process) Tree() (pids []int, err error) {
 	found, err := pr.tree()
 	for _, d := range found {
@@ -165,15 +163,15 @@ func processes() (pids []int, err error) {
 	return pids, err
 }
 
-// leads reports whether pid is for certain that of the child.
+// leads reports whether pid is certainly the pid of the child.
 func (pr *Process) leads(pid int) bool {
 	pr.mu.Lock()
 	defer pr.mu.Unlock()
 	return pid == pr.Pid() && !pr.reaped
 }
 
-// descendant is a process of a tree. After it was reaped another process may get
-// its pid, but not with the same start time.
+// descendant is a process of a tree. After it was reaped, another process may get its pid,
+// but not with the same start time.
 type descendant struct {
 	pid, parent int
 	began       string // start time in clock ticks since boot
@@ -183,7 +181,7 @@ type descendant struct {
 // look finds a process.
 func look(pid int) (d descendant, ok bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // from the third on: proc_pid_stat(5)
+	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // from the third field on: proc_pid_stat(5)
 	if err != nil || len(fields) < 20 {
 		return descendant{}, false
 	}
@@ -191,7 +189,7 @@ func look(pid int) (d descendant, ok bool) {
 	return descendant{pid: pid, parent: parent, began: string(fields[19]), ended: fields[0][0] == 'Z'}, true
 }
 
-// kill kills d, or reaps it when it has ended and this process has to.
+// kill kills d, or reaps it if it has ended and this process must reap it.
 func (pr *Process) kill(d descendant) {
 	if d.ended && d.parent == os.Getpid() && d.pid != pr.Pid() {
 		if pid, _ := syscall.Wait4(d.pid, nil, syscall.WNOHANG, nil); pid == d.pid {

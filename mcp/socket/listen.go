@@ -16,27 +16,28 @@ import (
 	"toolpipe/stream/ownership"
 )
 
-// A Listener is a socket that this process serves. Only processes of the same user get in.
+// A Listener is a socket that this process serves. Only processes of the same user can
+// connect.
 type Listener struct {
 	unix *net.UnixListener
 	path string
-	lock *os.File // holds the lock that says that this process is alive; nil: the socket is another program's
+	lock *os.File // the lock shows that this process is alive; nil: another program owns the socket
 }
 
-// MaxPath is how many bytes the path of a socket may have: a sockaddr_un has 108 on Linux
-// and 104 on other systems, one of which is 0.
+// MaxPath is how many bytes the path of a socket may have: a sockaddr_un has 108 on Linux and
+// 104 on other systems, including a final 0.
 const MaxPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
 // lockWait is how long another process may need for its end.
 const lockWait = 200 * time.Millisecond
 
-// ErrTaken is why a socket cannot be listened at: another process does.
+// ErrTaken is the error for a socket that another process listens at.
 var ErrTaken = errors.New("another process listens there")
 
-// Listen makes the socket at path, whose file only this user may use, in a directory that
-// nobody else can write to. It takes the place of a socket whose process is dead, as the
-// lock of the file PATH.lock tells. The process that goes on ending keeps that lock for a
-// moment, which is waited for.
+// Listen creates the socket at path. Only this user may use its file, and nobody else can
+// write to its directory. It replaces the socket of a dead process, which the lock of the
+// file PATH.lock shows. A process that is just ending still holds that lock; Listen waits
+// lockWait for it.
 func Listen(ctx context.Context, path string) (l *Listener, err error) {
 	if err := checkPlace(path); err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func Listen(ctx context.Context, path string) (l *Listener, err error) {
 	return &Listener{unix, path, lock}, nil
 }
 
-// Check says why Listen would fail; nil where it would not. It makes no file.
+// Check returns the error that Listen would return, or nil. It creates no file.
 func Check(ctx context.Context, path string) error {
 	if err := checkPlace(path); err != nil {
 		return err
@@ -90,8 +91,8 @@ func Check(ctx context.Context, path string) error {
 	return nil
 }
 
-// checkPlace refuses a path that no socket can have, and one where it would not be this
-// user's alone.
+// checkPlace refuses a path that cannot be a socket, and one where other users could replace
+// it.
 func checkPlace(path string) error {
 	if len(path) > MaxPath {
 		return fmt.Errorf("its path has %d bytes, and the path of a socket may have %d", len(path), MaxPath)
@@ -105,8 +106,8 @@ func checkPlace(path string) error {
 	return nil
 }
 
-// checkDirectory refuses a directory in which another user could put another socket in the
-// place of ours, or one that is another user's.
+// checkDirectory refuses a directory of another user, or one where another user could replace
+// our socket.
 func checkDirectory(dir string) error {
 	if err := ownership.CheckDirectories(dir + "/."); err != nil {
 		return err
@@ -123,13 +124,13 @@ func checkDirectory(dir string) error {
 	return nil
 }
 
-// firstInherited is the descriptor of the first socket that systemd hands to a service,
+// firstInherited is the descriptor of the first socket that systemd passes to a service,
 // SD_LISTEN_FDS_START of sd_listen_fds(3).
 const firstInherited = 3
 
-// Inherited is the socket that systemd, or whoever else speaks its protocol of socket
-// activation, has made for this process, as the variables LISTEN_PID and LISTEN_FDS tell;
-// nil where there is none. Its file is that program's.
+// Inherited is the socket that systemd, or another program with its socket activation
+// protocol, made for this process according to LISTEN_PID and LISTEN_FDS; nil if there is
+// none. That program owns the socket's file.
 func Inherited(path string, getenv func(string) string) (*Listener, error) {
 	if getenv("LISTEN_FDS") == "" || getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return nil, nil
@@ -153,12 +154,12 @@ func Inherited(path string, getenv func(string) string) (*Listener, error) {
 	return &Listener{unix: unix, path: path}, nil
 }
 
-// Accept waits for a client. One of another user, who is not root, is turned away.
+// Accept waits for a client. It rejects clients of other users except root.
 func (l *Listener) Accept() (*net.UnixConn, error) {
 	for {
 		c, err := l.unix.AcceptUnix()
 		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ECONNABORTED) {
-			time.Sleep(10 * time.Millisecond) // until a client has gone
+			time.Sleep(10 * time.Millisecond) // until a client disconnects
 			continue
 		}
 		if err != nil {
@@ -171,7 +172,7 @@ func (l *Listener) Accept() (*net.UnixConn, error) {
 	}
 }
 
-// Close lets no more clients in, and removes the file of the socket. Those that are in stay.
+// Close accepts no more clients and removes the file of the socket. Connected clients stay.
 func (l *Listener) Close() {
 	l.unix.Close()
 	if l.lock != nil {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// user is the user of the process that made the other end of the connection, and reports
-// whether the system tells it (SO_PEERCRED of unix(7)).
+// user is the user of the process at the other end of the connection. known is false if the
+// system does not report it (SO_PEERCRED of unix(7)).
 func user(c *net.UnixConn) (uid uint32, known bool) {
 	raw, err := c.SyscallConn()
 	if err != nil {

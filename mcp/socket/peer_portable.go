@@ -4,6 +4,6 @@ package socket
 
 import "net"
 
-// user is not told here. The mode of the socket's file says who may connect, which the
-// systems other than Linux that this program runs on heed too.
+// user is unknown here. The mode of the socket's file limits who may connect; the supported
+// systems other than Linux respect it too.
 func user(*net.UnixConn) (uid uint32, known bool) { return 0, false }

@@ -10,11 +10,11 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// Serve lets clients in until ctx ends, or none has been there for the time idle, where
-// that is not 0: then the error is nil. handle serves the client with the number n, from 1
-// on, and returns when that has gone or ctx ends; then its connection is closed. At the end
-// of ctx nothing more is read, and what is still written gets a second. Serve waits for all
-// of them, and closes the listener.
+// Serve accepts clients until ctx ends, or until no client was connected for the time idle
+// (0: no limit); then the error is nil. handle serves the client with number n, from 1 on. It
+// returns when the client disconnects or ctx ends; then its connection is closed. After the
+// end of ctx nothing more is read, and remaining writes get a second. Serve waits for all
+// clients and closes the listener.
 func (l *Listener) Serve(ctx context.Context, idle time.Duration, handle func(ctx context.Context, n int, c net.Conn)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -25,7 +25,7 @@ func (l *Listener) Serve(ctx context.Context, idle time.Duration, handle func(ct
 	for n := 1; ; n++ {
 		c, err := l.Accept()
 		if err != nil {
-			stop(err) // ctx has ended where nothing is wrong
+			stop(err) // without a failure, ctx has ended
 			break
 		}
 		count.add(1)
@@ -50,8 +50,8 @@ func (l *Listener) Serve(ctx context.Context, idle time.Duration, handle func(ct
 
 var errIdle = errors.New("no client has been there")
 
-// unreadLimit is how long a client may leave what it was sent unread. It holds up nobody but
-// itself; one that is stopped for good shall not keep what it was sent for ever.
+// unreadLimit is how long a client may leave data unread. A slow client delays only itself;
+// but a client that is stopped for good must not keep its data for ever.
 const unreadLimit = 10 * time.Minute
 
 // endLimit is unreadLimit at the end of the server.
@@ -70,7 +70,7 @@ func (c client) Write(p []byte) (int, error) {
 	return c.UnixConn.Write(p)
 }
 
-// counter counts clients, and calls a function when there has been none for a time.
+// counter counts clients, and calls a function when there was none for a time.
 type counter struct {
 	limit time.Duration
 	timer *time.Timer // nil: there is no limit

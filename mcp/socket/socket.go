@@ -1,6 +1,5 @@
-// Package socket is both ends of a Unix domain socket that MCP is spoken on: a message on
-// each line, as over the standard streams of a process. Only processes of one user speak
-// with each other.
+// Package socket is both ends of a Unix domain socket for MCP: one message per line, as over
+// the standard streams of a process. Only processes of one user can talk to each other.
 package socket
 
 import (
@@ -18,8 +17,8 @@ import (
 // scheme begins the address of a server at a Unix domain socket.
 const scheme = "unix:"
 
-// Path is the path of the socket that an address names, and reports whether it is
-// such an address: unix:PATH, or unix://PATH with an absolute path.
+// Path is the path of the socket in an address. ok reports whether the address is of a
+// socket: unix:PATH, or unix://PATH with an absolute path.
 func Path(address string) (path string, ok bool) {
 	path, ok = strings.CutPrefix(address, scheme)
 	if rest, slashes := strings.CutPrefix(path, "//"); ok && slashes && strings.HasPrefix(rest, "/") {
@@ -28,16 +27,16 @@ func Path(address string) (path string, ok bool) {
 	return path, ok
 }
 
-// A Transport is the client of a server at a Unix domain socket, with a message on
-// each line as over stdio. The server is not ours: it goes on when the session ends.
+// A Transport is the client's end of a Unix domain socket, with one message per line as over
+// stdio. The server is not ours: it continues when the session ends.
 type Transport struct {
 	conn   *net.UnixConn
 	frames wire.FrameReader
 	wire.FrameWriter
 }
 
-// Dial connects to the socket at path, and refuses one of another user who is not root. junk
-// gets the lines that are no messages.
+// Dial connects to the socket at path. It refuses a socket of another user except root. junk
+// gets the lines that are not messages.
 func Dial(ctx context.Context, path string, junk func([]byte)) (*Transport, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package task waits for the result of a task: a call of a tool that its server answers
-// at once with a handle, by which the client asks for the result. It is the extension
-// io.modelcontextprotocol/tasks (SEP-2663) of the Model Context Protocol, or the
-// experimental form that the revision 2025-11-25 has of it: there the result comes by a
-// request of its own, which also brings the questions that a task has.
+// Package task waits for the result of a task: a server answers a tool call at once with a
+// handle, and the client uses the handle to ask for the result. This is the extension
+// io.modelcontextprotocol/tasks (SEP-2663) of the Model Context Protocol, or its experimental
+// form in the revision 2025-11-25. In that form a separate request brings the result and the
+// task's questions.
 //
-// A handle is the id of a task. A poll asks for its status. A status is final when the
-// task has ended: completed, failed or cancelled.
+// A handle is the id of a task. A poll asks for its status. A status is final when the task
+// has ended: completed, failed or cancelled.
 package task
 
 import (
@@ -21,33 +21,33 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Extension is what a client declares that can wait for tasks.
+// Extension is the capability of a client that can wait for tasks.
 const Extension = "io.modelcontextprotocol/tasks"
 
 const (
-	minInterval   = 250 * time.Millisecond // between polls, whatever the server says
+	minInterval   = 250 * time.Millisecond // between polls, whatever the server asks for
 	maxInterval   = time.Minute
-	usualInterval = time.Second            // where the server says nothing
-	maxFailures   = 5                      // polls that fail one after the other
-	maxQuestions  = 60                     // polls in a row in which the server waits for input that it has
+	usualInterval = time.Second            // if the server asks for none
+	maxFailures   = 5                      // failed polls in a row
+	maxQuestions  = 60                     // polls in a row in which the server waits for input that it already has
 	cancelLimit   = 500 * time.Millisecond // for the request that cancels
 )
 
-// A Peer is the server as a task needs it.
+// A Peer is the server of a task.
 type Peer struct {
-	Legacy bool // it has the form of 2025-11-25
-	// Request sends a request about the task and returns the result. The error wraps a
-	// *wire.RPCError where the server answered with one.
+	Legacy bool // it uses the form of 2025-11-25
+	// Request sends a request about the task and returns the result. If the server answered
+	// with an error, the returned error wraps a *wire.RPCError.
 	Request func(ctx context.Context, method string, params []byte) ([]byte, error)
-	// Answers answers input requests, which are an object.
+	// Answers answers an object of input requests.
 	Answers func(ctx context.Context, requests []byte) ([]byte, error)
-	// Gone reports whether the server cannot be asked any more.
+	// Gone reports whether the server cannot be reached any more.
 	Gone func() bool
-	// Note is told what the server says of a task that goes on, when that changes.
+	// Note is called with the status message of a running task whenever the status changes.
 	Note func(message string)
 }
 
-// ID is the id of the task that the result of a call is the handle of.
+// ID is the id of the task in result, the answer to a call.
 func ID(result []byte) (string, error) {
 	id := jsontext.Text(jsontext.Member(result, "taskId"))
 	if id == "" {
@@ -60,14 +60,14 @@ func ID(result []byte) (string, error) {
 type wait struct {
 	peer     Peer
 	id       string
-	told     []byte // what the last poll said of the progress
+	told     []byte // the progress in the last poll
 	answered map[string]bool
-	idle     int // polls in a row that asked for input which the server has
+	idle     int // polls in a row that asked for input that the server has
 }
 
-// Await returns the result of a task as the server gives it. seed is the result with the
-// handle, nil if an earlier run had it. When ctx ends, the task is cancelled. The error is
-// a *wire.RPCError with which the task failed, or a *wire.NoReplyError.
+// Await returns the result of a task as the server gives it. seed is the answer with the
+// handle, nil if an earlier run got it. When ctx ends, the task is cancelled. The error is
+// the *wire.RPCError of a failed task, or a *wire.NoReplyError.
 func Await(ctx context.Context, id string, seed []byte, peer Peer) ([]byte, error) {
 	w := &wait{peer: peer, id: id, answered: map[string]bool{}}
 	result, err := w.poll(ctx, seed)
@@ -92,14 +92,14 @@ var (
 	errCancelled = errors.New("the task was cancelled at the server")
 )
 
-// Cancel asks the server to end a task for which nobody waits, also after the end of ctx.
+// Cancel asks the server to end a task that nobody waits for, even after the end of ctx.
 func Cancel(ctx context.Context, id string, peer Peer) { (&wait{peer: peer, id: id}).cancel(ctx) }
 
-// poll polls until the status is final. Its error is a *wire.RPCError only where the
-// task failed with that.
+// poll polls until the status is final. Its error is a *wire.RPCError only if the task failed
+// with one.
 func (w *wait) poll(ctx context.Context, seed []byte) ([]byte, error) {
 	state, pause := seed, time.Duration(0)
-	if status(seed) == "working" { // any other seed lacks what comes with its status
+	if status(seed) == "working" { // any other seed lacks the data that belongs to its status
 		pause = interval(seed)
 	}
 	for failures := 0; ; pause = interval(state) {
@@ -127,7 +127,7 @@ func (w *wait) poll(ctx context.Context, seed []byte) ([]byte, error) {
 	}
 }
 
-// step takes the answer to a poll.
+// step handles the answer to a poll.
 func (w *wait) step(ctx context.Context, state []byte) (result []byte, ended bool, err error) {
 	now := status(state)
 	if w.peer.Legacy && (now == "completed" || now == "failed" || now == "input_required") {
@@ -163,7 +163,7 @@ func failed(state []byte) error {
 	return &wire.RPCError{Code: int(code), Message: message, Data: jsontext.Member(state, "error", "data")}
 }
 
-// note tells what a poll says of the progress, if that is new.
+// note reports the progress in a poll if it has changed.
 func (w *wait) note(state []byte) {
 	var told []byte
 	for _, key := range []string{"status", "statusMessage", "lastUpdatedAt"} {
@@ -175,8 +175,8 @@ func (w *wait) note(state []byte) {
 	}
 }
 
-// answer answers the input requests that were not answered yet. A key names one request
-// for the whole life of a task, and comes again until the server has taken the answer.
+// answer answers the input requests that were not answered yet. A key names one request for
+// the whole life of a task, and comes again until the server has taken the answer.
 func (w *wait) answer(ctx context.Context, requests []byte) error {
 	fresh := []byte{'{'}
 	var keys []string
@@ -210,14 +210,14 @@ func (w *wait) answer(ctx context.Context, requests []byte) error {
 	return nil
 }
 
-// cancel asks the server to end the task, also after the end of ctx.
+// cancel asks the server to end the task, even after the end of ctx.
 func (w *wait) cancel(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelLimit)
 	defer stop()
 	w.peer.Request(ctx, "tasks/cancel", w.params(nil))
 }
 
-// params are those of a request about the task.
+// params are the params of a request about the task.
 func (w *wait) params(answers []byte) []byte {
 	p := jsontext.AppendMember([]byte{'{'}, "taskId", jsontext.Quoted(w.id))
 	if answers != nil {
@@ -228,8 +228,7 @@ func (w *wait) params(answers []byte) []byte {
 
 func status(state []byte) string { return jsontext.Text(jsontext.Member(state, "status")) }
 
-// interval is how long to wait before the next poll, as the server asks for within
-// bounds.
+// interval is the pause before the next poll: the server's wish, within the limits.
 func interval(state []byte) time.Duration {
 	asked := jsontext.Member(state, "pollIntervalMs")
 	if asked == nil {

@@ -15,8 +15,8 @@ import (
 // Arguments are the arguments of one call by name, without the absent ones.
 type Arguments map[string][]byte
 
-// Read checks the arguments of a call against the parameters. null counts as
-// absent, as models write it for what they leave out.
+// Read checks the arguments of a call against the parameters. null counts as absent, because
+// models write it for arguments that they leave out.
 func (t *Builtin) Read(raw json.RawMessage) (Arguments, error) {
 	args := make(Arguments, len(t.Params))
 	for literal, value := range jsontext.Members(raw) {
@@ -54,7 +54,7 @@ func (t *Builtin) unknown(name string) error {
 	return fmt.Errorf("%s has no argument %q%s (it takes %s)", t.Name, name, hint, strings.Join(names, ", "))
 }
 
-// mismatch says what kind of value is wanted; "" if v is one.
+// mismatch is the kind of value that is wanted; "" if v is one.
 func (p Parameter) mismatch(v []byte) (wanted string) {
 	kind := jsontext.Kind(v)
 	isOther := func(e []byte) bool { return jsontext.Kind(e) != '"' }

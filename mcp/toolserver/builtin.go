@@ -10,8 +10,8 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A Parameter is one argument of a built-in tool. Its kind is a JSON Schema
-// type, or "strings" for an array of strings.
+// A Parameter is one argument of a built-in tool. Its kind is a JSON Schema type, or
+// "strings" for an array of strings.
 type Parameter struct {
 	Name, Kind, About string
 	Required          bool
@@ -19,8 +19,8 @@ type Parameter struct {
 	Script            bool // a shell runs the argument
 }
 
-// A Builtin is one built-in tool. It declares everything that other packages know of the
-// tool: no other package has a list of tools.
+// A Builtin is one built-in tool. It declares everything that other packages know about the
+// tool: no other package lists tools.
 type Builtin struct {
 	Name, About string
 	Params      []Parameter
@@ -28,24 +28,24 @@ type Builtin struct {
 	Effects     Effects
 }
 
-// Effects say what the calls of a built-in tool may do, and what its results may hold.
+// Effects declare what the calls of a built-in tool may do, and what its results may contain.
 // The zero value declares nothing: such a tool counts as able to do everything.
 type Effects struct {
-	None bool // nothing of what follows
+	None bool // none of the effects below
 
 	Reads, Writes bool   // files; a change can be shown before it is made, and staged
-	Path          string // the argument that names the file or directory; absent, it is the root
-	To            string // the argument that names a second file; "" for none
-	Shows         bool   // it writes, and the answer shows what the file held
-	Opens         bool   // it answers a file: whoever denies it a path denies that to all tools that read
+	Path          string // the argument with the file or directory; if absent, the root
+	To            string // the argument with a second file; "" for none
+	Shows         bool   // it writes, and the answer shows old content of the file
+	Opens         bool   // it answers a file: a rule that denies it a path denies the path to all tools that read
 
 	Runs bool   // programs that the arguments name, in the sandbox if there is one
-	Dir  string // the argument that names the directory in which it runs them; absent, it is the root
+	Dir  string // the argument with the working directory; if absent, the root
 
 	Sends       bool   // data to somebody else
-	Destination string // the argument that names the receiver
+	Destination string // the argument with the receiver
 
-	Private, Untrusted bool // what its results may hold
+	Private, Untrusted bool // its results may contain private data, or text from outsiders
 }
 
 // Define returns a tool with these parameters.
@@ -62,7 +62,7 @@ const (
 	Fetches   = `{"readOnlyHint":false,"destructiveHint":false,"openWorldHint":true}`
 )
 
-// Tool is the definition a client lists. A tool without declared effects claims nothing
+// Tool is the definition that a client lists. A tool without declared effects claims nothing
 // about itself.
 func (t *Builtin) Tool() wire.Tool {
 	annotations := t.Annotations
@@ -72,7 +72,7 @@ func (t *Builtin) Tool() wire.Tool {
 	return wire.Tool{Name: t.Name, Description: t.About, InputSchema: t.schema(), Annotations: json.RawMessage(annotations), ReadOnly: annotations == ReadsOnly}
 }
 
-// ParamNames are the names of some of the parameters.
+// ParamNames are the names of the parameters for which are returns true.
 func (t *Builtin) ParamNames(are func(Parameter) bool) (names []string) {
 	for _, p := range t.Params {
 		if are(p) {
@@ -105,7 +105,7 @@ func (t *Builtin) schema() json.RawMessage {
 	return append(b, `,"additionalProperties":false}`...)
 }
 
-// A BuiltinFunc is a ToolFunc whose arguments were checked.
+// A BuiltinFunc is a ToolFunc with checked arguments.
 type BuiltinFunc = func(ctx context.Context, args Arguments, progress func(wire.Progress)) (*wire.Result, error)
 
 // AddBuiltin is Add for a built-in tool.
@@ -120,8 +120,8 @@ func (s *Server) AddBuiltin(t *Builtin, run BuiltinFunc) {
 	s.tools[len(s.tools)-1].builtin = t
 }
 
-// Builtin is the definition of a built-in tool of the server; an empty one, which declares
-// nothing, for any other name.
+// Builtin is the definition of a built-in tool of the server. For any other name it is empty
+// and declares nothing.
 func (s *Server) Builtin(name string) *Builtin {
 	for i := range s.tools {
 		if s.tools[i].tool.Name == name && s.tools[i].builtin != nil {
@@ -131,7 +131,7 @@ func (s *Server) Builtin(name string) *Builtin {
 	return &Builtin{}
 }
 
-// Runs reports whether a built-in tool of the server runs programs that its arguments name.
+// Runs reports whether a built-in tool of the server runs programs from its arguments.
 func (s *Server) Runs() bool {
 	return slices.ContainsFunc(s.tools, func(o offered) bool { return o.builtin != nil && o.builtin.Effects.Runs })
 }

@@ -7,11 +7,11 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// clients are those of Serve, at most thousands.
+// clients are the clients of Serve, at most thousands.
 type clients struct {
-	guard     sync.Mutex // guards what follows
+	guard     sync.Mutex // guards the fields below
 	served    map[*connection]bool
-	interests map[string]int // in resources: how many clients want to hear of each
+	interests map[string]int // how many clients subscribe to each resource
 }
 
 // join adds a client.
@@ -21,8 +21,8 @@ func (s *Server) join(c *connection) {
 	s.served[c] = true
 }
 
-// leave takes a client away. It does not wait for the servers that need not announce
-// changes of resources any more.
+// leave removes a client. It does not wait for the servers to stop announcing changes of its
+// resources.
 func (s *Server) leave(c *connection) {
 	s.guard.Lock()
 	delete(s.served, c)
@@ -40,7 +40,7 @@ func (s *Server) leave(c *connection) {
 	}
 }
 
-// eachClient visits the clients there are now.
+// eachClient visits the present clients.
 func (s *Server) eachClient(visit func(*connection)) {
 	s.guard.Lock()
 	all := make([]*connection, 0, len(s.served))
@@ -54,7 +54,7 @@ func (s *Server) eachClient(visit func(*connection)) {
 }
 
 // interest adds a client that subscribes to a resource, or removes one. Only the first and
-// the last make a call of the front.
+// the last one cause a call of the front.
 func (s *Server) interest(ctx context.Context, uri string, more int) error {
 	s.guard.Lock()
 	was := s.interests[uri]

@@ -11,53 +11,53 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// Pipe connects to the server inside this process. Requests that need no tool
-// are answered within Send; a call has a goroutine of its own. Close cancels
-// the calls that run and waits a moment for them.
+// Pipe connects to the server inside this process. Requests that need no tool are answered
+// within Send; each call runs in its own goroutine. Close cancels the running calls and waits a
+// moment for them.
 func (s *Server) Pipe() wire.Transport { return s.connect(context.Background()) }
 
-// A connection is a server with one client: it takes requests, and holds messages until
-// the client receives them.
+// A connection is a server with one client. It handles requests, and keeps messages until the
+// client receives them.
 type connection struct {
 	outbox
 	server *Server
-	client int                     // its number; 0 where there is one
-	ctx    context.Context         // at its end no further request is answered
+	client int                     // its number; 0 if it is the only one
+	ctx    context.Context         // after its end no further request is answered
 	stop   context.CancelCauseFunc // of ctx
 	calls  sync.WaitGroup          // counts the requests that are being answered
 
-	mu sync.Mutex // guards what follows
+	mu sync.Mutex // guards the fields below
 	requests
 	user    user    // of the client
-	listens listens // what the client wants to hear of
+	listens listens // the client's subscriptions
 }
 
-// requests are those of a client that are being answered.
+// requests are the client's requests that are being answered.
 type requests struct {
-	running map[string]*request // by its id, as it came
+	running map[string]*request // by id, as received
 	taken   int                 // bytes of their parameters
 	freed   sync.Cond           // wakes the reader, which waits until there are fewer
-	asked   chan struct{}       // holds those that are no calls and run
+	asked   chan struct{}       // one element for each running request that is not a call
 }
 
 // request is a request that is being answered.
 type request struct {
-	id       []byte // as it came; nil while the client has the answer that its user is to be asked
+	id       []byte // as received; nil while the answer was a question
 	cancel   context.CancelCauseFunc
 	logLevel int    // that the request asks for
 	size     int    // bytes of its parameters
-	settled  func() // is called when the client has read enough for more after the answer
+	settled  func() // called when the client has read so much that there is room after the answer
 }
 
-// maxRunning is how many requests may be answered at once. No further one is read from a
-// stream, unless the client is asked something: its answer would not be read either. One
-// that comes all the same is refused.
+// maxRunning is how many requests may be answered at once. With more, no further request is
+// read from a stream, unless a question to the client is open: its answer would not be read
+// either. A request that arrives nevertheless is refused.
 const maxRunning = 1024
 
 // maxAsked is how many requests other than calls run at once.
 const maxAsked = 16
 
-// connect makes a connection whose calls end with ctx.
+// connect makes a connection. Its calls end with ctx.
 func (s *Server) connect(ctx context.Context) *connection {
 	c := &connection{server: s, requests: requests{running: map[string]*request{}, asked: make(chan struct{}, maxAsked)}, user: newUser(), listens: listens{logLevel: len(logLevels), lowest: len(logLevels), uris: map[string]int{}}}
 	c.outbox.changed.L, c.freed.L = &c.outbox.lock, &c.mu
@@ -65,26 +65,26 @@ func (s *Server) connect(ctx context.Context) *connection {
 	return c
 }
 
-// outbox holds messages until the client receives them.
+// outbox keeps messages until the client receives them.
 type outbox struct {
 	lock     sync.Mutex
-	changed  sync.Cond // wakes those that wait for a change of what follows
+	changed  sync.Cond // wakes waiters for a change of the fields below
 	queue    [][]byte  // messages that were not received yet
 	size     int       // bytes of the queue
-	fullAt   time.Time // when somebody waited for room last
-	finished bool      // no further message is put into the queue
+	fullAt   time.Time // when a sender last waited for room
+	finished bool      // no further message is queued
 }
 
-// maxQueued is how many messages may wait for a slow receiver before progress and
-// logs are dropped. Answers are kept.
+// maxQueued is how many messages may wait for a slow receiver before progress and logs are
+// dropped. Answers are kept.
 const maxQueued = 1024
 
-// maxQueuedBytes is how much may wait for a slow receiver before progress and logs are
-// dropped, no further call is run and no further request is read. It is also how many bytes
+// maxQueuedBytes is how many bytes may wait for a slow receiver. With more, progress and logs
+// are dropped, no further call runs and no further request is read. It is also how many bytes
 // of requests may wait for their answers before no further one is read.
 const maxQueuedBytes = 16 << 20
 
-const messageCost = 64 // bytes that a message costs beside its own
+const messageCost = 64 // bytes that a message counts in addition to its own
 
 func (o *outbox) put(msg []byte, mayDrop bool) {
 	o.lock.Lock()
@@ -97,7 +97,7 @@ func (o *outbox) put(msg []byte, mayDrop bool) {
 	o.changed.Broadcast()
 }
 
-// finish keeps further messages out of the queue. Those in it can still be received.
+// finish keeps further messages out of the queue. Queued messages can still be received.
 func (o *outbox) finish() {
 	o.lock.Lock()
 	defer o.lock.Unlock()
@@ -122,7 +122,7 @@ func (o *outbox) Receive() ([]byte, error) {
 	return msg, nil
 }
 
-// awaitRoom waits while the queue holds more bytes than it may, unless the connection ends.
+// awaitRoom waits while the queue exceeds maxQueuedBytes, unless the connection ends.
 func (c *connection) awaitRoom() {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -132,14 +132,14 @@ func (c *connection) awaitRoom() {
 	}
 }
 
-// wake wakes those that wait for room.
+// wake wakes senders that wait for room.
 func (o *outbox) wake() {
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	o.changed.Broadcast()
 }
 
-// wasFull reports whether somebody waited for room in the last time d.
+// wasFull reports whether a sender waited for room within the last d.
 func (o *outbox) wasFull(d time.Duration) bool {
 	o.lock.Lock()
 	defer o.lock.Unlock()

@@ -16,38 +16,38 @@ const listChanged = "notifications/tools/list_changed"
 // resourceUpdated is the notification that a resource has changed.
 const resourceUpdated = "notifications/resources/updated"
 
-// lists are the lists that may change: the member of subscriptions/listen by which a
-// client asks to hear of it, and the notification that tells of it.
+// lists are the lists that may change: the member of subscriptions/listen for it, and the
+// notification of a change.
 var lists = []struct{ member, notification string }{
 	{"toolsListChanged", listChanged},
 	{"promptsListChanged", "notifications/prompts/list_changed"},
 	{"resourcesListChanged", "notifications/resources/list_changed"},
 }
 
-// maxListens is how many subscriptions a client may have at once, and how many resources
-// it may hear of.
+// maxListens is how many subscriptions a client may have at once, and to how many resources.
 const maxListens = 256
 
-// listens is what a client wants to hear of. A legacy client hears of all lists.
+// listens is the set of a client's subscriptions. A legacy client gets the changes of all
+// lists.
 type listens struct {
 	legacy   bool // the client has begun with initialize
-	logLevel int  // that a legacy client set: the index in logLevels
-	lowest   int  // that a request of 2026-07-28 asked for
+	logLevel int  // set by a legacy client: the index in logLevels
+	lowest   int  // the lowest level that a request of 2026-07-28 asked for
 
 	all  []*listener    // requests of 2026-07-28 that stay open
-	uris map[string]int // of resources: how many want to hear of each
+	uris map[string]int // the number of subscriptions to each resource
 }
 
 // A listener is a request subscriptions/listen.
 type listener struct {
-	id    string   // of the request, as it came
-	lists []string // the notifications that it asks for
+	id    string   // of the request, as received
+	lists []string // the requested notifications
 	uris  []string
 }
 
-// listen takes a request that stays open until the client cancels it or the connection
-// ends. Its first notification says what the client will hear of; to find that out may
-// take a while.
+// listen handles a request that stays open until the client cancels it or the connection
+// ends. Its first notification lists the granted subscriptions; finding them may take a
+// while.
 func (c *connection) listen(m wire.Message) {
 	l := &listener{id: string(m.ID)}
 	c.mu.Lock()
@@ -63,7 +63,7 @@ func (c *connection) listen(m wire.Message) {
 	goroutine.Start(func() { c.grant(l, jsontext.Member(m.Params, "notifications")) })
 }
 
-// grant gives a subscription what it asks for, as far as there is such a thing.
+// grant grants a subscription what it asks for, as far as it is supported.
 func (c *connection) grant(l *listener, asked []byte) {
 	var known []string
 	granted := []byte{'{'}
@@ -96,13 +96,13 @@ func (c *connection) grant(l *listener, asked []byte) {
 	c.put(wire.Notification("notifications/subscriptions/acknowledged", append(append(params, granted...), "}}"...)), false)
 }
 
-// meta names the subscription in what belongs to it.
+// meta is the _meta that names the subscription in its messages.
 func (l *listener) meta() string {
 	return `{"io.modelcontextprotocol/subscriptionId":` + l.id + `}`
 }
 
-// unlisten ends the subscription with that id, which has no answer. It is called with
-// the connection locked.
+// unlisten ends the subscription with that id, which gets no answer. The connection is
+// locked.
 func (c *connection) unlisten(id string) {
 	for i, l := range c.listens.all {
 		if l.id == id {
@@ -113,7 +113,7 @@ func (c *connection) unlisten(id string) {
 	}
 }
 
-// endListens answers all subscriptions: the server ends.
+// endListens answers all subscriptions at the end of the server.
 func (c *connection) endListens() {
 	c.mu.Lock()
 	all := c.listens.all
@@ -124,7 +124,7 @@ func (c *connection) endListens() {
 	}
 }
 
-// forget ends the interest of a subscription in resources.
+// forget removes a subscription's interest in resources.
 func (c *connection) forget(l *listener) {
 	c.mu.Lock()
 	uris := l.uris
@@ -160,7 +160,7 @@ func (c *connection) interest(uri string, more int) error {
 	return err
 }
 
-// subscribe answers a legacy client that wants to hear of a resource, or no more.
+// subscribe answers a legacy client that subscribes to a resource or unsubscribes.
 func (c *connection) subscribe(sent context.Context, m wire.Message, on bool) {
 	uri := jsontext.Text(jsontext.Member(m.Params, "uri"))
 	c.begin(sent, m, func(context.Context, *request) func() ([]byte, error) {
@@ -177,15 +177,15 @@ func (c *connection) subscribe(sent context.Context, m wire.Message, on bool) {
 	})
 }
 
-// Subscribed are the resources of which clients of Serve want to hear.
+// Subscribed are the resources that clients of Serve subscribe to.
 func (s *Server) Subscribed() []string {
 	s.guard.Lock()
 	defer s.guard.Unlock()
 	return slices.Collect(maps.Keys(s.interests))
 }
 
-// Announce tells the clients of Serve that a list or a resource has changed, if they want to
-// hear of that. params are those of the notification.
+// Announce notifies the subscribed clients of Serve that a list or a resource has changed.
+// params are the params of the notification.
 func (s *Server) Announce(method string, params []byte) {
 	uri := ""
 	if method == resourceUpdated {

@@ -11,7 +11,7 @@ import (
 // logLevels are the levels of log notifications, the least severe first.
 var logLevels = [...]string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-// logLevel is the index of a level, one more than the last for anything else.
+// logLevel is the index of a level, or len(logLevels) for anything else.
 func logLevel(level []byte) int {
 	if i := slices.Index(logLevels[:], jsontext.Text(level)); i >= 0 {
 		return i
@@ -19,8 +19,8 @@ func logLevel(level []byte) int {
 	return len(logLevels)
 }
 
-// logFrom has the servers behind this one log from a level on that a request of
-// 2026-07-28 asks for, if no request before asked for as much. It does not wait.
+// logFrom makes the proxied servers log from the level that a request of 2026-07-28 asks for,
+// unless an earlier request already asked for as much. It does not wait.
 func (c *connection) logFrom(level int) {
 	front := c.server.Front
 	c.mu.Lock()
@@ -37,8 +37,8 @@ func (c *connection) logFrom(level int) {
 	}
 }
 
-// leastLevel are the parameters of logging/setLevel for the servers behind this one: the
-// least level that any client asks for, at most level.
+// leastLevel are the params of logging/setLevel for the proxied servers: the lowest level
+// that any client asks for, at most level.
 func (s *Server) leastLevel(level int) []byte {
 	s.eachClient(func(c *connection) {
 		c.mu.Lock()
@@ -48,9 +48,8 @@ func (s *Server) leastLevel(level int) []byte {
 	return append(jsontext.AppendQuoted([]byte(`{"level":`), logLevels[level]), '}')
 }
 
-// Log sends the clients of Serve a log notification, those that asked for that level, or
-// one of whose requests that are being answered did. params are those of
-// notifications/message.
+// Log sends a log notification to the clients of Serve that asked for its level, for the
+// connection or in a running request. params are the params of notifications/message.
 func (s *Server) Log(params []byte) {
 	if level := logLevel(jsontext.Member(params, "level")); level < len(logLevels) {
 		s.eachClient(func(c *connection) { c.log(level, params) })

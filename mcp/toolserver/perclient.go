@@ -10,9 +10,10 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// PerClient is a server that keeps something for each client. clientOf gives the context of
-// the client that a call is made for. Each client has a server of its own, which is created at
-// its first call, and ended when its context ends; nil is a client that stays until the run ends.
+// PerClient is a server with separate state for each client. clientOf returns the context of
+// the client of a call. Each client gets its own server, which is created at the client's
+// first call and ended when its context ends. nil means a client that stays until the run
+// ends.
 func PerClient(clientOf func(context.Context) context.Context, create func() (s *Server, end func())) *Server {
 	stays, _ := create()
 	var mu sync.Mutex

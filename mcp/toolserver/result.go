@@ -8,9 +8,9 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// callResult is a tool's answer as the result of tools/call. Before 2026-07-28 a
-// structuredContent is an object; where it is all that there is, a client gets any
-// other as text.
+// callResult is a tool's answer as the result of tools/call. Before 2026-07-28
+// structuredContent must be an object; any other value is sent as text if the answer has no
+// content blocks, and omitted otherwise.
 func callResult(r *wire.Result, modern bool) []byte {
 	b := []byte{'{'}
 	if modern {
@@ -47,24 +47,24 @@ func appendBlocks(b []byte, blocks []wire.Block) []byte {
 	return append(b, ']')
 }
 
-// TextResult is a result of one text block. Invalid UTF-8 is replaced.
+// TextResult is a result with one text block. Invalid UTF-8 is replaced.
 func TextResult[T string | []byte](s T) *wire.Result {
 	return &wire.Result{Content: []wire.Block{{Type: "text", Text: jsontext.AppendQuoted(make([]byte, 0, len(s)+len(s)/8+2), s)}}}
 }
 
-// attentionKey is the member of a result's _meta by which a built-in tool calls the
-// attention of the user.
+// attentionKey is the member of a result's _meta with which a built-in tool requests the
+// user's attention.
 const attentionKey = "toolpipe/attention"
 
-// Attention has a result call the attention of the user, for that reason.
+// Attention makes a result request the user's attention, with that reason.
 func Attention(r *wire.Result, reason string) *wire.Result {
 	r.Meta = jsontext.AppendMember([]byte{'{'}, attentionKey, jsontext.Quoted(reason))
 	r.Meta = append(r.Meta, '}')
 	return r
 }
 
-// TakeAttention takes out of the result of a built-in tool the reason for which it calls
-// the attention of the user; "" for none.
+// TakeAttention removes the request for the user's attention from the result of a built-in
+// tool and returns its reason; "" for none.
 func TakeAttention(r *wire.Result) string {
 	reason := jsontext.Text(jsontext.Member(r.Meta, attentionKey))
 	if reason != "" {
@@ -75,8 +75,8 @@ func TakeAttention(r *wire.Result) string {
 
 const maxFailure = 32 << 10 // bytes of an error that are answered
 
-// failedResult is the result of a tool that failed. An error may quote an
-// argument, and an argument may be as long as a model likes.
+// failedResult is the result of a tool that failed. An error may quote an argument of any
+// length, so it is cut.
 func failedResult(err error) *wire.Result {
 	text := err.Error()
 	r := TextResult(readable.Cut(text, maxFailure, fmt.Sprintf("\n[toolpipe] %d bytes of the error are left out\n", len(text)-maxFailure)))

@@ -14,10 +14,10 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Serve reads the messages of the client with that number from r and writes the answers to w, a
-// line each, until r ends, w fails or ctx ends. At the end of r, running calls get the time
-// grace, which does not pass while an answer waits for the client to read; then they are
-// cancelled. Answers given until then are written, however slowly w takes them. A read cannot be
+// Serve reads the messages of client number client from r and writes the answers to w, one
+// per line, until r ends, w fails or ctx ends. At the end of r, running calls get the time
+// grace, which does not count while an answer waits for the client to read; then they are
+// cancelled. Answers given until then are written, however slow w is. A read cannot be
 // interrupted: when ctx ends, its goroutine stays. Serve returns the cause of ctx, a
 // *WriteError, or the error of r.
 func (s *Server) Serve(ctx context.Context, client int, r io.Reader, w io.Writer, grace time.Duration) error {
@@ -65,7 +65,7 @@ func (s *Server) Serve(ctx context.Context, client int, r io.Reader, w io.Writer
 	return err
 }
 
-// WriteError is why answers could not be written.
+// WriteError is the error for answers that could not be written.
 type WriteError struct{ Cause error }
 
 func (e *WriteError) Error() string { return e.Cause.Error() }
@@ -77,7 +77,7 @@ func (c *connection) writeAll(w io.Writer) error {
 		if err != nil {
 			return nil
 		}
-		if bytes.IndexByte(msg, '\n') >= 0 { // white space of a server behind this one
+		if bytes.IndexByte(msg, '\n') >= 0 { // white space of a proxied server
 			msg = jsontext.AppendCompact(nil, msg)
 		}
 		if _, err := w.Write(append(msg, '\n')); err != nil {
@@ -86,7 +86,8 @@ func (c *connection) writeAll(w io.Writer) error {
 	}
 }
 
-// clientBuffer is small: there may be thousands of clients, whose messages mostly are too.
+// clientBuffer is small, because there may be thousands of clients, and most messages are
+// small.
 const clientBuffer = 4 << 10
 
 func (c *connection) readAll(ctx context.Context, r io.Reader) error {
@@ -106,13 +107,13 @@ func (c *connection) readAll(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// Causes of the context of a call that nobody waits for.
+// The causes of the context of a call that nobody waits for.
 var (
 	ErrCancelled = errors.New("cancelled by the client")
 	errEnded     = errors.New("the client ended the connection")
 )
 
-// end cancels the calls that run and waits a moment for them.
+// end cancels the running calls and waits a moment for them.
 func (c *connection) end() {
 	c.mu.Lock()
 	c.stop(errEnded) // after this no request begins
@@ -122,8 +123,7 @@ func (c *connection) end() {
 	goroutine.Within(wire.ShutdownGrace, c.calls.Wait)
 }
 
-// handle takes one frame, whose memory it keeps. A tool that it calls sees the
-// values of ctx.
+// handle handles one frame and keeps its memory. A called tool sees the values of ctx.
 func (c *connection) handle(ctx context.Context, frame []byte) {
 	if err := wire.ParseMessages(frame, func(m wire.Message) { c.message(ctx, m) }); err != nil {
 		c.reply([]byte("null"), nil, &wire.RPCError{Code: codeParse, Message: err.Error()})
@@ -132,13 +132,13 @@ func (c *connection) handle(ctx context.Context, frame []byte) {
 
 const (
 	codeParse   = -32700 // JSON-RPC 2.0: the message is not JSON
-	codeInvalid = -32600 // JSON-RPC 2.0: the message is no request that is taken
+	codeInvalid = -32600 // JSON-RPC 2.0: the message is not a valid request
 	codeBusy    = -32000 // JSON-RPC 2.0: the first code that is left to servers
 )
 
 const maxMethod = 1 << 10 // bytes of the name of a method
 
-// The members of a request's _meta that make it one of 2026-07-28.
+// The members of _meta that mark a request of 2026-07-28.
 const (
 	versionKey      = "io.modelcontextprotocol/protocolVersion"
 	capabilitiesKey = "io.modelcontextprotocol/clientCapabilities"
@@ -213,9 +213,9 @@ func (c *connection) reply(id, result []byte, err error) {
 	c.put(e.Reply(id), false)
 }
 
-// begin has a request answered in a goroutine of its own. prepare is called before
-// the next request is taken. Its context ends with the connection, or when the client
-// cancels the request, and has the values of sent.
+// begin answers a request in a new goroutine. It calls prepare before the next request is
+// read. The context of prepare ends with the connection, or when the client cancels the
+// request, and has the values of sent.
 func (c *connection) begin(sent context.Context, m wire.Message, prepare func(context.Context, *request) (answer func() ([]byte, error))) {
 	c.mu.Lock()
 	id := string(m.ID)
@@ -249,8 +249,8 @@ func (c *connection) begin(sent context.Context, m wire.Message, prepare func(co
 	})
 }
 
-// release takes a request out of those that are being answered, and gives the id to
-// answer; nil if the client has an answer already.
+// release removes a request from the running ones, and returns the id to answer; nil if the
+// client already has an answer.
 func (c *connection) release(r *request) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -289,7 +289,7 @@ func (c *connection) call(sent context.Context, m wire.Message, modern bool) {
 	})
 }
 
-// request has the front answer a request.
+// request lets the front answer a request.
 func (c *connection) request(sent context.Context, m wire.Message, method string, modern bool) {
 	if method == "logging/setLevel" {
 		level := logLevel(jsontext.Member(m.Params, "level"))
@@ -329,8 +329,8 @@ func (c *connection) cancel(id []byte) {
 	c.unlisten(string(id))
 }
 
-// progress gives the function that sends the progress of a call. It does nothing
-// when the client did not ask for progress.
+// progress returns the function that sends the progress of a call. The function does nothing
+// if the client did not ask for progress.
 func (c *connection) progress(ctx context.Context, token []byte) func(wire.Progress) {
 	if jsontext.Kind(token) != '"' && !jsontext.IsNumber(token) {
 		return func(wire.Progress) {}

@@ -2,7 +2,7 @@
 // functions, in this process over an in-memory transport, or over two streams.
 // The built-in tools are such servers, and tests use them as peers.
 //
-// A connection has one client. Who calls whom:
+// A connection has one client. The calls:
 //
 //	client                 connection               program
 //	tools/call           ->  call     ->  a tool's function, or Front.Call
@@ -29,17 +29,17 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A Server offers tools that are Go functions. New makes one, Add adds its tools;
-// then Pipe or Serve may serve it any number of times, also at once.
+// A Server offers tools that are Go functions. New makes one, Add adds its tools; then Pipe
+// or Serve may serve it any number of times, also at once.
 type Server struct {
-	// Instructions tell clients how to use the tools; "" for none. Set them before
-	// the server is served.
+	// Instructions explain to clients how to use the tools; "" for none. Set them before the
+	// server is served.
 	Instructions string
-	// Front, where it is set, is what the server offers beyond functions. Set it
-	// before the server is served.
+	// Front, if set, is what the server offers in addition to functions. Set it before the
+	// server is served.
 	Front *Front
-	// Meta are further members of the _meta in which the server says what it is, without
-	// braces; nil for none. Set them before the server is served.
+	// Meta are further members of the server's _meta about itself, without braces; nil for
+	// none. Set them before the server is served.
 	Meta []byte
 
 	name, version string
@@ -49,16 +49,15 @@ type Server struct {
 	clients
 }
 
-// A Front makes a server that stands before others: it takes all calls, and has
-// resources, prompts and logs.
+// A Front makes the server a proxy for others: it handles all calls, and has resources,
+// prompts and logs.
 type Front struct {
-	// Call is told each call in the order in which they came, before the next
-	// request is read. The function that it returns is called in a goroutine of its
-	// own and gives the answer. The cause of ctx says why an answer is no longer
-	// waited for.
+	// Call gets the calls in the order of their arrival, before the next request is read. The
+	// function that it returns is called in a new goroutine and gives the answer. The cause
+	// of ctx is the reason why nobody waits for the answer any more.
 	Call func(ctx context.Context, c *HostCall) (answer func() (*wire.Result, error))
-	// Request answers any other request. The result is an object; an error that
-	// wraps a *wire.RPCError is passed on as it is.
+	// Request answers any other request. The result is an object. An error that wraps a
+	// *wire.RPCError is passed on unchanged.
 	Request func(ctx context.Context, r *HostRequest) (result []byte, err error)
 	// Subscribe turns announcements about a resource (Server.Announce) on or off. It is
 	// called when the first client subscribes, and when the last one leaves.
@@ -68,20 +67,20 @@ type Front struct {
 	Completes   bool // arguments of prompts and of templates can be completed
 }
 
-// A HostCall is a call that the client of a Front makes.
+// A HostCall is a call by the client of a Front.
 type HostCall struct {
-	Client   int // the number of the client, as Serve was told it
+	Client   int // the number of the client, from Serve
 	Name     string
 	Args     json.RawMessage
 	Meta     []byte // the _meta of the request; nil for none
 	Progress func(wire.Progress)
-	Ask      Asker // nil: the client has not declared that it can ask its user
-	// Settled is closed when the client has the answer, or has read enough that it may wait for
-	// the client. A Front that runs no more calls until then keeps few answers in memory.
+	Ask      Asker // nil: the client did not declare that it can ask its user
+	// Settled is closed when the client has the answer, or has read enough of its messages. A
+	// Front that runs no more calls until then keeps few answers in memory.
 	Settled <-chan struct{}
 }
 
-// A HostRequest is any other request of the client.
+// A HostRequest is any other request by the client.
 type HostRequest struct {
 	Client int // as in HostCall
 	Method string
@@ -93,12 +92,12 @@ type HostRequest struct {
 type offered struct {
 	tool    wire.Tool
 	fn      ToolFunc
-	builtin *Builtin // its definition; nil if it is no built-in tool
+	builtin *Builtin // its definition; nil if it is not a built-in tool
 }
 
-// A ToolFunc makes a call. args is one JSON object, strict, and may be kept.
-// progress never blocks. An error becomes a result with isError and the error's text,
-// which a model can act on. When ctx ends, the client no longer waits for the answer.
+// A ToolFunc makes a call. args is one JSON object, already checked, and may be kept.
+// progress never blocks. An error becomes a result with isError and the error's text, so that
+// a model can react. When ctx ends, the client no longer waits for the answer.
 type ToolFunc func(ctx context.Context, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error)
 
 // New makes a server without tools.
@@ -106,17 +105,17 @@ func New(name, version string) *Server {
 	return &Server{name: name, version: version, clients: clients{served: map[*connection]bool{}, interests: map[string]int{}}}
 }
 
-// Name is the name that the server has by itself.
+// Name is the server's own name.
 func (s *Server) Name() string { return s.name }
 
-// Add adds a tool, whose name no other tool has. Call it before the server is served.
+// Add adds a tool; no other tool may have its name. Call it before the server is served.
 func (s *Server) Add(tool wire.Tool, fn ToolFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tools = append(s.tools, offered{tool: tool, fn: fn})
 }
 
-// Replace sets the tools of a server with a Front, and announces that to its clients.
+// Replace sets the tools of a server with a Front, and announces the change to its clients.
 func (s *Server) Replace(tools []wire.Tool) {
 	s.mu.Lock()
 	s.tools = nil
@@ -134,12 +133,12 @@ func (s *Server) discovery() []byte {
 	return append(s.appendMeta(fmt.Appendf(b, `,"_meta":{"io.modelcontextprotocol/serverInfo":%s`, s.info())), "}}"...)
 }
 
-// supportedVersions is the list of the revisions of the protocol, the newest first.
+// supportedVersions is the list of protocol revisions, newest first.
 func supportedVersions() string {
 	return `["` + wire.ModernRevision + `","` + strings.Join(wire.LegacyRevisions[:], `","`) + `"]`
 }
 
-// capabilities are what the server offers.
+// capabilities are the server's declared capabilities.
 func (s *Server) capabilities() string {
 	if s.Front == nil {
 		return `{"tools":{}}`
@@ -154,8 +153,8 @@ func (s *Server) capabilities() string {
 	return `{"tools":` + tools + `,"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"logging":{}` + completions + `}`
 }
 
-// initialization is the result of a legacy initialize. A revision that is not
-// known is answered with the newest that is.
+// initialization is the result of a legacy initialize. An unknown revision is answered with
+// the newest legacy one.
 func (s *Server) initialization(params []byte) []byte {
 	version := jsontext.Text(jsontext.Member(params, "protocolVersion"))
 	if !slices.Contains(wire.LegacyRevisions[:], version) {
@@ -168,7 +167,7 @@ func (s *Server) initialization(params []byte) []byte {
 	return append(appendText(b, "instructions", s.Instructions), '}')
 }
 
-// appendMeta appends the members of Meta to an object that has one already.
+// appendMeta appends the members of Meta to an object that already has a member.
 func (s *Server) appendMeta(b []byte) []byte {
 	if s.Meta == nil {
 		return b
@@ -176,13 +175,12 @@ func (s *Server) appendMeta(b []byte) []byte {
 	return append(append(b, ','), s.Meta...)
 }
 
-// info says which program the server is.
+// info is the server's name and version.
 func (s *Server) info() string {
 	return fmt.Sprintf(`{"name":%s,"version":%s}`, jsontext.Quoted(s.name), jsontext.Quoted(s.version))
 }
 
-// appendMember appends a member to an object that has one already. It leaves out a
-// member whose value is nil.
+// appendMember appends a member to an object that already has one, unless value is nil.
 func appendMember(b []byte, name string, value []byte) []byte {
 	if value == nil {
 		return b
@@ -190,7 +188,7 @@ func appendMember(b []byte, name string, value []byte) []byte {
 	return append(append(append(append(b, `,"`...), name...), `":`...), value...)
 }
 
-// appendText appends a string as a member. It leaves out one that is empty.
+// appendText appends a string member, unless it is empty.
 func appendText(b []byte, name, text string) []byte {
 	if text == "" {
 		return b
@@ -198,13 +196,12 @@ func appendText(b []byte, name, text string) []byte {
 	return appendMember(b, name, jsontext.Quoted(text))
 }
 
-// pageSize is how many items a page of a list has. Many clients read the first page
-// alone, so it is no smaller than it has to be.
+// pageSize is how many items a page of a list has. It is large because many clients read only
+// the first page.
 const pageSize = 128
 
-// Page is the page of a list that begins at the cursor in params: an object with the
-// items under key, each of which item appends. A cursor is the number of the first
-// item.
+// Page is the page of a list at the cursor in params: an object with the items under key.
+// item appends one item. A cursor is the number of the first item.
 func Page(params []byte, key string, items int, item func(b []byte, i int) []byte) ([]byte, error) {
 	from := 0
 	if cursor := jsontext.Member(params, "cursor"); cursor != nil && string(cursor) != "null" {
@@ -240,8 +237,8 @@ func (s *Server) listing(params []byte, modern bool) ([]byte, error) {
 	return page, err
 }
 
-// modernResult makes an object a complete result of 2026-07-28. A result of a kind
-// that clients may cache says that this one is not to be cached.
+// modernResult makes an object a complete result of 2026-07-28. cacheable adds the members
+// that forbid caching, for results that clients may otherwise cache.
 func modernResult(result []byte, cacheable bool) []byte {
 	b := []byte(`{"resultType":"complete"`)
 	if cacheable {
@@ -253,8 +250,8 @@ func modernResult(result []byte, cacheable bool) []byte {
 	return append(b, result[1:]...)
 }
 
-// appendInputSchema appends a schema of arguments, which must name its type though
-// many servers leave it out.
+// appendInputSchema appends a schema of arguments. It adds the type, which is required,
+// because many servers leave it out.
 func appendInputSchema(b, schema []byte) []byte {
 	if jsontext.Member(schema, "type") != nil {
 		return append(b, schema...)
@@ -280,8 +277,8 @@ func appendTool(b []byte, t *wire.Tool, modern bool) []byte {
 	return append(b, '}')
 }
 
-// Call runs a tool without a client. An error of the tool itself is a result with
-// IsError, any other a *wire.RPCError.
+// Call runs a tool without a client. An error of the tool itself is a result with IsError;
+// any other error is a *wire.RPCError.
 func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
 	result, err := s.run(ctx, name, args, progress)
 	if err == nil && result.Raw == nil {
@@ -290,8 +287,8 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, pr
 	return result, err
 }
 
-// run calls a tool. Its error is a *wire.RPCError; a panic is one too, so that a
-// defect of one tool is not the end of the run.
+// run calls a tool. Its error is a *wire.RPCError. A panic becomes one too, so that a defect
+// of one tool does not end the run.
 func (s *Server) run(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) (result *wire.Result, err error) {
 	s.mu.RLock()
 	i := slices.IndexFunc(s.tools, func(o offered) bool { return o.tool.Name == name })

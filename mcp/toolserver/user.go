@@ -13,31 +13,31 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// An Asker asks the user of the client by a form, for a call that the client makes. It
-// waits until ctx ends, whose cause is the error then; any other error is that of the
-// client. A legacy client is asked one question at a time.
+// An Asker shows the client's user a form, for a call of the client. It waits until ctx ends,
+// and then returns the cause of ctx; any other error comes from the client. A legacy client
+// gets one question at a time.
 type Asker = func(ctx context.Context, form wire.Form) (Answer, error)
 
-// Answer is what the user of the client did with a form.
+// Answer is the user's reaction to a form.
 type Answer struct {
 	Action  string // accept, decline or cancel
-	Content []byte // of accept: an object, as it came, which nobody has checked
+	Content []byte // for accept: an object as received, unchecked
 }
 
-// user is what has to do with the user of a client.
+// user is the state of questions to the user of a client.
 type user struct {
 	elicits bool                          // a legacy client has declared elicitation
-	asking  chan struct{}                 // holds the question to a legacy client
-	sent    int64                         // ids of requests count from 1
-	waiting map[int64]chan<- wire.Message // for the response to such a request
-	held    map[string]*heldCall          // calls of 2026-07-28 whose client is to ask, by their requestState
+	asking  chan struct{}                 // one element while a question to a legacy client is open
+	sent    int64                         // the last id of our requests, from 1
+	waiting map[int64]chan<- wire.Message // for the responses to such requests
+	held    map[string]*heldCall          // calls of 2026-07-28 that wait for an answer, by requestState
 	gone    chan struct{}                 // closed when the client will send no more
 }
 
 var errGone = errors.New("the client sends no more")
 
-// ErrNotBack is why a question has no answer whose client was to come back with one: it
-// may leave that out, for example when its user does not want to go on.
+// ErrNotBack is the error for a question that the client never answered by a new request. A
+// client may do so, for example if its user does not want to continue.
 var ErrNotBack = errors.New("the host did not come back with an answer")
 
 func newUser() user {
@@ -45,15 +45,15 @@ func newUser() user {
 }
 
 // A heldCall is a call or another request of 2026-07-28 that was answered with a question.
-// The client makes it again, with the answer and the requestState, and gets the result then.
+// The client repeats it with the answer and the requestState, and then gets the result.
 type heldCall struct {
 	request  *request
-	identity string        // of the call, by which it is known again
+	identity string        // of the call, to recognise it
 	answers  chan<- []byte // takes the inputResponses
 }
 
-// identity is what must be the same when a client makes a request again: its method, and
-// what it is about, but for white space.
+// identity is what must be the same when a client repeats a request: its method and its
+// subject, ignoring white space.
 func identity(m wire.Message) string {
 	id := []byte(jsontext.Text(m.Method))
 	for _, key := range []string{"name", "uri", "arguments"} {
@@ -65,28 +65,28 @@ func identity(m wire.Message) string {
 	return string(id)
 }
 
-// asksForms reports whether capabilities of a client declare elicitation by forms, which
-// an empty object does.
+// asksForms reports whether a client's capabilities declare elicitation by forms; an empty
+// object does.
 func asksForms(capabilities []byte) bool {
 	elicitation := jsontext.Member(capabilities, "elicitation")
 	return jsontext.Kind(elicitation) == '{' && (jsontext.Member(elicitation, "form") != nil || jsontext.Member(elicitation, "url") == nil)
 }
 
-// DeclaresForms reports whether a message of a client, the first that it sends, declares
-// that the client can ask its user by a form.
+// DeclaresForms reports whether a client's first message declares that the client can show
+// its user a form.
 func DeclaresForms(message []byte) bool {
 	m, err := wire.ParseMessage(message)
 	return err == nil && (asksForms(jsontext.Member(m.Params, "capabilities")) || asksForms(jsontext.Member(m.Params, "_meta", capabilitiesKey)))
 }
 
-// declared keeps what a legacy client has declared.
+// declared records the capabilities of a legacy client.
 func (c *connection) declared(capabilities []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.user.elicits, c.listens.legacy = asksForms(capabilities), true
 }
 
-// asker is the Asker of a request m, which r answers.
+// asker is the Asker for a request m, which r answers.
 func (c *connection) asker(r *request, m wire.Message, progress func(wire.Progress)) Asker {
 	if own := jsontext.Member(m.Params, "_meta", capabilitiesKey); own != nil {
 		if !asksForms(own) {
@@ -94,8 +94,8 @@ func (c *connection) asker(r *request, m wire.Message, progress func(wire.Progre
 		}
 		given := jsontext.Member(m.Params, "inputResponses")
 		return func(ctx context.Context, form wire.Form) (Answer, error) {
-			// What the client answers unasked counts for a server that keeps no state, and is no
-			// approval of ours.
+			// An answer that the client sends unasked is used for servers without state. It
+			// never counts as an approval.
 			if answer := jsontext.Member(given, form.Key); answer != nil && form.Key != "" {
 				given = nil
 				return readAnswer(answer), nil
@@ -113,8 +113,8 @@ func (c *connection) asker(r *request, m wire.Message, progress func(wire.Progre
 	}
 }
 
-// progressPause is how often a client hears that a question is open: its clock for the
-// call may run on meanwhile.
+// progressPause is how often a client is notified that a question is open: its timeout for
+// the call may be running.
 const progressPause = 10 * time.Second
 
 // askLegacy sends the client a request.
@@ -159,7 +159,7 @@ func (c *connection) askLegacy(ctx context.Context, form wire.Form, progress fun
 	}
 }
 
-// answered takes the response to a request of ours.
+// answered handles the response to a request of ours.
 func (c *connection) answered(m wire.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,7 +170,7 @@ func (c *connection) answered(m wire.Message) {
 	}
 }
 
-// elicitation are the parameters of elicitation/create. Clients of 2025-06-18 know no mode.
+// elicitation are the params of elicitation/create. Clients of 2025-06-18 do not know mode.
 func elicitation(mode string, form wire.Form) []byte {
 	params := []byte{'{'}
 	if mode != "" {
@@ -184,12 +184,12 @@ func readAnswer(result []byte) Answer {
 	return Answer{jsontext.Text(jsontext.Member(result, "action")), jsontext.Member(result, "content")}
 }
 
-// questionKey names a question that has no name of its own in the inputRequests.
+// questionKey is the key in inputRequests for a question without one.
 const questionKey = "question"
 
-// askModern answers the call with the question, and waits until the client makes the call
-// again with the answer. The requestState is random, is good for one time, and is of no
-// use with another name or other arguments.
+// askModern answers the call with the question, and waits until the client repeats the call
+// with the answer. The requestState is random and valid once, only with the same name and
+// arguments.
 func (c *connection) askModern(ctx context.Context, h *heldCall, form wire.Form) (Answer, error) {
 	key := cmp.Or(form.Key, questionKey)
 	ask := jsontext.AppendMember([]byte(`{"method":"elicitation/create"`), "params", elicitation("form", form))
@@ -217,8 +217,8 @@ func (c *connection) askModern(ctx context.Context, h *heldCall, form wire.Form)
 	}
 }
 
-// hold has the next request with that state continue a call, and gives the id of the
-// request that is to be answered with the question.
+// hold makes the next request with that state continue a call, and returns the id of the
+// request to answer with the question.
 func (c *connection) hold(state string, h *heldCall) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -232,8 +232,8 @@ func (c *connection) hold(state string, h *heldCall) ([]byte, error) {
 	return id, nil
 }
 
-// continues takes a request that continues one that was answered with a question, and
-// reports whether it is one. One that is not the same is refused.
+// continues handles a request that continues a request answered with a question, and reports
+// whether it is one. It refuses a request that is not the same.
 func (c *connection) continues(m wire.Message) bool {
 	state := jsontext.Member(m.Params, "requestState")
 	if state == nil || string(state) == "null" {

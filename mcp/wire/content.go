@@ -16,25 +16,25 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// Rendered is a result as a model reads it.
+// Rendered is a result in the form for a model.
 type Rendered struct {
 	JSON      json.RawMessage // the text as a JSON string literal: valid UTF-8, no lone surrogate
-	Images    []Image         // in order; each has a placeholder in the text
-	Bytes     int             // of the whole text, decoded
+	Images    []Image         // in order; the text has a placeholder for each
+	Bytes     int             // of the complete text, decoded
 	Truncated bool            // JSON has only the head and the tail of the text
 }
 
 // Image is an image block.
 type Image struct {
 	MIME string // image/…
-	Data []byte // base64, as it came
+	Data []byte // base64, as received
 }
 
 // noOutput is the text of an empty result.
 const noOutput = "(no output)"
 
-// ReadResult reads the result of tools/call. Servers also send results whose
-// content is absent, null or a bare string.
+// ReadResult reads the result of tools/call. Some servers send no content, null or a bare
+// string; those are accepted.
 func ReadResult(raw []byte) (*Result, error) {
 	if jsontext.Kind(raw) != '{' {
 		return nil, fmt.Errorf("the result is not an object: %s", Snippet(raw))
@@ -88,12 +88,11 @@ func readBlock(v []byte) Block {
 	return b
 }
 
-// Render gives the result as text: text blocks, and a line for each block of
-// another type, joined with a newline; then structuredContent, unless the blocks
-// show it already. Of a text of more than max bytes the head and the
-// tail remain, cut between runes, and a line between them says how many bytes
-// are omitted; max 0 is no limit. A single text block that fits is given back
-// as it came.
+// Render returns the result as text: text blocks, and a line for each block of another type,
+// joined with a newline; then structuredContent, unless the blocks show it already. A text of
+// more than max bytes is cut between runes to its head and tail, with a line between them
+// about the omitted bytes; max 0 means no limit. A single text block that fits is returned as
+// received.
 func (r *Result) Render(max int) Rendered {
 	var out Rendered
 	for _, b := range r.blocksForModel() {
@@ -117,8 +116,8 @@ func (r *Result) Render(max int) Rendered {
 	return out
 }
 
-// Separate has Render give the texts of the blocks alone or, where there are none, the
-// structured content alone: for a reader who would take both for one text.
+// Separate makes Render return only the text of the blocks or, if they have none, only the
+// structured content, for a reader that would take both for one text.
 func (r *Result) Separate() {
 	r.TextComplete = slices.ContainsFunc(r.Content, func(b Block) bool {
 		return b.Type == "text" && len(b.Text) > 2 || jsontext.Kind(jsontext.Member(b.Raw, "resource", "text")) == '"'
@@ -128,8 +127,7 @@ func (r *Result) Separate() {
 	}
 }
 
-// blocksForModel leaves out the blocks whose audience is the user alone, if
-// others remain.
+// blocksForModel leaves out the blocks that are only for the user, if others remain.
 func (r *Result) blocksForModel() []Block {
 	blocks := slices.DeleteFunc(slices.Clone(r.Content), func(b Block) bool {
 		audience := jsontext.Strings(jsontext.Member(b.Raw, "annotations", "audience"))
@@ -141,8 +139,7 @@ func (r *Result) blocksForModel() []Block {
 	return blocks
 }
 
-// literals are the parts of the text as string literals, without empty ones at
-// the end.
+// literals are the parts of the text as string literals, without empty ones at the end.
 func (r *Result) literals() [][]byte {
 	var parts [][]byte
 	repeated := false
@@ -162,7 +159,7 @@ func (r *Result) literals() [][]byte {
 	return parts
 }
 
-// BlockLiteral is one block as the model reads it, as a string literal.
+// BlockLiteral is one block in the form for a model, as a string literal.
 func BlockLiteral(b Block) []byte {
 	at := func(path ...string) string { return jsontext.Text(jsontext.Member(b.Raw, path...)) }
 	switch b.Type {
@@ -184,15 +181,14 @@ func BlockLiteral(b Block) []byte {
 	return jsontext.Quoted("[unsupported content: " + b.Type + "]")
 }
 
-// placeholder describes data that the model cannot be given as text.
+// placeholder describes data that cannot be given to the model as text.
 func placeholder(what, mime string, data []byte) string {
 	size := max(0, len(data)-2)
 	size = size/4*3 - bytes.Count(data[max(0, len(data)-3):], []byte("="))
 	return "[" + strings.Join(strings.Fields(what+" "+mime+" "+strconv.Itoa(max(0, size))), " ") + " bytes]"
 }
 
-// readImage returns an image block that can be passed on: base64 data of an
-// image type.
+// readImage returns an image block that can be passed on: base64 data of an image type.
 func readImage(b Block) (Image, bool) {
 	if b.Type != "image" {
 		return Image{}, false
@@ -214,8 +210,8 @@ func isBase64(data []byte) bool {
 	return len(data) > 0 && err == nil && !bytes.ContainsAny(data, "\r\n")
 }
 
-// literalLength is how many bytes the decoded literal has, and whether a lone
-// surrogate is in it.
+// literalLength is the length in bytes of the decoded literal. lone reports whether it has a
+// lone surrogate.
 func literalLength(literal []byte) (n int, lone bool) {
 	s := literal[1 : len(literal)-1]
 	for {
@@ -232,8 +228,7 @@ func literalLength(literal []byte) (n int, lone bool) {
 	}
 }
 
-// join joins the literals to one, with newlines between them. A single one stays as
-// it is.
+// join joins the literals to one, with newlines between them. A single one is not changed.
 func join(literals [][]byte) []byte {
 	if len(literals) == 1 {
 		return literals[0]
@@ -252,8 +247,8 @@ func join(literals [][]byte) []byte {
 	return append(out, '"')
 }
 
-// cut keeps at most max of the decoded bytes of a literal, half of them at its
-// head and half at its tail.
+// cut keeps at most max of the decoded bytes of a literal, half of them at its head and half
+// at its tail.
 func cut(literal []byte, max int) []byte {
 	text := jsontext.Unescape(literal[1 : len(literal)-1])
 	head, tail := readable.Ends(text, max-max/2, max/2)

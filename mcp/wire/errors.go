@@ -7,13 +7,13 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// ErrNotSent says that no byte of a message left this process.
+// ErrNotSent means that no byte of a message left this process.
 var ErrNotSent = errors.New("not sent")
 
-// ErrGone is why a peer that closed its side cannot be used.
+// ErrGone is the error for a peer that closed its side.
 var ErrGone = errors.New("the server closed the connection")
 
-// RPCError is a reply that is an error.
+// RPCError is an error reply.
 type RPCError struct {
 	Code    int
 	Message string
@@ -36,12 +36,12 @@ func (e *RPCError) Reply(id []byte) []byte {
 	return append(b, "}}"...)
 }
 
-// NoReplyError is a request that has no reply. The outcome of a call is unknown where
-// Sent is true.
+// NoReplyError reports a request without a reply. If Sent is true, the outcome of a call is
+// unknown.
 type NoReplyError struct {
 	Sent    bool   // the server may have got the request
-	Message string // "" is that of Cause
-	Cause   error  // may be nil where there is a message
+	Message string // "": the message of Cause
+	Cause   error  // may be nil if there is a message
 }
 
 func (e *NoReplyError) Error() string {
@@ -53,8 +53,8 @@ func (e *NoReplyError) Error() string {
 
 func (e *NoReplyError) Unwrap() error { return e.Cause }
 
-// MayHaveArrived reports whether the server may have got the request that failed
-// with err.
+// MayHaveArrived reports whether the server may have received the request that failed with
+// err.
 func MayHaveArrived(err error) bool {
 	e, ok := errors.AsType[*NoReplyError](err)
 	return ok && e.Sent

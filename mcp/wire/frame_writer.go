@@ -10,11 +10,12 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// A FrameWriter sends messages to a peer that may not read. Any number of goroutines may send.
+// A FrameWriter sends messages to a peer that may not read. Any number of goroutines may
+// send.
 type FrameWriter struct {
 	to        DeadlineWriter
 	headed    bool          // frames have Content-Length headers
-	writing   chan struct{} // a lock for what follows: it holds one element
+	writing   chan struct{} // a lock for truncated and writes: it holds one element
 	truncated bool          // a message was sent in part
 }
 
@@ -24,13 +25,14 @@ type DeadlineWriter interface {
 	SetWriteDeadline(t time.Time) error
 }
 
-// NewFrameWriter makes a writer. headed gives frames a Content-Length header; else each is a line.
+// NewFrameWriter makes a writer. With headed, frames have a Content-Length header; otherwise
+// each is a line.
 func NewFrameWriter(to DeadlineWriter, headed bool) FrameWriter {
 	return FrameWriter{to: to, headed: headed, writing: make(chan struct{}, 1)}
 }
 
-// Send writes the message in one piece. When the peer does not read until ctx ends, it
-// has part of the message, and nothing can be sent any more.
+// Send writes the message in one piece. If the peer does not read it completely until ctx
+// ends, nothing can be sent any more.
 func (w *FrameWriter) Send(ctx context.Context, msg []byte) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotSent, context.Cause(ctx))
@@ -56,8 +58,7 @@ func (w *FrameWriter) Send(ctx context.Context, msg []byte) error {
 	return err
 }
 
-// write writes until ctx ends. It removes the deadline that ended it, for the
-// writes that follow.
+// write writes until ctx ends. It removes the deadline that ended it, for later writes.
 func (w *FrameWriter) write(ctx context.Context, frame []byte) (int, error) {
 	expired := make(chan struct{})
 	stop := goroutine.AfterContext(ctx, func() {
@@ -65,7 +66,7 @@ func (w *FrameWriter) write(ctx context.Context, frame []byte) (int, error) {
 		close(expired)
 	})
 	n, err := w.to.Write(frame)
-	if !stop() { // the function has begun, perhaps not ended
+	if !stop() { // the function has begun, and may still run
 		<-expired
 		w.to.SetWriteDeadline(time.Time{})
 	}

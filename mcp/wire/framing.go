@@ -10,20 +10,20 @@ import (
 	"strconv"
 )
 
-// MaxFrame bounds one message, whatever carries it.
+// MaxFrame limits one message of any transport, in bytes.
 const MaxFrame = 64 << 20
 
-// FrameTooLarge is the error of a message of more than MaxFrame bytes.
+// FrameTooLarge is the error for a message of more than MaxFrame bytes.
 type FrameTooLarge struct {
-	ID []byte // the id of the message, as it came; nil for none, and where it was not found
+	ID []byte // the id of the message, as received; nil if there is none or it was not found
 }
 
 func (*FrameTooLarge) Error() string {
 	return fmt.Sprintf("a message of more than %d MiB", MaxFrame>>20)
 }
 
-// tooLarge is the error of a message of which these are the beginning and the end. Its id
-// is found where it stands before what is large, or is the last member but jsonrpc.
+// tooLarge is the error for a message with this beginning and end. It finds an id before the
+// large part, or as the last member, optionally followed by jsonrpc.
 func tooLarge(begin, end []byte) error {
 	if m, _ := ParseMessage(begin); m.ID != nil {
 		return &FrameTooLarge{bytes.Clone(m.ID)}
@@ -37,21 +37,21 @@ func tooLarge(begin, end []byte) error {
 	return &FrameTooLarge{}
 }
 
-// maxSkipped is how much of a message that is too large is read to reach its end.
+// maxSkipped is how much of a message that is too large is read to reach its end, in bytes.
 const maxSkipped = 16 * MaxFrame
 
 var errEndless = errors.New("a message of more than 1 GiB")
 
-// edge is how much of each end of a message that is too large is searched for its id.
+// edge is how much of each end of a message that is too large is searched for its id, in
+// bytes.
 const edge = 4 << 10
 
-// FrameReader reads messages from a byte stream. A message is one line. Where
-// Headed is set, a message may also follow a Content-Length header, as in the
-// Language Server Protocol. Lines that cannot be a message are passed to Junk
-// and skipped.
+// FrameReader reads messages from a byte stream. A message is one line. If Headed is set, a
+// message may also follow a Content-Length header, as in the Language Server Protocol. Lines
+// that cannot be a message are passed to Junk and skipped.
 type FrameReader struct {
 	R      io.Reader
-	Buffer int // bytes that are read at once; 0: 64 KiB
+	Buffer int // bytes to read at once; 0: 64 KiB
 	Headed bool
 	Junk   func(line []byte) // nil drops them
 
@@ -60,16 +60,16 @@ type FrameReader struct {
 
 const frameBuffer = 64 << 10
 
-// Next returns the next message. The slice belongs to the caller. After a *FrameTooLarge
-// the message behind that one can be read.
+// Next returns the next message. The caller may keep the slice. After a *FrameTooLarge the
+// following message can be read.
 func (f *FrameReader) Next() ([]byte, error) {
 	if f.buf == nil {
 		f.buf = bufio.NewReaderSize(f.R, cmp.Or(f.Buffer, frameBuffer))
-		if mark, _ := f.buf.Peek(3); string(mark) == "\xEF\xBB\xBF" { // a byte order mark, which is one here only
+		if mark, _ := f.buf.Peek(3); string(mark) == "\xEF\xBB\xBF" { // a byte order mark, which only counts at the beginning
 			f.buf.Discard(3)
 		}
 	}
-	for length := -1; ; { // what the header says whose lines are being read; -1 outside of a header
+	for length := -1; ; { // the Content-Length of the current header; -1 outside of a header
 		line, err := f.line()
 		if err != nil {
 			return nil, err
@@ -86,7 +86,7 @@ func (f *FrameReader) Next() ([]byte, error) {
 				length = -1
 			}
 		case length >= 0 && colon && IsToken(string(name)): // another line of the header
-		default: // a line of a log
+		default: // a log line
 			length = -1
 			if f.Junk != nil {
 				f.Junk(line)
@@ -95,9 +95,8 @@ func (f *FrameReader) Next() ([]byte, error) {
 	}
 }
 
-// line returns the next line without its end. A last line without an end counts.
-// The buffer of a long line grows eightfold: copying costs time, memory that was
-// never touched costs nothing.
+// line returns the next line without its end. A last line without an end counts. The buffer
+// of a long line grows eightfold: copying costs time, but unused memory costs nothing.
 func (f *FrameReader) line() (line []byte, err error) {
 	for {
 		part, err := f.buf.ReadSlice('\n')
@@ -116,9 +115,8 @@ func (f *FrameReader) line() (line []byte, err error) {
 	}
 }
 
-// skipLine reads a line that is too large to its end. begin is its beginning, part what
-// was read last, and err the error of that. It returns a *FrameTooLarge, or the error of
-// reading.
+// skipLine reads a line that is too large to its end. begin is its beginning; part and err
+// are the results of the last read. It returns a *FrameTooLarge, or the error of reading.
 func (f *FrameReader) skipLine(begin, part []byte, err error) error {
 	var end []byte
 	for skipped := 0; skipped < maxSkipped; skipped += len(part) {
@@ -136,7 +134,7 @@ func (f *FrameReader) skipLine(begin, part []byte, err error) error {
 	return errEndless
 }
 
-// skipBody is skipLine for the n bytes behind a header.
+// skipBody is skipLine for the n bytes after a header.
 func (f *FrameReader) skipBody(n int) error {
 	if n > maxSkipped {
 		return errEndless
@@ -154,7 +152,7 @@ func (f *FrameReader) skipBody(n int) error {
 	return tooLarge(begin, end)
 }
 
-// body returns the n bytes behind a header.
+// body returns the n bytes after a header.
 func (f *FrameReader) body(n int) ([]byte, error) {
 	if n > MaxFrame {
 		return nil, f.skipBody(n)
@@ -164,7 +162,7 @@ func (f *FrameReader) body(n int) ([]byte, error) {
 	return b, err
 }
 
-// AppendFrame appends msg as the peer reads it.
+// AppendFrame appends msg in the framing of the peer.
 func AppendFrame(dst, msg []byte, contentLength bool) []byte {
 	if contentLength {
 		dst = fmt.Appendf(dst, "Content-Length: %d\r\n\r\n", len(msg))

@@ -11,11 +11,11 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// ModernRevision is the newest revision of the protocol: it has no handshake,
-// and metadata on every request.
+// ModernRevision is the newest revision of the protocol. It has no handshake, but metadata on
+// every request.
 const ModernRevision = "2026-07-28"
 
-// LegacyRevisions are those before it, newest first.
+// LegacyRevisions are the earlier ones, newest first.
 var LegacyRevisions = [...]string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 // Error codes of JSON-RPC 2.0 and of the revisions of MCP.
@@ -23,26 +23,26 @@ const (
 	CodeMethodNotFound     = -32601
 	CodeInvalidParams      = -32602
 	CodeInternal           = -32603
-	CodeHeaderMismatch     = -32020 // 2026-07-28: headers do not say what the body does
+	CodeHeaderMismatch     = -32020 // 2026-07-28: headers contradict the body
 	CodeMissingCapability  = -32021 // 2026-07-28: data.requiredCapabilities
 	CodeUnsupportedVersion = -32022 // 2026-07-28: data.supported
 	CodeURLElicitation     = -32042 // 2025-11-25: data.elicitations
 )
 
-// Message is one JSON-RPC message. Its members share the memory of the bytes
-// that came; nil is an absent member. Error is looked at before result.
+// Message is one JSON-RPC message. Its members share the memory of the received bytes; nil is
+// an absent member. Error takes precedence over result.
 type Message struct {
 	ID, Method, Params, result, Error []byte
 }
 
 func (m *Message) IsReply() bool { return m.Method == nil && (m.result != nil || m.Error != nil) }
 
-// NamesRequest reports whether a reply names its request. The reply to a request
-// that could not be read has the id null, or none.
+// NamesRequest reports whether a reply names its request. Replies to unreadable requests
+// have the id null, or none.
 func (m *Message) NamesRequest() bool { return ReplyID(m.ID) != 0 }
 
-// ParseMessages parses the messages of a frame. An array is a batch, which some
-// servers send although only 2025-03-26 had batches.
+// ParseMessages parses the messages of a frame. An array is a batch. Only 2025-03-26 has
+// batches, but some servers of other revisions send them.
 func ParseMessages(frame []byte, each func(Message)) error {
 	i := jsontext.Space(frame, 0)
 	if i == len(frame) || frame[i] != '[' {
@@ -63,8 +63,8 @@ func ParseMessages(frame []byte, each func(Message)) error {
 	return nil
 }
 
-// ParseMessage parses one message. Where b is not JSON, the members before the
-// error are returned with it.
+// ParseMessage parses one message. If b is not JSON, the members before the error are
+// returned with it.
 func ParseMessage(b []byte) (m Message, err error) {
 	err = jsontext.CheckObject(b, jsontext.Peer, func(name, value []byte) {
 		switch {
@@ -86,9 +86,9 @@ func ParseMessage(b []byte) (m Message, err error) {
 	return m, err
 }
 
-// ReplyID is the number of the request that the id of a reply names. Servers
-// also echo it as a string (modelcontextprotocol/python-sdk#1720). It is 0 for no id,
-// null and 0, which name no request, and -1 for an id that no request has.
+// ReplyID is the request number in the id of a reply. Some servers echo it as a string
+// (modelcontextprotocol/python-sdk#1720). It is 0 for no id, null and 0, which name no
+// request, and -1 for an id that no request has.
 func ReplyID(id []byte) int64 {
 	if id == nil || string(id) == "null" {
 		return 0
@@ -102,8 +102,8 @@ func ReplyID(id []byte) int64 {
 	return -1
 }
 
-// Result is a reply's result, or its error as a *RPCError. An error that is not
-// an object but a string is taken as the message.
+// Result is a reply's result, or its error as an *RPCError. An error that is a string is used
+// as the message.
 func (m *Message) Result() ([]byte, error) {
 	if m.Error == nil {
 		return m.result, nil
@@ -113,7 +113,7 @@ func (m *Message) Result() ([]byte, error) {
 	return nil, &RPCError{Code: int(code), Message: message, Data: jsontext.Member(m.Error, "data")}
 }
 
-// Snippet is the beginning of b as valid UTF-8, to be quoted in a message.
+// Snippet is the beginning of b as valid UTF-8, for a quotation in a message.
 func Snippet(b []byte) string {
 	return strings.ToValidUTF8(readable.Cut(string(bytes.TrimSpace(b)), 300, "…"), "\uFFFD")
 }
@@ -134,14 +134,14 @@ func CancelledNotification(id int64) []byte {
 	return Notification("notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d,"reason":"no longer wanted"}`, id))
 }
 
-// Form is what a user is asked to fill in.
+// Form is a form for the user to fill in.
 type Form struct {
-	Key     string // by which a server of 2026-07-28 knows it; "" for none
+	Key     string // the server's key for it in 2026-07-28; "" for none
 	Message string
 	Schema  []byte // of the fields
 }
 
-// AskFunc asks the user by a form. The action is accept, with the content, decline or
+// AskFunc shows the user a form. The action is accept, with the content, or decline or
 // cancel.
 type AskFunc = func(ctx context.Context, form Form) (action string, content []byte)
 
@@ -152,14 +152,14 @@ type Request struct {
 	Meta       []byte // members of _meta, without braces; nil for none
 	Name       string // 2026-07-28 over HTTP: Mcp-Name
 	Headers    []HeaderField
-	AtMostOnce bool                // tools/call: goes on the wire at most once
+	AtMostOnce bool                // tools/call: sent at most once
 	Opening    bool                // the probe or initialize: no session yet
-	Progress   func(params []byte) // called for progress, from any goroutine; nil asks for none
-	Ask        AskFunc             // asks the user for what the server wants to know; nil: as every other request
+	Progress   func(params []byte) // called for progress, from any goroutine; nil requests none
+	Ask        AskFunc             // asks the user the server's questions; nil: as for all requests
 }
 
-// Message is the request as a message with that id, which is the progressToken
-// too where progress is wanted.
+// Message is the request as a message with that id. The id is also the progressToken if
+// progress is wanted.
 func (r *Request) Message(id int64) []byte {
 	meta := string(r.Meta)
 	if r.Progress != nil {

@@ -8,16 +8,16 @@ import (
 
 const (
 	maxResponses    = 1 << 20          // bytes of responses that the server has not taken, with their costs
-	responseCost    = 16 << 10         // bytes that a response counts beside its own, for its goroutine
-	responseTimeout = 10 * time.Second // for the sending of one response
+	responseCost    = 16 << 10         // extra bytes that each response counts, for its goroutine
+	responseTimeout = 10 * time.Second // for sending one response
 )
 
-// A Responder sends the responses to a server's requests, each in a goroutine of
-// its own: a pipe that is full because the server waits until its output is read
-// must not stop the reading. A server may send requests without end and read no
-// response; responses beyond maxResponses are dropped.
+// A Responder sends the responses to a server's requests, each in a new goroutine. Reading
+// must not stop when the pipe is full because the server waits until its own output is read.
+// A server may send requests without end and read no response; responses over maxResponses
+// are dropped.
 type Responder struct {
-	Life  context.Context // at its end no response is sent any more
+	Life  context.Context // after its end no response is sent
 	Send  func(ctx context.Context, response []byte) error
 	Start func(func()) // runs a function in a goroutine
 	Full  func()       // called once, when the first response is dropped
@@ -27,7 +27,7 @@ type Responder struct {
 	warned sync.Once
 }
 
-// Respond has a response sent. It never waits.
+// Respond sends a response without waiting.
 func (o *Responder) Respond(response []byte) {
 	size := len(response) + responseCost
 	o.mu.Lock()

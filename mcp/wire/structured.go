@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	fewBytes     = 4        // a string of so many bytes may stand anywhere by chance
+	fewBytes     = 4        // a string of at most so many bytes may appear by chance
 	manyBytes    = 200      // a string of more bytes is not shown twice
 	searchBudget = 16 << 20 // bytes of the text that are searched for strings
 )
 
-// above stands in structuredContent for a string that the model has already.
+// above replaces a string in structuredContent that the model already has.
 const above = `"[above]"`
 
-// structured is structuredContent as the model reads it beside the text of the
-// blocks; nil where that text shows it already: the same value, or every string
-// of it of more than a few bytes. Servers repeat their text in it, as the
-// specification recommends, or a picture, whose base64 is never text. A long
-// string that the model has is left out of the rest.
+// structured is the part of structuredContent that a model needs in addition to the text of
+// the blocks. It is nil if the text shows it already: the same value, or every string in it
+// that is longer than fewBytes. Servers repeat their text in it, as the specification
+// recommends, or an image, which is never text. A long string that the model already has is
+// replaced.
 func (r *Result) structured(parts [][]byte) []byte {
 	if r.repeatsContent() {
 		return nil
@@ -46,7 +46,7 @@ func (r *Result) structured(parts [][]byte) []byte {
 		}
 		literal := value[i:jsontext.LiteralEnd(value, i)]
 		end := i + len(literal)
-		if len(literal) > fewBytes+2 && (end == len(value) || value[end] != ':') { // no name of a member
+		if len(literal) > fewBytes+2 && (end == len(value) || value[end] != ':') { // not a member's name
 			text := jsontext.Unescape(literal[1 : len(literal)-1])
 			strings++
 			switch media := shown.media[string(text)]; {
@@ -65,21 +65,21 @@ func (r *Result) structured(parts [][]byte) []byte {
 	return append(out, value[from:]...)
 }
 
-// repeatsContent reports whether structuredContent is the content once more.
+// repeatsContent reports whether structuredContent is a copy of the content.
 func (r *Result) repeatsContent() bool {
 	object := slices.Concat([]byte(`{"content":`), r.Raw, []byte("}"))
 	return r.Raw != nil && (jsontext.Same(r.Structured, r.Raw) || jsontext.Same(r.Structured, object))
 }
 
-// shownText is what the model gets of the blocks.
+// shownText is what the model gets from the blocks.
 type shownText struct {
 	text     []byte
 	media    map[string]bool // base64 of media blocks
-	at       int             // where the last string was found: the next often follows it
+	at       int             // position of the last string found: the next often follows it
 	searched int
 }
 
-// has reports whether the text holds s. When the budget is used up, it does not.
+// has reports whether the text contains s. It is false when the search budget is used up.
 func (t *shownText) has(s []byte) bool {
 	for _, from := range []int{t.at, 0} {
 		if t.searched > searchBudget {

@@ -2,11 +2,12 @@ package wire
 
 import "toolpipe/stream/text/jsontext"
 
-// Claims are what a server says of a result: whether it holds what is not for everybody, or
-// what an outsider wrote. They count only where they make it more so, since nobody trusts the
-// server: whatever does not say "public" is private, whatever does not say "trusted" is not.
-// They stand in the _meta of the result, of its blocks and of the resources in them, as ifc
-// (github/github-mcp-server, pkg/ifc) or as io.modelcontextprotocol/trust-annotations
+// Claims reports the server's claims about a result: private if it is not for everybody,
+// untrusted if an outsider wrote part of it. Servers are not trusted, so claims can only make
+// a result more private or less trusted: any confidentiality but "public" is private, and any
+// integrity but "trusted" is untrusted. Claims are in the _meta of the result, of its blocks
+// and of the resources in them, as ifc (github/github-mcp-server, pkg/ifc) or as
+// io.modelcontextprotocol/trust-annotations
 // (modelcontextprotocol/experimental-ext-tool-annotations).
 func (r *Result) Claims() (private, untrusted bool) {
 	add := func(meta []byte) {

@@ -33,10 +33,9 @@ type Spec struct {
 	Sandbox *Sandbox // of commands, which Servers makes, also before an error; nil: there is none
 }
 
-// Servers are the servers in this process that flags ask for: files, code,
-// shell, processes, fetch and notes. They are trusted. --tool-timeout is given to the
-// last four, so that they answer a call that takes longer themselves and its outcome is
-// known.
+// Servers are the servers in this process that flags ask for: files, code, shell, processes,
+// fetch and notes. They are trusted. The last four get --tool-timeout: they answer a call that
+// takes longer themselves, so its outcome is known.
 func (b *Spec) Servers() ([]servers.Server, error) {
 	c := b.Config
 	var all []servers.Server
@@ -94,8 +93,8 @@ func (b *Spec) Servers() ([]servers.Server, error) {
 	return all, nil
 }
 
-// addSandbox makes the sandbox of commands, and of the programs that other built-in tools
-// start, if one is asked for.
+// addSandbox makes the sandbox of commands, and of programs that other built-in tools start, if one
+// is requested.
 func (b *Spec) addSandbox(filesRoot string, areas []*confine.Area) (err error) {
 	if !b.Config.Shell && !b.Config.Code {
 		return nil
@@ -115,11 +114,11 @@ func (b *Spec) addSandbox(filesRoot string, areas []*confine.Area) (err error) {
 	return err
 }
 
-// commandServers are the servers that start commands: shell, and processes if it is
-// asked for. They do so in the same place.
+// commandServers are the servers that start commands: shell, and processes if it is requested. Both
+// use the same directory.
 func (b *Spec) commandServers(filesRoot string) ([]servers.Server, error) {
 	c := b.Config
-	dir, err := filepath.Abs(filesRoot) // of "" that is the current directory
+	dir, err := filepath.Abs(filesRoot) // "" is the current directory
 	if err != nil {
 		return nil, failure.Usage("--shell: %s", failure.Cause(err))
 	}
@@ -143,7 +142,7 @@ func (b *Spec) commandServers(filesRoot string) ([]servers.Server, error) {
 	return all, nil
 }
 
-// filesServer is the server of one --files [NAME=]DIR, and what it may use.
+// filesServer is the server for one --files [NAME=]DIR, and the area that it may use.
 func filesServer(c *config.Config, value string, protected []string, warn config.Warner) (servers.Server, *confine.Area, error) {
 	name, root, named := strings.Cut(value, "=")
 	if !named || strings.ContainsAny(name, "/.: \t'\"") {
@@ -175,7 +174,7 @@ func filesServer(c *config.Config, value string, protected []string, warn config
 	})
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		if info, err := os.Stat(real); err == nil && !info.IsDir() {
-			dir = filepath.Dir(real) // --files named one file, and the server offers that alone
+			dir = filepath.Dir(real) // --files named a single file, and the server offers only this file
 		}
 	}
 	return servers.Builtin(local, dir), area, nil

@@ -10,12 +10,12 @@ import (
 // that starts the run gives, in TRACEPARENT and TRACESTATE, the trace and the span in it that
 // the run belongs to. A span is one piece of work. The zero value is no trace.
 type Trace struct {
-	id, span, flags string // hexadecimal, in lower case
-	state           string // of the systems that take part; may be empty
+	id, span, flags string // lower-case hexadecimal
+	state           string // of the participating systems; may be empty
 }
 
-// ParseTrace reads a traceparent and a tracestate. A traceparent that is not valid is no trace,
-// as the recommendation says, and a tracestate that is not valid is left out.
+// ParseTrace reads a traceparent and a tracestate. As the recommendation requires, an invalid
+// traceparent means no trace, and an invalid tracestate is ignored.
 func ParseTrace(parent, state string) Trace {
 	version, rest, _ := strings.Cut(parent, "-")
 	id, rest, _ := strings.Cut(rest, "-")
@@ -32,7 +32,7 @@ func ParseTrace(parent, state string) Trace {
 	return Trace{id, span, flags, strings.Trim(state, " ")}
 }
 
-// maxTraceState is how long a tracestate may be that everybody has to pass on.
+// maxTraceState is the longest tracestate that must be passed on.
 const maxTraceState = 512
 
 func isHexOf(s string, n int) bool {
@@ -50,20 +50,20 @@ func (c Trace) Parent() string {
 	return "00-" + c.id + "-" + c.span + "-" + c.flags
 }
 
-// Child is the place of a new span in the same trace, and the span's id; "" for no trace.
+// Child is a new span in the same trace, and its id; "" for no trace.
 func (c Trace) Child() (Trace, string) {
 	if c.id == "" {
 		return c, ""
 	}
 	var span [8]byte
 	rand.Read(span[:]) // never fails
-	span[7] |= 1       // an id of zeros is none
+	span[7] |= 1       // an id of zeros is invalid
 	c.span = hex.EncodeToString(span[:])
 	return c, c.span
 }
 
-// Meta is the context as members of the _meta of a request of the Model Context Protocol
-// (SEP-414), without braces; nil for no trace.
+// Meta is the context as members of _meta in a Model Context Protocol request (SEP-414), without
+// braces; nil for no trace.
 func (c Trace) Meta() []byte {
 	if c.id == "" {
 		return nil

@@ -51,7 +51,7 @@ func TestFaultMemoryOfText(t *testing.T) {
 		t.Skip("the race detector multiplies the memory")
 	}
 	t.Parallel()
-	size := load.Of(t, 48, 24) // MiB
+	size := load.Of(t, 48, 6) // MiB
 	delta := chatText(strings.Repeat("an answer of any length ", 4096/24))
 	model := serveRaw(t, func(w io.Writer, r *http.Request, body []byte) bool {
 		head(w, 200, eventStream)

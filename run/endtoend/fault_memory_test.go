@@ -16,7 +16,7 @@ import (
 )
 
 // TestFaultMemoryOfInput holds that what a run begins with is in memory about once, wherever
-// it comes from and goes to: half of it more, and 20 MiB, at each of three sizes.
+// it comes from and goes to: half of it more, and 20 MiB, at each of three sizes under load, and at one without.
 func TestFaultMemoryOfInput(t *testing.T) {
 	if load.RaceDetector() {
 		t.Skip("the race detector multiplies the memory")
@@ -43,7 +43,11 @@ func TestFaultMemoryOfInput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, size := range []int{4, 8, load.Of(t, 24, 16)} { // MiB
+			sizes := []int{6} // MiB
+			if load.Full(t) {
+				sizes = []int{4, 8, 24}
+			}
+			for _, size := range sizes {
 				s := newFault(t, "")
 				s.env["TOOLPIPE_BASE_URL"] = model.url() + "/v1"
 				lines := size << 20 / len(line)
@@ -75,7 +79,7 @@ func TestFaultLongSession(t *testing.T) {
 	}
 	t.Parallel()
 	const size = 250_000
-	rounds := load.Of(t, 20, 10) // 400 make 400 MB, and take a minute
+	rounds := load.Of(t, 20, 5) // 400 make 400 MB, and take a minute
 	own := limitedModel{api: "chat", status: 400, words: refusals[0].words, limit: 250_000, bytes: size}
 	model := serveRaw(t, own.answer)
 	s := newFault(t, "")

@@ -28,7 +28,7 @@ func TestGNUParallel(t *testing.T) {
 	if _, err := exec.LookPath("parallel"); err != nil {
 		t.Skip("needs parallel")
 	}
-	runs := load.Of(t, 400, 40)
+	runs := load.Of(t, 400, 24)
 	answer := func(name string) string {
 		return strings.Repeat("the answer to "+name+"\n", 200)
 	}
@@ -37,9 +37,9 @@ func TestGNUParallel(t *testing.T) {
 		fields := strings.Fields(gjson.GetBytes(body, "messages.0.content").String())
 		text := answer(fields[2]) // behind the file's name: "prompt 17"
 		n := replies.Add(1)
-		if n%20 == 0 {
+		if n%6 == 0 {
 			failures.Add(1)
-			if n%40 == 0 {
+			if n%12 == 0 {
 				head(w, 403, "Content-Type: application/json")
 				io.WriteString(w, `{"error":{"message":"bad luck"}}`)
 				return false

@@ -12,8 +12,8 @@ type shellSettings struct {
 	expander *servers.Expander // nil: nothing was expanded
 }
 
-// keys are the keys of shell. Without --shell no variable is expanded: one that is not set must
-// not end a run that starts no command.
+// keys are the keys of shell. Without --shell no variable is expanded: a run without commands must
+// not fail because a variable is not set.
 func (s *shellSettings) keys(c *config.Config) []document.Key {
 	text := document.Value.Str
 	if c.Shell {

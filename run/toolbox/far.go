@@ -9,13 +9,13 @@ import (
 // end. So their tools have the same names, locks and rules there as without the socket. The
 // description is in the _meta of MCP's messages.
 
-// The members of _meta: of what the server says of itself, and of each tool.
+// Members of _meta: for the server, and for each tool.
 const (
 	farServersKey = "toolpipe/servers"
 	farToolKey    = "toolpipe/tool"
 )
 
-// UnknownMeta is the _meta of the answer to a call whose outcome is unknown.
+// UnknownMeta is the _meta of the answer to a call with an unknown outcome.
 const UnknownMeta = `{"toolpipe/outcome":"unknown"}`
 
 // isUnknownFar reports whether the _meta of a result says that the outcome is unknown.
@@ -23,10 +23,10 @@ func isUnknownFar(meta []byte) bool {
 	return jsontext.Text(jsontext.Member(meta, "toolpipe/outcome")) == "unknown"
 }
 
-// A FarServer is one behind the socket.
+// A FarServer is a server of the remote toolpipe.
 type FarServer struct {
 	Name         string
-	Root         string // the directory that relative paths in its tools' arguments start from
+	Root         string // directory for relative paths in its tools' arguments
 	Instructions string
 }
 
@@ -44,8 +44,7 @@ func AppendFarServers(b []byte, all []FarServer) []byte {
 	return append(b, ']')
 }
 
-// farServers reads the list. It reports whether there is one: whether the server is a toolpipe
-// at a socket.
+// farServers reads the list. listed is false if the server is not a toolpipe at a socket.
 func farServers(meta []byte) (all []FarServer, listed bool) {
 	list := jsontext.Member(meta, farServersKey)
 	for s := range jsontext.Elements(list) {
@@ -55,14 +54,14 @@ func farServers(meta []byte) (all []FarServer, listed bool) {
 	return all, jsontext.Kind(list) == '['
 }
 
-// A FarTool says of which server a tool is, by which name, and what it does.
+// A FarTool names the server of a remote tool and its name there, and describes its effects.
 type FarTool struct {
 	Server, Name string
 	Traits       approve.Traits
-	Scripts      []string // the arguments that a shell runs
+	Scripts      []string // arguments that a shell runs
 }
 
-// Meta is the _meta of the tool for a run at the other end: its own, and what t says.
+// Meta is the _meta of the tool for the remote run: the tool's _meta with t added.
 func (t *FarTool) Meta(own []byte) []byte {
 	meta := withoutFarTool(own)
 	b := jsontext.AppendMember([]byte{'{'}, "server", jsontext.Quoted(t.Server))
@@ -83,8 +82,8 @@ func (t *FarTool) Meta(own []byte) []byte {
 	return append(jsontext.AppendMember(meta, farToolKey, append(b, '}')), '}')
 }
 
-// readFarTool reads what the _meta of a tool says, and gives the rest of it, which is the tool's
-// own; nil if there is none. It reports whether anything is said.
+// readFarTool reads the description of a tool from its _meta. own is the rest of _meta; nil if it is
+// empty. said is false if _meta has no description.
 func readFarTool(meta []byte) (t FarTool, own []byte, said bool) {
 	m := jsontext.Member(meta, farToolKey)
 	if jsontext.Kind(m) != '{' {
@@ -107,7 +106,7 @@ func readFarTool(meta []byte) (t FarTool, own []byte, said bool) {
 	return t, nil, true
 }
 
-// knownLabels are the labels of those words that are labels. A word of a newer toolpipe is none here.
+// knownLabels converts words to labels. It ignores unknown words, which a newer toolpipe may send.
 func knownLabels(words []string) (labels approve.Labels) {
 	for _, word := range words {
 		if l, err := approve.ParseLabels([]string{word}, approve.Exposed|approve.AllEffects); err == nil {
@@ -117,7 +116,7 @@ func knownLabels(words []string) (labels approve.Labels) {
 	return labels
 }
 
-// traitPlace is an effect with the arguments that say where it has it.
+// traitPlace is an effect with the arguments that contain its paths or destinations.
 type traitPlace struct {
 	key    string
 	effect approve.Labels
@@ -128,7 +127,7 @@ func traitPlaces(t *approve.Traits) []traitPlace {
 	return []traitPlace{{"reads", approve.Reads, &t.Reads}, {"writes", approve.Writes, &t.Writes}, {"sends", approve.Sends, &t.Sends}}
 }
 
-// withoutFarTool is an object without the member of a tool, and without its last brace.
+// withoutFarTool is an object without the toolKey member and without the closing brace.
 func withoutFarTool(own []byte) []byte {
 	b := []byte{'{'}
 	if jsontext.Kind(own) == '{' {

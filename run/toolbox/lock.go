@@ -42,12 +42,12 @@ import (
 
 // A LockItem is one line of the file: a tool, or the instructions of a server.
 type LockItem struct {
-	List string // of the file: "servers" or "tools"
-	Name string // that the model knows a tool by, or that of a server
-	body []byte // the line without name and digest: an object, empty where there is nothing to lock
+	List string // the list in the file: "servers" or "tools"
+	Name string // the tool's name for the model, or the server's name
+	body []byte // the line without name and digest: an object, empty if there is nothing to lock
 }
 
-// LockTool is the definition of a tool of a server. name is the one that the model knows.
+// LockTool is an item for a server's tool. name is its name for the model.
 func LockTool(server, name string, t *wire.Tool) LockItem {
 	b := appendText([]byte{'{'}, "server", server)
 	b = appendText(b, "tool", t.Name)
@@ -60,7 +60,7 @@ func LockTool(server, name string, t *wire.Tool) LockItem {
 	return LockItem{"tools", name, append(b, '}')}
 }
 
-// Definition is the tool that an item of the list "tools" is about.
+// Definition is the tool of an item of the list "tools".
 func (l LockItem) Definition() wire.Tool {
 	return wire.Tool{
 		Name: l.Text("tool"), Title: l.Text("title"), Description: l.Text("description"),
@@ -69,20 +69,20 @@ func (l LockItem) Definition() wire.Tool {
 	}
 }
 
-// lockInstructions are those of a server, as they go into the system message.
+// lockInstructions is an item for a server's instructions in the system message.
 func lockInstructions(server, text string) LockItem {
 	return LockItem{"servers", server, append(appendText([]byte{'{'}, "instructions", text), '}')}
 }
 
-// Server is the name of the server that an item is of, or is.
+// Server is the name of the item's server.
 func (l LockItem) Server() string { return cmp.Or(l.Text("server"), l.Name) }
 
-// Compare gives the order of items in the file, as package slices wants it.
+// Compare defines the order of items in the file, for package slices.
 func (l LockItem) Compare(other LockItem) int {
 	return cmp.Or(strings.Compare(l.List, other.List), strings.Compare(l.Name, other.Name))
 }
 
-// Text is a member of an item that is a string.
+// Text is a string member of an item.
 func (l LockItem) Text(key string) string { return jsontext.Text(l.member(key)) }
 
 func appendText(object []byte, key, text string) []byte {
@@ -108,8 +108,8 @@ func (l LockItem) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// WriteLock writes items, in the order of Compare, and the revisions that servers spoke, by
-// their names, to the file, whole or not at all, and gives the lines of each list.
+// WriteLock writes the items, sorted by Compare, and the protocol revision of each server to the file,
+// atomically. It returns the lines of each list.
 func WriteLock(ctx context.Context, path string, items []LockItem, revisions map[string]string) (lines map[string][][]byte, err error) {
 	lines = map[string][][]byte{"tools": nil}
 	for _, l := range items {
@@ -139,7 +139,7 @@ func WriteLock(ctx context.Context, path string, items []LockItem, revisions map
 	old, _ := os.Lstat(path)
 	err = confine.ReplaceFile(ctx, path, old, out)
 	if now, readErr := os.ReadFile(path); err != nil && readErr == nil && bytes.Equal(now, out) {
-		err = nil // another run wrote the same at the same time
+		err = nil // another run wrote the same content
 	}
 	if err != nil {
 		return nil, config.OpenError("--tools-lock", path, err)
@@ -147,10 +147,10 @@ func WriteLock(ctx context.Context, path string, items []LockItem, revisions map
 	return lines, nil
 }
 
-// readLock reads a lock file: its items, by their titles, and the revisions that servers spoke,
-// by their names. A digest that does not fit its item is an error.
+// readLock reads a lock file: its items by title, and the protocol revisions by server name. A digest
+// that does not match its item is an error.
 func readLock(c *config.Config, path string, warn config.Warner) (all map[string]LockItem, revisions map[string]string, err error) {
-	// Half of a surrogate pair or a key that stands twice is in the lock as the server sent it.
+	// Half of a surrogate pair or a duplicate key is stored as the server sent it.
 	doc, err := c.ReadDocument("--tools-lock", path, jsontext.Peer, warn)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
@@ -206,11 +206,10 @@ func readLockItem(list string, e document.Value) (LockItem, error) {
 	return l, nil
 }
 
-// lockReviewHint is what a user does about a difference.
+// lockReviewHint is the hint for a difference.
 const lockReviewHint = "review the change, then --tools-lock-update writes a new lock"
 
-// lockDiff shows what differs between the items of a lock, which it uses up, and what is
-// offered; "" for nothing.
+// lockDiff shows the differences between a lock and the offered items; "" for none. It empties locked.
 func lockDiff(locked map[string]LockItem, offered []LockItem) (diff string) {
 	for _, is := range offered {
 		was, ok := locked[is.Title()]
@@ -239,7 +238,7 @@ func (l LockItem) Title() string {
 	return l.Name
 }
 
-// changedMembers shows every member that differs, from shortly before the difference.
+// changedMembers shows every member that differs, starting shortly before the difference.
 func changedMembers(was, is LockItem) (diff string) {
 	if bytes.Equal(was.body, is.body) {
 		return ""
@@ -267,7 +266,7 @@ func changedMembers(was, is LockItem) (diff string) {
 
 func (l LockItem) member(key string) []byte { return jsontext.Member(l.body, key) }
 
-// shortLockText shows raw from that byte on, in at most about 400 bytes.
+// shortLockText shows raw from that byte, in at most about 400 bytes.
 func shortLockText(from int, raw []byte) string {
 	if raw == nil {
 		return "(none)"

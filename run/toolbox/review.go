@@ -19,20 +19,20 @@ type reviewedTool struct {
 	Name        string
 	Title       string
 	Description string
-	Schema      []byte // JSON; nil where the server gives none, as for the next two
+	Schema      []byte // JSON; nil if the server gives none; the same for the next two
 	Output      []byte
 	Annotations []byte
 }
 
-// A finding has as its member name, description, title, or the path in a schema, such as
-// schema.properties.note.description. Its quote is the text around the place.
+// A finding names a member, which is name, description, title or the path in a schema, for example
+// schema.properties.note.description. Its quote is the text around the position.
 type finding = event.Finding
 
 const (
 	maxFindings    = 16  // of one tool
 	maxReviewDepth = 64  // of a schema
 	maxReviewPath  = 160 // bytes
-	around         = 30  // bytes of a quote before the place, and behind it
+	around         = 30  // bytes of a quote before and after the position
 )
 
 // Review reads the definitions of all tools for a person who has to decide whether to let a
@@ -51,7 +51,7 @@ func (b *Toolbox) Review() [][]event.Finding {
 	return reviewTools(tools)
 }
 
-// reviewTools gives the findings in each of the tools.
+// reviewTools returns the findings for each tool.
 func reviewTools(tools []reviewedTool) [][]finding {
 	all := make([][]finding, len(tools))
 	alike := sameNames(tools)
@@ -72,13 +72,13 @@ func reviewTools(tools []reviewedTool) [][]finding {
 	return all
 }
 
-// definitionReader collects the findings in one definition.
+// A definitionReader collects the findings in one definition.
 type definitionReader struct{ found []finding }
 
 func (r *definitionReader) find(what, member, text string, from, to int) {
 	member = readable.Cut(member, maxReviewPath, "…")
 	if slices.ContainsFunc(r.found, func(f finding) bool { return f.What == what && f.Member == member }) {
-		return // one place is enough for a person to read it
+		return // a person needs to read it only once
 	}
 	start := max(from-around, 0)
 	end := min(to+around, start+4*around, len(text))
@@ -92,7 +92,7 @@ func (r *definitionReader) find(what, member, text string, from, to int) {
 	r.found = append(r.found, finding{What: what, Member: member, Quote: quote})
 }
 
-// name reads a name of a tool or an argument.
+// name checks a name of a tool or an argument.
 func (r *definitionReader) name(member, name string) {
 	latin := strings.ContainsFunc(name, func(c rune) bool { return c < utf8.RuneSelf && unicode.IsLetter(c) })
 	if i := strings.IndexFunc(name, func(c rune) bool { return c >= utf8.RuneSelf && folded(c) < utf8.RuneSelf }); i >= 0 && latin {
@@ -101,7 +101,7 @@ func (r *definitionReader) name(member, name string) {
 	r.unseen(member, name)
 }
 
-// value reads all strings of a JSON value, and the names in its objects.
+// value checks all strings of a JSON value, including keys.
 func (r *definitionReader) value(path string, value []byte, depth int) {
 	if len(r.found) > 2*maxFindings {
 		return

@@ -8,15 +8,16 @@ import (
 // An lruStore keeps a bounded number of values by their ids, and a bounded number of bytes of
 // them. When there is no room, the value that was used longest ago is dropped. A value is lent
 // to one user at a time, who may change it, and gives it back. The methods may be called
-// concurrently. The zero value keeps nothing, since its limits are 0.
+// concurrently. The zero value keeps nothing,
+// because its limits are 0.
 type lruStore[T any] struct {
 	Number int // of values, at most
 	Bytes  int // of all values together, at most
 
 	mu      sync.Mutex
-	kept    []lruEntry[T] // the one that was used longest ago first
-	lent    []string      // the ids of the values that are in use
-	dropped []string      // the ids that were dropped last
+	kept    []lruEntry[T] // least recently used first
+	lent    []string      // ids in use
+	dropped []string      // ids dropped most recently
 }
 
 type lruEntry[T any] struct {
@@ -28,18 +29,18 @@ type lruEntry[T any] struct {
 // maxLRUDropped is how many ids of dropped values are remembered.
 const maxLRUDropped = 1000
 
-// A lruState says where the value of an id is.
+// A lruState says whether the store contains the value of an id.
 type lruState int
 
 const (
-	lruUnknown lruState = iota // nothing was kept by that id, or it was dropped so long ago that this is forgotten
+	lruUnknown lruState = iota // never kept, or dropped so long ago that this is forgotten
 	lruKept
-	lruLent    // it is in use
-	lruDropped // there was no room for it any more
+	lruLent    // in use
+	lruDropped // dropped for lack of room
 )
 
-// Lend takes the value of an id out of the store until Keep or Drop is called with that
-// id. The value is the zero value unless the state is Kept.
+// Lend takes the value of an id out of the store until Keep or Drop is called with this id. The
+// value is the zero value unless the state is Kept.
 func (s *lruStore[T]) Lend(id string) (value T, state lruState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,9 +59,8 @@ func (s *lruStore[T]) Lend(id string) (value T, state lruState) {
 	return value, state
 }
 
-// Keep keeps a value by an id, also one that was lent, and drops others where there is no
-// room for it. It reports whether the value is kept: one that has more bytes than there is
-// room for at all is dropped itself.
+// Keep stores a value, or returns one that was lent, and drops others to make room. It reports
+// whether the value is kept: a value larger than the store is dropped itself.
 func (s *lruStore[T]) Keep(id string, value T, bytes int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *lruStore[T]) Keep(id string, value T, bytes int) bool {
 	return true
 }
 
-// Drop forgets a value that was lent: it is of no use any more.
+// Drop removes a value that was lent and is no longer useful.
 func (s *lruStore[T]) Drop(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *lruStore[T]) size() (sum int) {
 	return sum
 }
 
-// drop remembers that the value of an id was dropped. s.mu is held.
+// drop remembers that the value of an id was dropped. The caller holds s.mu.
 func (s *lruStore[T]) drop(id string) {
 	s.dropped = append(withoutID(s.dropped, id), id)
 	s.dropped = slices.Delete(s.dropped, 0, max(0, len(s.dropped)-maxLRUDropped))

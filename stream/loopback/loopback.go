@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Is reports whether a host is this machine in every resolver's eyes. Names below
-// localhost (RFC 6761, section 6.3) and localhost with a dot at its end are not, for the
-// system's resolver may ask the network for them, nor is an address with a zone.
+// Is reports whether every resolver takes a host for this machine. Names below localhost (RFC
+// 6761, section 6.3) and localhost with a dot at its end are not included, because the system's
+// resolver may ask the network for them. Addresses with a zone are not included either.
 func Is(host string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }

@@ -1,6 +1,6 @@
-// Package ownership says what other users of the machine can do to the files that the
-// user names: whether they can replace one, and whether one of their links is on the way
-// to it. Packages mcp, run and stream use it.
+// Package ownership says what other users of the machine can do to the files that the user
+// names: whether they can replace a file, and whether a link of theirs is on the way to it.
+// Packages mcp, run and stream use it.
 package ownership
 
 import (
@@ -22,8 +22,7 @@ func Foreign(info fs.FileInfo) bool {
 // Uid is the number of the user who owns a file.
 func Uid(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
 
-// A LinkError is about a symbolic link that another user made, and can lead elsewhere
-// at any time.
+// A LinkError is about a symbolic link of another user. It can lead elsewhere at any time.
 type LinkError struct {
 	Link string
 	User uint32
@@ -43,11 +42,11 @@ func (e *OpenDirectoryError) Error() string {
 	return fmt.Sprintf("everybody can replace files in %q, which has mode %04o and no sticky bit", e.Directory, e.Mode.Perm())
 }
 
-// OpenFile is os.OpenFile for a file that is written to. Another user's link is not
-// followed, neither as the file nor as a directory on the way to it. Linux refuses some of
-// them by itself, but only in directories with the sticky bit, and only where
-// fs.protected_symlinks is 1; other systems refuse none. A file is emptied for O_TRUNC
-// only when it is known to be the right one.
+// OpenFile is os.OpenFile for a file that is written to. It does not follow a link of another
+// user, neither as the file nor as a directory on the way to it. Linux itself refuses some of
+// these links, but only in directories with the sticky bit, and only if fs.protected_symlinks
+// is 1; other systems refuse none. With O_TRUNC, OpenFile empties a file only after it has
+// checked that it is the right one.
 func OpenFile(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	real, err := Resolve(path)
 	if err != nil {
@@ -74,8 +73,8 @@ func OpenFile(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// stillAt returns an error when a path leads elsewhere than to the file that was opened:
-// a directory on the way may have been replaced by a link while it was followed.
+// stillAt returns an error if a path leads elsewhere than to the opened file: a directory on
+// the way may have been replaced by a link during the open.
 func stillAt(path string, opened fs.FileInfo) error {
 	real, err := Resolve(path)
 	if err != nil {
@@ -91,8 +90,8 @@ func stillAt(path string, opened fs.FileInfo) error {
 	return nil
 }
 
-// Resolve returns path without links. The file itself need not exist. The error is a
-// LinkError where a link belongs to another user.
+// Resolve returns path without links. The file itself need not exist. The error is a LinkError
+// if a link belongs to another user.
 func Resolve(path string) (string, error) {
 	return follow(path, func(at string, info fs.FileInfo) error {
 		if info.Mode()&fs.ModeSymlink != 0 && Foreign(info) {
@@ -102,17 +101,17 @@ func Resolve(path string) (string, error) {
 	})
 }
 
-// CheckDirectories returns an OpenDirectoryError when everybody can rename files in a
-// directory on the way to path, also behind links. With the sticky bit, users rename only
-// their own. What is mounted to be read only is replaced by nobody, and nobody passes a
-// directory that this user may not search.
+// CheckDirectories returns an OpenDirectoryError if everybody can rename files in a directory
+// on the way to path, also after links. With the sticky bit, users can rename only their own
+// files. Nobody can replace files on a read-only mount, and nobody passes a directory that this
+// user may not search.
 func CheckDirectories(path string) error {
 	if !filepath.IsAbs(path) {
 		here, err := os.Getwd()
 		if err != nil {
 			return err
 		}
-		path = here + "/" + path // not cleaned: .. behind a link is not what stands before it
+		path = here + "/" + path // not cleaned: .. after a link does not lead to the directory of the link
 	}
 	_, err := follow(path, func(at string, info fs.FileInfo) error {
 		const writing = 2 // W_OK of access(2)
@@ -127,9 +126,9 @@ func CheckDirectories(path string) error {
 	return err
 }
 
-// follow follows a path as the system does, and shows see each directory and link on the
-// way, and the file. It returns the path without links; a relative one stays relative.
-// The links in /proc lead to what has no name, such as a pipe, and are left as they are.
+// follow follows a path as the system does, and calls see for each directory and link on the
+// way, and for the file. It returns the path without links; a relative one stays relative.
+// Links in /proc may lead to objects without a path, such as a pipe, and are left as they are.
 func follow(path string, see func(at string, info fs.FileInfo) error) (real string, err error) {
 	at, names := "", elements(path)
 	for links := 0; len(names) > 0; {
@@ -171,7 +170,7 @@ func follow(path string, see func(at string, info fs.FileInfo) error) (real stri
 	return cmp.Or(at, "."), nil
 }
 
-// elements are the names in a path; that of an absolute one begin with "/".
+// elements returns the names in a path. The first name of an absolute path is "/".
 func elements(path string) []string {
 	names := strings.Split(path, "/")
 	if filepath.IsAbs(path) {

@@ -1,7 +1,7 @@
-// Package processtest lets tests start real child processes without building
-// anything: called as "BINARY program:NAME ARG...", a test binary is one of its
-// Programs. Processes write their pids into files, by which tests find them, and
-// temporary files are in memory. Only tests import it.
+// Package processtest lets tests start real child processes without building anything: called
+// as "BINARY program:NAME ARG...", a test binary runs one of its Programs. Processes write
+// their pids into files, so that tests find them, and temporary files are in memory. Only
+// tests import it.
 package processtest
 
 import (
@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// Programs are what a test binary can be besides itself. Test files add theirs
-// in init.
+// Programs are the programs that a test binary can run instead of tests. Test files add
+// theirs in init.
 var Programs = map[string]func(args []string) int{
 	// sleeper FILE notes its pid and does not end by itself.
 	"sleeper": func(args []string) int {
@@ -27,13 +27,12 @@ var Programs = map[string]func(args []string) int{
 	},
 }
 
-// Main is what TestMain does with the arguments of the test binary: it is one of the
-// Programs, or calls each function of before and runs the tests. It returns the exit
-// status.
+// Main is the body of TestMain. With program:NAME in args it runs one of the Programs;
+// otherwise it calls each function of before and runs the tests. It returns the exit status.
 func Main(m *testing.M, args []string, before ...func()) int {
 	if len(args) > 1 {
 		if name, ok := strings.CutPrefix(args[1], "program:"); ok {
-			syscall.Exit(Programs[name](args[2:])) // not os.Exit, which would look for a place for coverage data
+			syscall.Exit(Programs[name](args[2:])) // not os.Exit, which would look for a directory for coverage data
 		}
 	}
 	FilesInMemory()
@@ -63,7 +62,7 @@ func Command(name string, args ...string) *exec.Cmd {
 	return exec.Command(argv[0], argv[1:]...)
 }
 
-// Note writes the pid of this process into a file, after those that are in it.
+// Note appends the pid of this process to a file.
 func Note(file string) {
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -84,8 +83,8 @@ func Pids(file string) (pids []int) {
 	return pids
 }
 
-// LeaveSleeper starts a sleeper that holds stdout, and returns when there are
-// two pids in the file: that of the caller and that of the sleeper.
+// LeaveSleeper starts a sleeper with stdout open, and returns when the file has two pids: the
+// caller's and the sleeper's.
 func LeaveSleeper(file string, stdout *os.File, ownSession bool) {
 	cmd := Command("sleeper", file)
 	cmd.Stdout = stdout
@@ -98,8 +97,7 @@ func LeaveSleeper(file string, stdout *os.File, ownSession bool) {
 	}
 }
 
-// Running reports whether a process exists and, where the system tells, has not
-// ended.
+// Running reports whether a process exists and, if the system can report it, has not ended.
 func Running(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, state, _ := strings.Cut(string(b), ") ")

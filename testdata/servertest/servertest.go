@@ -1,6 +1,5 @@
-// Package servertest helps tests of the built-in tool servers: it connects to a
-// server in this process, calls its tools, and makes files and repositories for
-// them. Only tests import it.
+// Package servertest helps tests of the built-in tool servers: it connects to a server in
+// this process, calls its tools, and makes files and repositories. Only tests import it.
 package servertest
 
 import (
@@ -49,8 +48,8 @@ func Get(t testing.TB, path string) string {
 	return string(b)
 }
 
-// Git makes a directory a repository with one commit, which holds all its files,
-// and gives a function that runs git in it.
+// Git makes a directory a repository with one commit of all its files, and returns a function
+// that runs git in it.
 func Git(t testing.TB, dir string) func(args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -95,7 +94,7 @@ func Do(t testing.TB, s *mcp.Session, tool string, args ...any) (answer string, 
 	return strings.Join(all, "\n"), r.IsError
 }
 
-// Works calls a tool and ends the test when that fails.
+// Works calls a tool and ends the test if the call fails.
 func Works(t testing.TB, s *mcp.Session, tool string, args ...any) string {
 	t.Helper()
 	answer, failed := Do(t, s, tool, args...)

@@ -11,11 +11,12 @@ import (
 
 const openers, closers = "([{", ")]}"
 
-// maxBranched bounds the brackets that are open around #if, and how deep #if is nested,
-// where its branches are told apart: each branch begins with a copy of these brackets.
+// maxBranched limits how many brackets may be open around #if, and how deep #if is nested,
+// for its branches to be handled separately: each branch begins with a copy of these
+// brackets.
 const maxBranched = 100
 
-// A pairer finds the brackets of a text that belong together, in one pass.
+// A pairer finds the matching brackets of a text in one pass.
 type pairer struct {
 	*layout
 	open     []int // offsets of the brackets that are open
@@ -23,15 +24,15 @@ type pairer struct {
 	branches []branchOf
 }
 
-// A branchOf is a branch of #if, where only one branch counts. Each of them may open or
-// close the same bracket.
+// A branchOf is a branch of #if. Only one branch of an #if counts, so each of them may open
+// or close the same bracket.
 type branchOf struct {
 	id   int32
 	open []int // the brackets that were open at #if; nil for too many
 }
 
-// pair finds the brackets of some kinds. A bracket that closes nothing stays alone, and
-// so do brackets that are open when a bracket around them closes.
+// pair matches brackets of the given kinds. A bracket that closes nothing stays unmatched,
+// and so do brackets that are open when a bracket around them closes.
 func (l *layout) pair(kinds string) {
 	l.partners = make([]int32, len(l.mask))
 	p := &pairer{layout: l}
@@ -47,7 +48,7 @@ func (l *layout) pair(kinds string) {
 	p.begins()
 }
 
-// begins notes what a line begins inside of.
+// begins records the brackets and branches that are open at the beginning of a line.
 func (p *pairer) begins() {
 	var in level
 	if n := len(p.open); n > 0 {
@@ -59,7 +60,7 @@ func (p *pairer) begins() {
 	p.inside = append(p.inside, in)
 }
 
-// bracket finds the partner of a bracket that closes.
+// bracket handles a bracket and finds the partner of a closing one.
 func (p *pairer) bracket(i int) {
 	c := p.mask[i]
 	p.partners[i] = -1
@@ -82,7 +83,7 @@ func (p *pairer) bracket(i int) {
 
 func (p *pairer) closer(at int) byte { return closers[strings.IndexByte(openers, p.mask[at])] }
 
-// A directive is what a line does to the conditionals of the preprocessor.
+// A directive is the effect of a line on the conditionals of the preprocessor.
 type directive uint8
 
 const (
@@ -97,7 +98,7 @@ func hasDirectives(language *lexis.Language) bool {
 	return language.Is("C", "C++", "Objective-C", "C#")
 }
 
-// conditional is what a line does to the conditionals of the preprocessor.
+// conditional is the effect of a line on the conditionals of the preprocessor.
 func (l *layout) conditional(n int) directive {
 	line := trim(l.line(l.mask, n))
 	if len(line) == 0 || line[0] != '#' || !hasDirectives(l.language) {
@@ -114,8 +115,8 @@ func (l *layout) conditional(n int) directive {
 	return noConditional
 }
 
-// directive begins and ends the branches of #if. A bracket that a branch leaves open is
-// none when another branch follows, which opens it again.
+// directive begins and ends the branches of #if. A bracket that a branch leaves open does not
+// count if another branch follows, because that one opens it again.
 func (p *pairer) directive(id int32, does directive) {
 	last := len(p.branches) - 1
 	switch {
@@ -145,11 +146,11 @@ func (p *pairer) directive(id int32, does directive) {
 	}
 }
 
-// guarded gives the layout of an edited text, in which the lines between from and to of
-// the text before, which count from 0, are others. It returns an error when the edit
-// changes more than these: when a line outside begins or ends in another comment or
-// string than before, when a bracket outside has another partner, or when the new
-// lines leave open what was closed.
+// guarded returns the layout of an edited text. The edit replaced the lines from from to to
+// of the old text, counted from 0. It returns an error if the edit changes more than these
+// lines: if a line outside begins or ends in another comment or string than before, if a
+// bracket outside has another partner, or if the new lines leave something open that was
+// closed.
 func (l *layout) guarded(edited []byte, from, to int) (*layout, error) {
 	after := newLayout(l.language, edited)
 	g := guard{before: l, after: after}
@@ -166,14 +167,14 @@ func (l *layout) guarded(edited []byte, from, to int) (*layout, error) {
 	return nil, fmt.Errorf("nothing was written: %s; content has to close its own comments, strings and brackets, and edit_file of the file tools edits any text", what)
 }
 
-// A guard compares a text before and after an edit. It knows comments, strings and
-// brackets, and no syntax.
+// A guard compares a text before and after an edit. It knows comments, strings and brackets,
+// and no syntax.
 type guard struct {
 	before, after *layout
-	head, tail    int // how many lines at the begin and at the end stay
+	head, tail    int // how many lines at the beginning and at the end stay
 }
 
-// isSame reports whether a line of the text before is one of the text after. The end of the
+// isSame reports whether a line of the old text equals one of the new text. The end of the
 // last line may be missing.
 func (g *guard) isSame(n, m int) bool {
 	return m <= g.after.lines() && bytes.Equal(trimmedLine(g.before, n), trimmedLine(g.after, m))
@@ -181,7 +182,7 @@ func (g *guard) isSame(n, m int) bool {
 
 func trimmedLine(l *layout, n int) []byte { return bytes.TrimRight(l.line(l.text, n), "\r\n") }
 
-// changed says what the edit changes outside its lines; "" for nothing.
+// changed describes what the edit changes outside its lines; "" for nothing.
 func (g *guard) changed() string {
 	moved := g.after.lines() - g.before.lines()
 	for n := 1; n <= g.before.lines()+1; n++ {
@@ -207,7 +208,7 @@ func (g *guard) changed() string {
 	return ""
 }
 
-// brackets says which brackets would no longer match.
+// brackets describes a bracket that would no longer match; "" for none.
 func (g *guard) brackets() string {
 	was, _ := g.alone(g.before)
 	if is, last := g.alone(g.after); is > was {
@@ -228,8 +229,8 @@ func (g *guard) brackets() string {
 	return ""
 }
 
-// alone counts the brackets without a partner in the lines that do not stay, and gives
-// the last of them.
+// alone counts the unmatched brackets in the lines that do not stay, and returns the last of
+// them.
 func (g *guard) alone(l *layout) (count, last int) {
 	for i := l.starts[g.head]; i < l.starts[l.lines()-g.tail]; i++ {
 		if other, found := l.partner(i); found && other < 0 {
@@ -239,8 +240,8 @@ func (g *guard) alone(l *layout) (count, last int) {
 	return count, last
 }
 
-// moved is where a byte of the lines that stay is after the edit. No bracket at all, -1,
-// stays where it is.
+// moved is the offset of a byte after the edit, if its line stays. The offset -1, no bracket,
+// is not changed.
 func (g *guard) moved(at int) (after int, stays bool) {
 	tail := g.before.lines() - g.tail
 	switch {
@@ -252,7 +253,7 @@ func (g *guard) moved(at int) (after int, stays bool) {
 	return 0, false
 }
 
-// stays reports whether a byte of the text after the edit is in the lines that stay.
+// stays reports whether a byte of the new text is in the lines that stay.
 func (g *guard) stays(at int) bool {
 	return at < g.after.starts[g.head] || at >= g.after.starts[g.after.lines()-g.tail]
 }

@@ -64,7 +64,7 @@ func isFollowed(d *definition) bool {
 		(strings.HasPrefix(d.Signature, "(") || hasBody(d.Kind) || isType(d.Kind))
 }
 
-// A callGraph is the functions and types of a project by their names.
+// A callGraph is the functions and types of a project, by name.
 type callGraph map[string][]*definition
 
 func (g callGraph) branch(d *definition) tree.Branch {
@@ -72,8 +72,8 @@ func (g callGraph) branch(d *definition) tree.Branch {
 	return tree.Branch{Label: label, Below: func() []tree.Branch { return g.named(d) }}
 }
 
-// named gives the definitions that the text of a definition names, each once, in the
-// order of their first use.
+// named returns the definitions that the text of a definition names, each once, in the order
+// of their first use.
 func (g callGraph) named(d *definition) (list []tree.Branch) {
 	d.file.lay()
 	l := d.file.layout
@@ -97,7 +97,8 @@ func (g callGraph) named(d *definition) (list []tree.Branch) {
 	return list
 }
 
-// appendNamed appends the definitions that a word may be, unless they are there.
+// appendNamed appends the definitions that a word may mean, unless they are already in the
+// list.
 func (g callGraph) appendNamed(list []tree.Branch, word string, all []*definition) []tree.Branch {
 	if len(all) == 0 {
 		return list
@@ -119,13 +120,13 @@ func (g callGraph) appendNamed(list []tree.Branch, word string, all []*definitio
 // A use is a name in the text of a definition.
 type use struct {
 	word      string
-	qualifier string // the name before it, as x of x.name
-	qualified bool   // something is before it, as x() of x().name
-	isPackage bool   // the qualifier is a package of Go
+	qualifier string // the name before it, as x in x.name
+	qualified bool   // something precedes it, as x() in x().name
+	isPackage bool   // the qualifier is a Go package
 }
 
-// qualifier is the name before a dot, :: or -> at the end of b. crate and super stand
-// for the place itself, and count as none.
+// qualifier is the name before a dot, :: or -> at the end of b. crate and super mean the
+// module itself, and do not count.
 func qualifier(b []byte) (name string, qualified bool) {
 	for _, mark := range [...]string{".", "::", "->"} {
 		if rest, found := bytes.CutSuffix(b, []byte(mark)); found {
@@ -140,7 +141,7 @@ func qualifier(b []byte) (name string, qualified bool) {
 	return "", false
 }
 
-// isGoPackage reports whether a Go file imports a package whose path ends with a name.
+// isGoPackage reports whether a Go file imports a package with a path that ends with name.
 func isGoPackage(f *sourceFile, name string) bool {
 	if !f.language.Is("Go") || name == "" {
 		return false
@@ -148,8 +149,7 @@ func isGoPackage(f *sourceFile, name string) bool {
 	return bytes.Contains(f.text, []byte(`/`+name+`"`)) || bytes.Contains(f.text, []byte(`"`+name+`"`))
 }
 
-// nearest gives the definitions, among several of one name, that are nearest to the
-// use.
+// nearest returns the definitions, among several with one name, that are nearest to the use.
 func (u use) nearest(from *definition, all []*definition) (nearest []*definition) {
 	u.isPackage = isGoPackage(from.file, u.qualifier)
 	best := noTier - 1
@@ -167,9 +167,9 @@ func (u use) nearest(from *definition, all []*definition) (nearest []*definition
 
 const noTier = 5
 
-// tier says how near the definition to is to a use in the definition from: 0 when it
-// is inside the qualifier of the use, 1 in the same class, 2 in the same file, 3 in the
-// same directory, 4 elsewhere. noTier says that the use cannot mean it.
+// tier is the distance of the definition to from a use in the definition from: 0 if it is
+// inside the qualifier of the use, 1 in the same class, 2 in the same file, 3 in the same
+// directory, 4 elsewhere. noTier means that the use cannot mean it.
 func (u use) tier(from, to *definition) int {
 	isGo := from.file.language.Is("Go")
 	dir, file := path.Dir(to.file.path), path.Base(to.file.path)
@@ -200,7 +200,8 @@ func (u use) tier(from, to *definition) int {
 	return 4
 }
 
-// family is the language with which a file's own shares definitions.
+// family is the language that represents all languages that share definitions with the
+// file's language.
 func family(f *sourceFile) string {
 	switch f.language.Name {
 	case "C++", "Objective-C":

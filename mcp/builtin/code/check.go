@@ -13,8 +13,8 @@ import (
 	"toolpipe/mcp/toolserver"
 )
 
-// What is wrong in a text is said by one of two: a parser of its language, or the lexer,
-// which knows comments, strings and brackets alone. Answers say which of them it was.
+// Syntax errors are found by a parser of the language, or by the lexer, which knows only
+// comments, strings and brackets. Answers say which of them checked the text.
 
 func showSyntax(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
 	f, err := c.read(args.Text("path"))
@@ -35,15 +35,15 @@ func showSyntax(ctx context.Context, c *call, args toolserver.Arguments) ([]byte
 	return []byte(parsers.Lines(problems)), nil
 }
 
-// checkSyntax gives the syntax errors that a parser finds. It runs no code of the file. The
-// error is a parsers.ErrUnchecked when no parser can tell.
+// checkSyntax returns the syntax errors that a parser finds. It runs no code of the file. The
+// error is a parsers.ErrUnchecked if no parser can check the file.
 func (c *call) checkSyntax(ctx context.Context, f *sourceFile) ([]parsers.Problem, error) {
 	p := parsers.Parsers{LookPath: c.spec.lookPath, Processes: c.spec.Processes}
 	return p.Check(ctx, f.path, f.language, f.text)
 }
 
-// checkEdited returns an error when a file parsed before an edit, and does no longer
-// with this text. The note is about the syntax of the edited text.
+// checkEdited returns an error if a file parsed before an edit and would not parse with this
+// text. The note describes the syntax of the edited text.
 func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte) (note string, err error) {
 	after := newSourceFile(f.path, edited)
 	problems, err := c.checkSyntax(ctx, after)
@@ -61,7 +61,7 @@ func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte) (n
 	return "", fmt.Errorf("nothing was written: %s would no longer parse; force writes it all the same\n%s", confine.ShownName(f.path), parsers.Lines(problems))
 }
 
-// checkedByLexer says what the guard of an edit has checked where no parser could.
+// checkedByLexer describes what the guard of an edit has checked when no parser could.
 func (f *sourceFile) checkedByLexer(unchecked error) string {
 	if f.language == nil {
 		return unchecked.Error()
@@ -69,19 +69,19 @@ func (f *sourceFile) checkedByLexer(unchecked error) string {
 	return fmt.Sprintf("brackets, strings and comments close as before; no parser of %s has read it (%s)", f.language.Name, reasonOf(unchecked))
 }
 
-// reasonOf is why no parser could tell.
+// reasonOf is the reason why no parser could check a file.
 func reasonOf(unchecked error) string {
 	return strings.TrimPrefix(unchecked.Error(), parsers.ErrUnchecked.Error()+": ")
 }
 
-// isLexed reports whether it says something about a file that its brackets, strings and
-// comments close. In languages such as HTML and Make they stand in text.
+// isLexed reports whether matching brackets, strings and comments are meaningful for a file.
+// In languages such as HTML and Make they occur in plain text.
 func (f *sourceFile) isLexed() bool {
 	return f.language != nil && (!f.language.Data || f.language.Is("JSON", "CSS", "SCSS"))
 }
 
 // lexed is an answer about the brackets, strings and comments of a file that no parser could
-// read.
+// check.
 func (f *sourceFile) lexed(unchecked error) []byte {
 	f.lay()
 	problems := f.unclosed()
@@ -92,10 +92,10 @@ func (f *sourceFile) lexed(unchecked error) []byte {
 	return fmt.Appendf(nil, "%s[toolpipe] brackets, strings and comments alone were checked; %s\n", parsers.Lines(problems), what)
 }
 
-// unclosed gives the brackets without a partner, the lines in which a string is cut off, and
-// the comment or string that is open at the end.
+// unclosed returns the unmatched brackets, the lines where a string is cut off, and a comment
+// or string that is open at the end.
 func (l *layout) unclosed() (problems []parsers.Problem) {
-	isJSX := l.language.Is("JavaScript", "TypeScript") // which has quotes in its text
+	isJSX := l.language.Is("JavaScript", "TypeScript") // JSX has quotes in its text
 	for n := 1; n <= l.lines(); n++ {
 		if l.states[n].Cut > l.states[n-1].Cut && !isJSX {
 			problems = append(problems, parsers.Problem{Line: n, Message: "a string is not closed in its line"})
@@ -110,7 +110,7 @@ func (l *layout) unclosed() (problems []parsers.Problem) {
 			}
 		}
 	}
-	if end := l.states[l.lines()]; end.Part != lexis.Code && !l.language.Is("PHP") { // which may end outside of code
+	if end := l.states[l.lines()]; end.Part != lexis.Code && !l.language.Is("PHP") { // PHP may end outside of code
 		what := map[lexis.Part]string{lexis.Comment: "comment", lexis.String: "string"}[end.Part]
 		problems = append(problems, parsers.Problem{Line: l.lines(), Message: "a " + what + " is open at the end of the file"})
 	}

@@ -1,9 +1,9 @@
-// Package code is the server of the built-in tools for source files, below the
-// same directories as the file tools. It knows the definitions of a file: go/parser
-// finds them in Go, and Universal Ctags in other languages. Ctags gets the text of a
-// file and opens no file itself.
+// Package code is the server of the built-in tools for source files, below the same
+// directories as the file tools. It knows the definitions of a file: go/parser finds them in
+// Go, and Universal Ctags in other languages. Ctags gets the text of a file and opens no file
+// itself.
 //
-// Each tool answers text that a model reads.
+// Each tool answers text for a model.
 package code
 
 import (
@@ -23,15 +23,15 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// A Spec says which files a server offers.
+// A Spec configures a server.
 type Spec struct {
 	Areas     []*confine.Area // a relative path is below the first
-	Environ   []string        // toolpipe's environment, whose PATH has ctags
+	Environ   []string        // toolpipe's environment; ctags is looked up in its PATH
 	Processes *process.Processes
 	Version   string
 }
 
-// inRoots reports whether a path is one of the roots, or is below it.
+// inRoots reports whether a path is one of the roots, or is below one.
 func (s *Spec) inRoots(path string) bool {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -39,9 +39,9 @@ func (s *Spec) inRoots(path string) bool {
 	return slices.ContainsFunc(s.Areas, func(root *confine.Area) bool { return confine.IsBelow(path, root.Real) })
 }
 
-// lookPath finds a program in PATH, and gives the environment to start it in. A
-// program below a root is not used, nor is one that the environment's PATH leads to:
-// a call that writes could have made it, or a file beside it such as pyvenv.cfg.
+// lookPath finds a program in PATH, and returns the environment to start it in. Programs
+// below a root are not used, and the environment's PATH leads to none: a call that writes
+// could have made such a program, or a file next to it such as pyvenv.cfg.
 func (s *Spec) lookPath(name string) (program string, env []string, err error) {
 	env = process.ChildEnv(s.Environ, map[string]string{"LC_ALL": "C.UTF-8"}, nil)
 	for i, kv := range env {
@@ -57,8 +57,8 @@ func (s *Spec) lookPath(name string) (program string, env []string, err error) {
 	return program, env, nil
 }
 
-// New makes a server of tools for source files. The error is ErrNoCtags when there
-// is no ctags in PATH. Whether it is Universal Ctags shows at the first call.
+// New makes a server of tools for source files. The error is ErrNoCtags if there is no ctags
+// in PATH. Whether it is Universal Ctags is checked at the first call.
 func New(spec Spec) (*toolserver.Server, error) {
 	path, err := findCtags(spec)
 	if err != nil {
@@ -85,8 +85,8 @@ func New(spec Spec) (*toolserver.Server, error) {
 	return s, nil
 }
 
-// A tool is a definition and the function that does a call, which gives the text of
-// the answer.
+// A tool is a definition and the function for its calls, which returns the text of the
+// answer.
 type tool struct {
 	*toolserver.Builtin
 	run func(context.Context, *call, toolserver.Arguments) ([]byte, error)
@@ -132,15 +132,15 @@ func tools() []tool {
 	}
 }
 
-// A call is what one call of a tool may use.
+// A call is the state of one call of a tool.
 type call struct {
 	spec  Spec
 	ctags *session
-	roots []*confine.Access // of spec.Areas
+	roots []*confine.Access // for spec.Areas
 }
 
-// find follows a path: an absolute path below whichever root holds it, any other
-// below the first root. The caller closes the location.
+// find follows a path: an absolute path below the root that contains it, any other path below
+// the first root. The caller closes the location.
 func (c *call) find(path string) (*confine.Location, error) {
 	holds := func(root *confine.Access) bool {
 		_, err := root.Split(path)
@@ -149,8 +149,8 @@ func (c *call) find(path string) (*confine.Location, error) {
 	return c.roots[max(0, slices.IndexFunc(c.roots, holds))].Find(path)
 }
 
-// shown is the path of a file in answers: relative below the first root, absolute
-// below another.
+// shown is the path of a file in answers: relative below the first root, absolute below
+// another.
 func (c *call) shown(root *confine.Access, rel string) string {
 	if root == c.roots[0] {
 		return rel
@@ -158,13 +158,13 @@ func (c *call) shown(root *confine.Access, rel string) string {
 	return root.Absolute(rel)
 }
 
-// A sourceFile is a file that a tool has read, with what is known of it.
+// A sourceFile is a file that a tool has read, with the results of its analysis.
 type sourceFile struct {
-	root     *confine.Access // nil where nothing beside the file is looked at
+	root     *confine.Access // nil if no other file is read
 	rel      string          // its path from the root
-	path     string          // as answers show it
+	path     string          // as shown in answers
 	text     []byte
-	language *lexis.Language // nil when it is not known
+	language *lexis.Language // nil if unknown
 	defs     []definition    // in the order of their lines; set by outline
 	*layout                  // nil until lay
 }
@@ -173,7 +173,7 @@ func newSourceFile(path string, text []byte) *sourceFile {
 	return &sourceFile{path: path, text: text, language: lexis.Of(path, text)}
 }
 
-// lay finds the lines and brackets of the file, unless they are known.
+// lay finds the lines and brackets of the file, unless it has done so.
 func (f *sourceFile) lay() {
 	if f.layout == nil {
 		f.layout = newLayout(f.language, f.text)
@@ -181,8 +181,8 @@ func (f *sourceFile) lay() {
 }
 
 // read reads the source file at a path, for an answer that shows a part of it. The part
-// counts as shown even if the call fails behind that: --refresh may then tell of a change
-// to a file that the model did not see.
+// counts as shown even if the call fails later: --refresh may then report a change to a file
+// that the model did not see.
 func (c *call) read(path string) (*sourceFile, error) {
 	l, err := c.find(path)
 	if err != nil {
@@ -211,15 +211,14 @@ func (c *call) readAt(l *confine.Location) (*sourceFile, error) {
 	return source, nil
 }
 
-// maxSource is the longest file that is read, in bytes: sources are shorter, and
-// ctags works in memory.
+// maxSource is the longest file that is read, in bytes: sources are shorter, and ctags works
+// in memory.
 const maxSource = 16 << 20
 
 var errBinary = errors.New("it is a binary file, not source")
 
-// readText reads the first size bytes of a file, which are all that it had when it was
-// opened, into room if that is large enough. The error is errBinary for a file that is not
-// text.
+// readText reads the first size bytes of a file, its length when it was opened, into room if
+// that is large enough. The error is errBinary for a file that is not text.
 func readText(f io.Reader, size int64, room []byte) ([]byte, error) {
 	if size > maxSource {
 		return nil, fmt.Errorf("it has %d bytes; files of at most %d are read as source; grep_files and get_file_slice work on longer ones", size, maxSource)
@@ -241,9 +240,9 @@ func readText(f io.Reader, size int64, room []byte) ([]byte, error) {
 	return text[:n], err
 }
 
-// normalName is a name with dots between its parts, as Class.method, for the forms
-// Class::method and, of PHP, Space\Class. An operator of C++ is as operator==, for which
-// ctags writes operator ==.
+// normalName is a name with dots between its parts, as in Class.method, also for
+// Class::method and PHP's Space\Class. An operator of C++ is written like operator==; ctags
+// writes operator ==.
 func normalName(name string) string {
 	name = strings.ReplaceAll(strings.ReplaceAll(name, "::", "."), `\`, ".")
 	if i := strings.Index(name, operator+" "); i >= 0 {

@@ -20,14 +20,14 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// ErrNoCtags says that there is no ctags in PATH that can be used.
+// ErrNoCtags means that PATH has no usable ctags.
 var ErrNoCtags = errors.New("ctags is not in PATH, or only below a directory that is offered")
 
-// errWrongCtags says that a ctags is another program of that name, or is broken.
+// errWrongCtags means that a ctags is another program of that name, or is broken.
 var errWrongCtags = errors.New("is not Universal Ctags with JSON output: install it with apt install universal-ctags or brew install universal-ctags, and have it first in PATH")
 
-// findCtags looks the program up in PATH, by the names that systems give it beside
-// another ctags first.
+// findCtags looks the program up in PATH. It first tries the names that systems use if
+// another ctags is installed too.
 func findCtags(spec Spec) (path string, err error) {
 	for _, name := range [...]string{"ctags-universal", "uctags", "ctags"} {
 		if path, _, err := spec.lookPath(name); err == nil {
@@ -37,7 +37,7 @@ func findCtags(spec Spec) (path string, err error) {
 	return "", ErrNoCtags
 }
 
-// Version says where ctags is, and which.
+// Version returns the path and the version of ctags.
 func Version(ctx context.Context, spec Spec) (path, version string, err error) {
 	path, err = findCtags(spec)
 	if err != nil {
@@ -55,8 +55,8 @@ const (
 	ctagsSilence   = 30 * time.Second // the longest wait for its next line
 )
 
-// A session gets the definitions of one text after the other. It starts one ctags,
-// when the first text needs it.
+// A session gets the definitions of one text after the other. It starts one ctags when the
+// first text needs it.
 type session struct {
 	ctx       context.Context
 	path      string // of ctags
@@ -67,11 +67,11 @@ type session struct {
 	out       *bufio.Scanner // of output
 	errs      *process.Output
 	version   string
-	silence   *time.Timer // ends ctags; set anew by each line
+	silence   *time.Timer // ends ctags; reset by each line
 }
 
-// start starts ctags. In its sandbox (seccomp on Linux) it can open no file. Without
-// it, it opens none as long as each text is given with its size.
+// start starts ctags. In its sandbox (seccomp on Linux) it can open no file. Without the
+// sandbox it opens none as long as each text is sent with its size.
 func (s *session) start() error {
 	err := s.startIn("sandbox")
 	if errors.Is(err, errWrongCtags) {
@@ -87,7 +87,7 @@ func (s *session) startIn(mode string) error {
 		Args: []string{"ctags", "--options=NONE", "--quiet", "--_interactive=" + mode, "--fields=-PfT", "--fields=+neSsiltzpr",
 			"--kinds-C=+px", "--kinds-C++=+px"},
 	}
-	output, child, err := os.Pipe() // not cmd.StdoutPipe, which the end of ctags closes before all is read
+	output, child, err := os.Pipe() // not cmd.StdoutPipe, which the end of ctags closes before all output is read
 	if err == nil {
 		cmd.Stdout, s.output = child, output
 		if s.in, err = cmd.StdinPipe(); err == nil {
@@ -119,7 +119,8 @@ func (s *session) startIn(mode string) error {
 }
 
 // watch ends ctags when the call ends or ctags is silent for ctagsSilence, until stop is
-// called. The reading ends too: a process that ctags left behind may hold the pipe open.
+// called. It also ends the reading, because a process that ctags left running may keep the
+// pipe open.
 func (s *session) watch() (watched context.Context, stop func()) {
 	watched, cancel := context.WithCancelCause(s.ctx)
 	running, output := s.process, s.output
@@ -135,7 +136,7 @@ func (s *session) watch() (watched context.Context, stop func()) {
 	}
 }
 
-// close ends ctags if it runs, and gives the last line of its errors.
+// close ends ctags if it runs, and returns the last line of its errors.
 func (s *session) close() (said string) {
 	if s.process == nil {
 		return ""
@@ -148,8 +149,8 @@ func (s *session) close() (said string) {
 	return process.LastLines(s.errs.String(), 1)
 }
 
-// line reads a line of ctags's output, which is one JSON object. It is valid until
-// the next.
+// line reads a line of ctags's output, which is one JSON object. It is valid until the next
+// call.
 func (s *session) line() ([]byte, error) {
 	if !s.out.Scan() {
 		return nil, cmp.Or(s.out.Err(), io.ErrUnexpectedEOF)
@@ -158,8 +159,8 @@ func (s *session) line() ([]byte, error) {
 	return s.out.Bytes(), jsontext.Check(s.out.Bytes(), jsontext.Options{})
 }
 
-// definitions gives the definitions of a text. The name tells its language. After
-// an error the session is to be closed.
+// definitions returns the definitions of a text. Ctags gets the language from the name. After
+// an error the session must be closed.
 func (s *session) definitions(name string, text []byte) (defs []definition, err error) {
 	if s.process == nil {
 		if err := s.start(); err != nil {
@@ -168,13 +169,13 @@ func (s *session) definitions(name string, text []byte) (defs []definition, err 
 	}
 	watched, stop := s.watch()
 	defer stop()
-	text = bytes.ToValidUTF8(text, []byte("\uFFFD")) // ctags writes no JSON about a text that is not UTF-8
+	text = bytes.ToValidUTF8(text, []byte("\uFFFD")) // ctags writes no JSON for a text that is not UTF-8
 	if !bytes.HasSuffix(text, []byte("\n")) {
-		text = append(bytes.Clone(text), '\n') // or the last line of some languages is lost
+		text = append(bytes.Clone(text), '\n') // otherwise the last line of some languages is lost
 	}
 	head := jsontext.AppendQuoted([]byte(`{"command":"generate-tags","filename":`), name)
 	head = fmt.Appendf(head, `,"size":%d}`+"\n", len(text))
-	_, err = s.in.Write(append(head, text...)) // which it reads whole before it answers
+	_, err = s.in.Write(append(head, text...)) // ctags reads everything before it answers
 	for err == nil {
 		var line []byte
 		if line, err = s.line(); err != nil {
@@ -204,13 +205,13 @@ type tag []byte
 
 func (t tag) text(name string) string { return jsontext.Text(jsontext.Member(t, name)) }
 
-// number is 0 for a value that is no number, or too large.
+// number is 0 for a value that is not a number, or too large.
 func (t tag) number(name string) int {
 	n, _ := jsontext.Integer(jsontext.Member(t, name))
 	return int(n)
 }
 
-// appendTo appends the definition that a tag is, and nothing for a reference.
+// appendTo appends the definition in a tag, and nothing for a reference.
 func (t tag) appendTo(defs []definition) []definition {
 	name, kind, roles, line := t.text("name"), t.text("kind"), t.text("roles"), t.number("line")
 	isPython := t.text("language") == "Python"
@@ -245,8 +246,8 @@ func (t tag) appendTo(defs []definition) []definition {
 	return append(defs, d)
 }
 
-// ctagsName is the name of a file by which ctags tells its language: its own, with
-// the ending that ctags knows where it knows another or the first line tells.
+// ctagsName is the file name that is sent to ctags, which derives the language from it. It is
+// the file's own name, plus a known extension if ctags would not recognise the language.
 func ctagsName(name string, language *lexis.Language) string {
 	name = path.Base(name)
 	if language == nil {

@@ -13,24 +13,24 @@ import (
 	"toolpipe/stream/text/nearest"
 )
 
-// A definition is a named thing in a source file. Lines are counted from 1 and
+// A definition is a named thing in a source file. Lines are counted from 1; the last one is
 // included.
 type definition struct {
 	Name       string
-	Kind       string // function, class, ... as go/ast or ctags call it
+	Kind       string // function, class, ... as named by go/ast or ctags
 	Scope      string // the names of the definitions around it, joined by dots; "" at the top
 	Line       int    // of the name
-	Start, End int    // with decorators, attributes and the comment directly above; an End of 0: not known
+	Start, End int    // with decorators, attributes and the comment directly above; End 0 means unknown
 	Guessed    bool   // Start or End is not certain
-	Shared     bool   // its first or its last line holds something else, too
+	Shared     bool   // its first or last line also has other code
 	Signature  string // of a function: its parameters and its result
 	Parents    []string
 
-	structure string      // the full name of the struct whose type it is
-	file      *sourceFile // in which it is
+	structure string      // the full name of the struct that is its type
+	file      *sourceFile // the file that has it
 }
 
-// fullName is the name behind its scope.
+// fullName is the scope followed by the name.
 func (d *definition) fullName() string {
 	if d.Scope == "" {
 		return d.Name
@@ -38,13 +38,13 @@ func (d *definition) fullName() string {
 	return d.Scope + "." + d.Name
 }
 
-// lastLine is the last line that is known.
+// lastLine is the last known line.
 func (d *definition) lastLine() int { return max(d.Line, d.End) }
 
-// place says where a definition is.
+// place is the path and lines of a definition.
 func (d *definition) place() string { return confine.ShownName(d.file.path) + ":" + d.span() }
 
-// span is the lines of a definition, with ~ where the last is a guess.
+// span is the lines of a definition, with ~ if they are a guess.
 func (d *definition) span() string {
 	switch {
 	case d.Guessed:
@@ -55,7 +55,7 @@ func (d *definition) span() string {
 	return strconv.Itoa(d.Start)
 }
 
-// holds reports whether another definition, which comes later, stands in the lines of d.
+// holds reports whether another definition, which comes later, is in the lines of d.
 func (d *definition) holds(other *definition) bool {
 	if other.Line > d.Line && other.lastLine() < d.lastLine() {
 		return true
@@ -71,14 +71,13 @@ func isType(kind string) bool {
 	return slices.Contains([]string{"class", "interface", "trait", "struct", "type", "enum", "union", "protocol", "object", "record", "module"}, kind)
 }
 
-// isFunction reports whether definitions of a kind are functions: nobody outside can use
-// the definitions inside them.
+// isFunction reports whether definitions of a kind are functions: definitions inside them
+// cannot be used from outside.
 func isFunction(kind string) bool {
 	return slices.Contains([]string{"function", "method", "getter", "setter", "generator", "singletonMethod", "macro", "func"}, kind)
 }
 
-// hasBody reports whether definitions of a kind end with the bracket that closes their
-// body.
+// hasBody reports whether definitions of a kind end with the closing bracket of their body.
 func hasBody(kind string) bool {
 	return isFunction(kind) && kind != "func" || isType(kind) && kind != "type" ||
 		slices.Contains([]string{"implementation", "namespace", "annotation", "extension", "selector", "id", "subroutine"}, kind)
@@ -97,8 +96,8 @@ func (c *call) file(path string) (*sourceFile, error) {
 	return f, c.ctags.outline(f)
 }
 
-// outline finds the definitions of a file. After an error about one file, others may
-// be outlined.
+// outline finds the definitions of a file. After an error in one file, other files can be
+// outlined.
 func (s *session) outline(f *sourceFile) error {
 	switch {
 	case strings.HasSuffix(f.path, ".go"):
@@ -121,7 +120,7 @@ func (s *session) outline(f *sourceFile) error {
 	return nil
 }
 
-// goDefinitions gives the definitions of a Go file.
+// goDefinitions returns the definitions of a Go file.
 func goDefinitions(text []byte) (defs []definition) {
 	for _, d := range golang.Definitions(text) {
 		defs = append(defs, definition{Name: d.Name, Kind: d.Kind, Scope: d.Scope, Line: d.Line, Start: d.Start, End: d.End, Signature: asLine(d.Signature), Parents: d.Parents})
@@ -131,13 +130,13 @@ func goDefinitions(text []byte) (defs []definition) {
 
 func sorted(defs []definition) []definition {
 	slices.SortStableFunc(defs, func(a, b definition) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), strings.Compare(a.Scope, b.Scope)) // the definition around others comes first
+		return cmp.Or(cmp.Compare(a.Line, b.Line), strings.Compare(a.Scope, b.Scope)) // the outer definition comes first
 	})
 	return defs
 }
 
-// find gives the one definition of a name, and the declarations and implementations
-// that have the same name.
+// find returns the one definition of a name, and the declarations and implementations with
+// the same name.
 func (f *sourceFile) find(name string) (d *definition, others []*definition, err error) {
 	if strings.TrimSpace(name) == "" {
 		return nil, nil, fmt.Errorf("name is empty; outline shows the names in %q", f.path)
@@ -153,7 +152,7 @@ func (f *sourceFile) find(name string) (d *definition, others []*definition, err
 	}
 	var main []*definition
 	for _, d := range found {
-		inFirst := d != found[0] && within(d.Scope, found[0].fullName()) // as a constructor in its class
+		inFirst := d != found[0] && within(d.Scope, found[0].fullName()) // such as a constructor in its class
 		if inFirst || d.Kind == "prototype" || d.Kind == "externvar" || d.Kind == "implementation" {
 			others = append(others, d)
 		} else {
@@ -177,9 +176,9 @@ func (f *sourceFile) find(name string) (d *definition, others []*definition, err
 	return nil, nil, errors.New(strings.TrimSpace(string(o.b)))
 }
 
-// named gives the definitions of a name. The name may be that of a scope too, as in
-// Class.method or Class::method, and have a line behind it, as in method:12.
-// Definitions whose full name it is come alone, without definitions in other scopes.
+// named returns the definitions of a name. The name may include a scope, as in Class.method
+// or Class::method, and a line, as in method:12. If definitions have exactly this full name,
+// those in other scopes are left out.
 func (f *sourceFile) named(name string) (found []*definition) {
 	name, line := cutLine(name)
 	name = normalName(strings.TrimSpace(name))
@@ -196,12 +195,12 @@ func (f *sourceFile) named(name string) (found []*definition) {
 		}
 	}
 	if elsewhere := func(d *definition) bool { return d.Line != line }; line > 0 && slices.ContainsFunc(found, func(d *definition) bool { return !elsewhere(d) }) {
-		found = slices.DeleteFunc(found, elsewhere) // which has the line above its name
+		found = slices.DeleteFunc(found, elsewhere) // if a definition begins in that line, not those with the line above their name
 	}
 	return found
 }
 
-// cutLine cuts the line off a name. A line of 0 says that the name has none.
+// cutLine splits the line off a name. The line 0 means that the name has none.
 func cutLine(name string) (string, int) {
 	if i := strings.LastIndexByte(name, ':'); i > 0 {
 		if line, err := strconv.Atoi(name[i+1:]); err == nil && line > 0 {
@@ -211,7 +210,7 @@ func cutLine(name string) (string, int) {
 	return name, 0
 }
 
-// didYouMean is a hint at the name that is most like another one; "" for none.
+// didYouMean is a hint with the most similar name; "" for none.
 func didYouMean(name string, names []string) string {
 	if near := nearest.Nearest(normalName(name), names); near != "" {
 		return fmt.Sprintf(", did you mean %q?", near)

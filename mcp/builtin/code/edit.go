@@ -14,7 +14,7 @@ import (
 
 const maxContent = 1 << 20 // bytes of a content
 
-// placeholder stands in the content of wrap_region for the definition.
+// placeholder is replaced by the definition in the content of wrap_region.
 const placeholder = "{definition}"
 
 func editDefinition(ctx context.Context, c *call, args toolserver.Arguments) (answer []byte, err error) {
@@ -55,7 +55,7 @@ func editDefinition(ctx context.Context, c *call, args toolserver.Arguments) (an
 	return answer, err
 }
 
-// checkEdit returns an error when arguments are no edit, or do not fit together.
+// checkEdit returns an error if the arguments are not an edit, or do not fit together.
 func checkEdit(args toolserver.Arguments) error {
 	name, content, to := args.Text("operation"), args.Text("content"), args.Text("to")
 	wantsContent := name != "remove" && name != "move"
@@ -78,7 +78,7 @@ func checkEdit(args toolserver.Arguments) error {
 	return nil
 }
 
-// editOperations give the edited text, and a few words about what was done.
+// editOperations return the edited text, and a few words about the edit.
 func editOperations() map[string]func(*editor) (edited []byte, done string, err error) {
 	return map[string]func(*editor) (edited []byte, done string, err error){
 		"replace": (*editor).replace, "signature": (*editor).signature, "remove": (*editor).remove,
@@ -87,15 +87,15 @@ func editOperations() map[string]func(*editor) (edited []byte, done string, err 
 	}
 }
 
-// An editor edits one definition of a file, which is in the lines between from and
-// to; to is not included, and both count from 0.
+// An editor edits one definition of a file. The definition is in the lines from from up to
+// to, not included, counted from 0.
 type editor struct {
 	*sourceFile
 	doc      *document
 	args     toolserver.Arguments
 	def      *definition
 	from, to int
-	content  []string // the lines of the argument, indented for their place
+	content  []string // the lines of the argument, indented for their position
 }
 
 func (f *sourceFile) edit(args toolserver.Arguments) (edited []byte, done string, err error) {
@@ -116,7 +116,7 @@ func (f *sourceFile) editor(def *definition, args toolserver.Arguments) *editor 
 	return e
 }
 
-// findCertain gives the one definition of a name, if it is certain where it stands.
+// findCertain returns the one definition of a name, if its lines are certain.
 func (f *sourceFile) findCertain(name string) (*definition, error) {
 	d, _, err := f.find(name)
 	if err != nil {
@@ -125,8 +125,8 @@ func (f *sourceFile) findCertain(name string) (*definition, error) {
 	return d, f.certain(d)
 }
 
-// certain returns an error unless it is certain in which lines a definition stands,
-// and that they hold nothing else.
+// certain returns an error unless the lines of a definition are certain and have no other
+// code.
 func (f *sourceFile) certain(d *definition) error {
 	for i := range f.defs {
 		o := &f.defs[i]
@@ -148,8 +148,8 @@ func (f *sourceFile) certain(d *definition) error {
 	return nil
 }
 
-// assignsMore reports whether a variable of Python stands in a chained assignment, such as
-// a = b = 1: each target is a definition, and ctags tells the first one alone.
+// assignsMore reports whether a Python variable is in a chained assignment, such as a = b =
+// 1: each target is a definition, but ctags reports only the first one.
 func (f *sourceFile) assignsMore(d *definition) bool {
 	if d.Kind != "variable" || !f.language.Is("Python") {
 		return false
@@ -159,8 +159,7 @@ func (f *sourceFile) assignsMore(d *definition) bool {
 	return len(target) < len(value) && strings.HasPrefix(target, "=") && !strings.HasPrefix(target, "==")
 }
 
-// lineRange is lines in the words of an answer; to is not included, and both count
-// from 0.
+// lineRange is a range of lines in words; to is not included, and both count from 0.
 func lineRange(from, to int) string {
 	if to == from+1 {
 		return fmt.Sprintf("line %d", to)
@@ -269,9 +268,9 @@ func (e *editor) signature() ([]byte, string, error) {
 	return edited, fmt.Sprintf("replaced the signature of %s, %s, by %s", e.def.fullName(), lineRange(first, last), now), err
 }
 
-// signatureStart is the offset from which a new signature replaces the old one: the comment
-// above the definition if the new one begins with a comment, the decorators if it begins with a
-// decorator, and else the line of code after them.
+// signatureStart is the offset where a new signature begins to replace the old one: the
+// comment above the definition if the new one begins with a comment, the decorators if it
+// begins with a decorator, otherwise the line of code after them.
 func (e *editor) signatureStart(content string) int {
 	from, line := e.starts[e.def.Start-1], e.starts[e.def.Line-1]
 	l := newLayout(e.language.Fragment(), []byte(content))
@@ -287,7 +286,7 @@ func (e *editor) signatureStart(content string) int {
 	return min(e.starts[e.lineOf(from)-1], line)
 }
 
-// matched reports whether each bracket in some lines has its partner in these lines.
+// matched reports whether all brackets in some lines match within these lines.
 func (l *layout) matched(first, last int) bool {
 	from, to := l.starts[first-1], l.starts[last]
 	for i := from; i < to; i++ {

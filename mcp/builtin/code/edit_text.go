@@ -9,26 +9,25 @@ import (
 	"toolpipe/mcp/toolserver"
 )
 
-// A document is a text of which some lines are exchanged. All other lines keep their
-// bytes.
+// A document is a text in which some lines are replaced. All other lines keep their bytes.
 type document struct {
 	language *lexis.Language
 	mark     string   // the byte order mark, if there is one
-	lines    []string // of the text behind the mark, with the ends of lines
+	lines    []string // of the text after the mark, with line ends
 	roles    []lineRole
 	ending   string // of new lines
 	open     bool   // the last line has no newline
 }
 
-// A lineRole says what may be done with the white space that a line begins with.
+// A lineRole decides what may be done with the leading white space of a line.
 type lineRole byte
 
 const (
 	ofCode          lineRole = iota
 	ofComment                // in a comment that began above: indented with its code
-	ofDocumentation          // in a string that documents: indented with its code, though it may begin anywhere
-	ofMargin                 // a directive, label or comment in column 0, however deep the code around it is
-	ofString                 // in another string, whose white space the program may need
+	ofDocumentation          // in a documentation string: indented with its code, but may begin anywhere
+	ofMargin                 // a directive, label or comment in column 0, whatever the indentation of the code around it
+	ofString                 // in another string; the program may need its white space
 )
 
 func newDocument(language *lexis.Language, text []byte) *document {
@@ -44,8 +43,8 @@ func newDocument(language *lexis.Language, text []byte) *document {
 	return d
 }
 
-// text is the document with other lines. The last line has a newline if the last line
-// of the document had, and every other line has one.
+// text is the document with other lines. The last line has a newline if the last line of the
+// document had one; every other line has one.
 func (d *document) text(lines []string) []byte {
 	b := []byte(d.mark)
 	for i, line := range lines {
@@ -59,13 +58,13 @@ func (d *document) text(lines []string) []byte {
 	return b
 }
 
-// rolesOf gives the roles of lines. The string that documents is the first statement
-// behind the head of a function or class of Python.
+// rolesOf returns the roles of lines. A documentation string is the first statement after the
+// head of a Python function or class.
 func rolesOf(language *lexis.Language, lines []string) []lineRole {
 	roles := make([]lineRole, len(lines))
 	text := []byte(strings.Join(lines, ""))
 	mask, states := language.Scan(text)
-	codes := make([]string, len(lines)) // the lines without comments, strings and white space around
+	codes := make([]string, len(lines)) // the lines without comments, strings and surrounding white space
 	offset, head, role := 0, false, ofString
 	for i, line := range lines {
 		code := string(trim(mask[offset : offset+len(line)]))
@@ -90,7 +89,7 @@ func rolesOf(language *lexis.Language, lines []string) []lineRole {
 }
 
 // markMargin finds the lines in column 0 that stay there: directives, labels, and comments
-// unless the next line of code is in column 0, too.
+// unless the next line of code is in column 0 too.
 func markMargin(language *lexis.Language, lines, codes []string, roles []lineRole) {
 	inMargin := func(i int) bool { return !isBlank(lines[i]) && indentOf(lines[i]) == "" && roles[i] <= ofComment }
 	codeInMargin, isCode, directive := false, false, false
@@ -112,13 +111,13 @@ func markMargin(language *lexis.Language, lines, codes []string, roles []lineRol
 		}
 	}
 	for i := 1; i < len(roles); i++ {
-		if roles[i] == ofComment && roles[i-1] == ofMargin { // it goes on from there
+		if roles[i] == ofComment && roles[i-1] == ofMargin { // the comment continues from there
 			roles[i] = ofMargin
 		}
 	}
 }
 
-// isLabel reports whether a line of code begins with a label, as goto has it.
+// isLabel reports whether a line of code begins with a label for goto.
 func isLabel(language *lexis.Language, code string) bool {
 	if !language.Is("C", "C++", "Objective-C", "C#", "Java", "Go") {
 		return false
@@ -135,15 +134,15 @@ func isCloser(line string) bool {
 	return code != "" && strings.IndexByte(closers, code[0]) >= 0 || code == "end"
 }
 
-// indentOf is the white space that a line begins with.
+// indentOf is the leading white space of a line.
 func indentOf(line string) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// fit gives the lines of a content for a place with an indentation. If the content is
-// indented so, its lines keep their bytes. Else the indentation that they have in common
-// is exchanged. Text that was copied out of a file often begins after the indentation of
-// its first line, which alone gets the indentation then.
+// fit returns the lines of a content for a position with an indentation. If the content
+// already has that indentation, its lines keep their bytes. Otherwise their common
+// indentation is replaced. Text that was copied out of a file often begins after the
+// indentation of its first line; then only that line gets the indentation.
 func (d *document) fit(content, place string) []string {
 	lines := slices.Collect(strings.Lines(strings.ReplaceAll(content, "\r\n", "\n")))
 	for len(lines) > 0 && isBlank(lines[0]) {
@@ -166,9 +165,8 @@ func (d *document) fit(content, place string) []string {
 	return lines
 }
 
-// beginsLate reports whether the first of some lines, which is in column 0, lacks the
-// indentation of a place: all others are deeper than the place, except lines that close a
-// block.
+// beginsLate reports whether the first line, which is in column 0, lacks the indentation of
+// its position: all others are indented more, except lines that close a block.
 func beginsLate(lines []string, roles []lineRole, place string) bool {
 	if len(lines) < 2 || indentOf(lines[0]) != "" || roles[0] == ofMargin || !strings.HasPrefix(commonIndent(lines[1:], roles[1:]), place) {
 		return false
@@ -181,7 +179,7 @@ func beginsLate(lines []string, roles []lineRole, place string) bool {
 	return true
 }
 
-// placeOf is the indentation of lines: that of the first one outside the margin.
+// placeOf is the indentation of lines: the indentation of the first one outside the margin.
 func placeOf(lines []string, roles []lineRole) string {
 	for i, line := range lines {
 		if roles[i] != ofMargin && !isBlank(line) {
@@ -191,7 +189,7 @@ func placeOf(lines []string, roles []lineRole) string {
 	return ""
 }
 
-// commonIndent is the indentation that all lines of code have.
+// commonIndent is the common indentation of all lines of code.
 func commonIndent(lines []string, roles []lineRole) string {
 	common, isFirst := "", true
 	for i, line := range lines {
@@ -206,8 +204,8 @@ func commonIndent(lines []string, roles []lineRole) string {
 	return common
 }
 
-// reindented gives lines from one indentation to another. Lines without the first one,
-// lines in strings and those in the margin stay.
+// reindented changes the indentation of lines. Lines without the old one, lines in strings
+// and lines in the margin are not changed.
 func reindented(lines []string, roles []lineRole, from, to string) []string {
 	lines = slices.Clone(lines)
 	for i, line := range lines {
@@ -226,7 +224,7 @@ func commonPrefix(a, b string) string {
 	return a[:n]
 }
 
-// moved gives lines of the document for a place with another indentation.
+// moved returns lines of the document for a position with another indentation.
 func (d *document) moved(from, to int, place string) []string {
 	lines, roles := d.lines[from:to], d.roles[from:to]
 	return reindented(lines, roles, placeOf(lines, roles), place)
@@ -235,7 +233,7 @@ func (d *document) moved(from, to int, place string) []string {
 // A neighbourhood describes the lines around some lines.
 type neighbourhood struct {
 	above, below  int  // the blank lines directly above and below
-	before, after bool // a line of their own level comes before or behind the blank lines
+	before, after bool // a line of the same level precedes or follows the blank lines
 	first, top    bool // no other line comes before; the lines are not indented
 }
 
@@ -259,10 +257,9 @@ func neighbours(lines []string, from, to int) (n neighbourhood) {
 	return n
 }
 
-// without gives the lines without some of them. Of the blank lines above and below the
-// gap, the larger group stays where both neighbours are of the same level; else the
-// group beside the neighbour that is of that level goes. At the beginning of a file no
-// blank lines stay.
+// without removes some lines. If both neighbours have the same level, the larger group of
+// blank lines around the gap stays; otherwise the blank lines at the neighbour of that level
+// are removed. At the beginning of a file no blank lines stay.
 func without(lines []string, from, to int) []string {
 	n := neighbours(lines, from, to)
 	above, below := lines[from-n.above:from], lines[to:to+n.below]
@@ -277,9 +274,9 @@ func without(lines []string, from, to int) []string {
 	return slices.Concat(lines[:from-n.above], above, below, lines[to+n.below:])
 }
 
-// gap is how many blank lines are put between a definition and a new neighbour: as
-// many as between the definition and its present neighbours. Two definitions of one
-// line each get the smaller distance.
+// gap is how many blank lines go between a definition and a new neighbour: as many as between
+// the definition and its present neighbours. Two definitions of one line each get the smaller
+// number.
 func (d *document) gap(n neighbourhood, single, singleOther bool) int {
 	var present []int
 	if n.before {
@@ -301,8 +298,8 @@ func (d *document) gap(n neighbourhood, single, singleOther bool) int {
 	return 1
 }
 
-// beside puts other lines before or behind the lines between from and to, with blank
-// lines as around these, and gives the result and where the other lines begin.
+// beside inserts other lines before or after the lines between from and to, with blank lines
+// as around these. It returns the result and the position of the other lines.
 func (d *document) beside(lines []string, from, to int, others []string, before bool) (result []string, at int) {
 	n := neighbours(lines, from, to)
 	gap := d.gap(n, to-from == 1, len(others) == 1)

@@ -9,21 +9,21 @@ import (
 	"toolpipe/mcp/builtin/code/ruby"
 )
 
-// place sets where definitions begin and end. It leaves out definitions in comments
+// place sets the lines where definitions begin and end. It leaves out definitions in comments
 // and strings.
 func (l *layout) place(all []definition) (defs []definition) {
 	structures := map[string]*definition{}
-	whole := "" // the package or namespace that the whole file is in
+	whole := "" // the package or namespace of the whole file
 	for _, d := range all {
 		if d.Line > l.lines() || !l.code(d.Line) {
 			continue
 		}
 		if d.Kind == "function" && l.language.Is("Python") && strings.IndexByte("=:", l.at(l.pass(l.nameEnd(&d), blanks))) >= 0 {
-			d.Kind, d.Signature = "variable", "" // whose value is a lambda
+			d.Kind, d.Signature = "variable", "" // its value is a lambda
 		}
 		if up := d; l.ending == byLine && d.Line > 1 && hasBody(d.Kind) && l.nameEnd(&d) == l.firstByte(d.Line) {
 			if up.Line--; l.nameEnd(&up) != l.firstByte(up.Line) {
-				d = up // ctags gives the line of the bracket
+				d = up // ctags reports the line of the bracket
 			}
 		}
 		if rest, ok := strings.CutPrefix(d.Scope+".", whole+"."); ok && whole != "" {
@@ -34,7 +34,7 @@ func (l *layout) place(all []definition) (defs []definition) {
 		}
 		defs = append(defs, d)
 	}
-	open := map[int]bool{} // the offsets of statements that go on after the body of a type
+	open := map[int]bool{} // the offsets of statements that continue after the body of a type
 	for i := range defs {
 		d := &defs[i]
 		l.extend(d)
@@ -44,7 +44,7 @@ func (l *layout) place(all []definition) (defs []definition) {
 		d.Guessed = d.Guessed || open[l.unit(d.Start).codeEnd]
 		for j := i - 1; j >= max(0, i-maxBeside) && defs[j].Line == d.Line; j-- {
 			if within(d.Scope, defs[j].fullName()) {
-				d.Start = d.Line // the lines above belong to the definition around it
+				d.Start = d.Line // the lines above belong to the outer definition
 				break
 			}
 		}
@@ -59,15 +59,14 @@ func (l *layout) place(all []definition) (defs []definition) {
 	for name, d := range structures {
 		last[name] = d.End
 	}
-	return slices.DeleteFunc(defs, func(d definition) bool { // where ctags 5.9 does not know <<, an enum takes all that follows
+	return slices.DeleteFunc(defs, func(d definition) bool { // ctags 5.9 does not understand <<; there an enum takes everything after it
 		end, found := last[d.Scope]
 		return found && d.Kind == "enumerator" && d.Line > end
 	})
 }
 
-// declares reports whether the body of a type of C is the last code of its lines, so that
-// the statement goes on below: with variables, or as the result of a function. The end is
-// the offset behind the body.
+// declares reports whether the statement of a C type continues after its body on the next
+// line: with variables, or as the result of a function. end is the offset after the body.
 func (l *layout) declares(d *definition) (end int, isOpen bool) {
 	if !isType(d.Kind) || !l.language.Is("C", "C++") {
 		return 0, false
@@ -77,15 +76,15 @@ func (l *layout) declares(d *definition) (end int, isOpen bool) {
 	return u.codeEnd, isOpen
 }
 
-const maxBeside = 100 // definitions in one line that are looked at
+const maxBeside = 100 // definitions in one line that are checked
 
-// opensBody reports whether a bracket { is in a line, or is the first thing behind it.
+// opensBody reports whether a line has a bracket {, or one follows directly after it.
 func (l *layout) opensBody(n int) bool {
 	return bytes.IndexByte(l.line(l.mask, n), '{') >= 0 || l.behind(l.starts[n], whiteSpace) == '{'
 }
 
-// nameEnd is the offset behind a definition's name, or of the first character of its
-// line when the name is not in it.
+// nameEnd is the offset after a definition's name, or the first byte of its line if the name
+// is not in it.
 func (l *layout) nameEnd(d *definition) int {
 	line := l.line(l.mask, d.Line)
 	if at := l.nameAt(line[:min(len(line), maxLooked)], []byte(d.Name), 0); at >= 0 {
@@ -94,12 +93,12 @@ func (l *layout) nameEnd(d *definition) int {
 	return l.firstByte(d.Line)
 }
 
-// A statement is a definition whose end is searched for.
+// A statement is a definition while its end is searched for.
 type statement struct {
 	*layout
 	kind   string // of the definition
 	body   bool   // it ends with a body
-	header bool   // it has a body for certain, so that no line ends it before
+	header bool   // it certainly has a body, so no line ends it before
 	comma  bool   // it may end with a comma
 	angle  int    // how many < are open, as in Map<string, number>
 }
@@ -119,8 +118,7 @@ func (l *layout) statement(d *definition) *statement {
 	return s
 }
 
-// hasExpression reports whether an arrow function at an offset has an expression for its
-// body.
+// hasExpression reports whether an arrow function at an offset has an expression as its body.
 func (l *layout) hasExpression(at int) bool {
 	for end := min(at+maxLooked, len(l.mask)); at < end; at++ {
 		switch c := l.mask[at]; {
@@ -137,8 +135,8 @@ func (l *layout) hasExpression(at int) bool {
 	return false
 }
 
-// end gives the offset of the last byte of the statement that goes on at i. It is
-// not found when a bracket stays open.
+// end returns the offset of the last byte of the statement that continues at i. It is not
+// found if a bracket stays open.
 func (s *statement) end(i int) (int, bool) {
 	last := i - 1 // the last byte that is not white space
 	for looked := 0; i < len(s.mask); i, looked = i+1, looked+1 {
@@ -149,11 +147,12 @@ func (s *statement) end(i int) (int, bool) {
 		switch c := s.mask[i]; {
 		case isBracket && other < 0 && strings.IndexByte(openers, c) >= 0:
 			return 0, false
-		case isBracket && other < i: // it closes a bracket that opened before the statement
+		case isBracket && other < i: // it closes a bracket from before the statement
 			return last, true
 		case isBracket:
 			if c == '{' && s.body && s.beginsBody(i, other) {
-				// What stands behind it in its line goes on, as f: function() { }.bind(this), does.
+				// The statement continues if more code follows on the same line, as in f:
+				// function() { }.bind(this).
 				s.comma = strings.IndexByte("{>&|=.?[(", s.behind(other+1, blanks+"\r")) >= 0
 				if !s.comma {
 					return other, true
@@ -163,7 +162,7 @@ func (s *statement) end(i int) (int, bool) {
 		case c == ';', c == ',' && s.comma && s.angle == 0:
 			return i, true
 		case c == '\n':
-			inside := s.states[s.lineOf(i)].Part != lexis.Code // of a comment or a string
+			inside := s.states[s.lineOf(i)].Part != lexis.Code // inside of a comment or a string
 			if s.ending != bySemicolon && !s.header && !inside && s.lineEnds(last, i+1) {
 				return last, true
 			}
@@ -175,7 +174,7 @@ func (s *statement) end(i int) (int, bool) {
 	return last, s.ending != bySemicolon && !s.header
 }
 
-// beginsBody reports whether a bracket {, which another closes, begins the body: those of
+// beginsBody reports whether a bracket { with the partner other begins the body. Brackets of
 // types and of values in a head do not.
 func (s *statement) beginsBody(at, other int) bool {
 	isType := s.angle > 0 && !s.language.Is("C", "C++") || s.opensType(at, s.kind) || s.initializes(other)
@@ -186,8 +185,8 @@ func (s *statement) beginsBody(at, other int) bool {
 	return !isType
 }
 
-// count counts angle brackets, which -> and => are not, and comparisons with blanks
-// around and << neither.
+// count counts angle brackets, except ->, =>, << and comparisons with blanks around the
+// bracket.
 func (s *statement) count(i, last int) {
 	before := s.mask[max(last, 0)]
 	switch c := s.mask[i]; {
@@ -199,8 +198,8 @@ func (s *statement) count(i, last int) {
 	}
 }
 
-// lineEnds reports whether a statement ends with its line, of which last is the last
-// byte; next is where the next line begins.
+// lineEnds reports whether a statement ends with its line. last is the last byte of the line,
+// and next is where the next line begins.
 func (s *statement) lineEnds(last, next int) bool {
 	if last >= 0 && strings.IndexByte(",(", s.mask[last]) >= 0 || s.goesOn(last) {
 		return false
@@ -214,8 +213,8 @@ func (s *statement) lineEnds(last, next int) bool {
 	return strings.IndexByte(".?:|&=>", first) < 0 && !(s.body && first == '{') && (word == "" || !slices.Contains(strings.Fields(goesOn), word))
 }
 
-// goesOn reports whether a statement goes on in the next line because of its last byte in
-// this one, or of its last word.
+// goesOn reports whether a statement continues on the next line because of its last byte or
+// last word in this one.
 func (l *layout) goesOn(last int) bool {
 	if last < 0 {
 		return false
@@ -231,8 +230,8 @@ func (l *layout) goesOn(last int) bool {
 	return slices.Contains(strings.Fields(words), string(l.mask[begin:last+1]))
 }
 
-// indented gives the last of the lines of code that follow a line and stand further
-// right, and the first that does not; 0 when there is none.
+// indented returns the last of the lines of code after a line that are indented more, and the
+// first that is not; 0 if there is none.
 func (l *layout) indented(from int) (last, next int) {
 	column := l.column(from)
 	last = from
@@ -248,7 +247,7 @@ func (l *layout) indented(from int) (last, next int) {
 	return last, 0
 }
 
-// indentedEnd is the last line of a definition that begins in a line, by the
+// indentedEnd is the last line of a definition that begins in a line, according to the
 // indentation.
 func (l *layout) indentedEnd(from int) int {
 	last, next := l.indented(from)
@@ -274,7 +273,7 @@ func (l *layout) wordEnd(from int) (last int, guessed bool) {
 	return l.indentedEnd(from), true
 }
 
-// isType reports whether the line above a function's own is the type that it returns.
+// isType reports whether the line above a function's line is its result type.
 func (l *layout) isType(d *definition) bool {
 	if d.Line == 1 || l.ending != bySemicolon || d.Kind != "function" && d.Kind != "method" && d.Kind != "prototype" {
 		return false
@@ -293,8 +292,8 @@ func (l *layout) isType(d *definition) bool {
 	return lexis.IsWord(end) || strings.IndexByte("*&>", end) >= 0
 }
 
-// rubyDefinitions gives the definitions of a Ruby file. One that stays open ends behind the
-// file.
+// rubyDefinitions returns the definitions of a Ruby file. A definition that is never closed
+// ends after the file.
 func (l *layout) rubyDefinitions() (defs []definition) {
 	for _, d := range ruby.Definitions(l.mask) {
 		if d.End == 0 {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// A head is the text of a definition before its body, from the begin of the line with
-// the name on.
+// A head is the text of a definition before its body, from the beginning of the line with the
+// name.
 type head struct {
 	begin, end int    // offsets
-	open       string // the text that opens the body; "" when no body is known
+	open       string // the text that opens the body; "" if there is no known body
 }
 
 func (l *layout) head(d *definition) head {
@@ -40,7 +40,7 @@ func (l *layout) head(d *definition) head {
 			return head{h.begin, i, ""}
 		case c == ';':
 			return head{h.begin, i + 1, ""}
-		case isBracket && other < i: // it closes a bracket that opened before the definition
+		case isBracket && other < i: // it closes a bracket from before the definition
 			return head{h.begin, l.trimmed(i), ""}
 		case isBracket:
 			i = other
@@ -51,16 +51,16 @@ func (l *layout) head(d *definition) head {
 	return h
 }
 
-// arrow opens the body of a function that is a value of JavaScript.
+// arrow opens the body of a JavaScript function that is a value.
 const arrow = "=>"
 
-// wholeHead is the head of a definition as edit_definition exchanges it: up to its body, or
-// up to its end if it has none. It is not whole if it is uncertain where the body begins.
+// wholeHead is the head of a definition that edit_definition replaces: up to its body, or up
+// to its end if it has none. isWhole is false if it is uncertain where the body begins.
 func (l *layout) wholeHead(d *definition) (h head, isWhole bool) {
 	h = l.head(d)
 	last := max(l.unit(d.lastLine()+1).codeEnd-1, 0)
 	switch end := l.arrowEnd(d); {
-	case l.unit(d.Line).first != d.Line: // the line begins in a comment, or in the parameters of a template
+	case l.unit(d.Line).first != d.Line: // the line begins in a comment, or in template parameters
 		return h, false
 	case h.open != "":
 	case end > 0:
@@ -68,14 +68,14 @@ func (l *layout) wholeHead(d *definition) (h head, isWhole bool) {
 	case l.ending == byIndent, bytes.IndexByte(l.mask[h.begin:max(last, h.begin)], '=') >= 0, hasBody(d.Kind) && l.mask[last] == '}':
 		return h, false
 	default:
-		h.open, h.end = ";", max(last+1, h.begin) // a semicolon may stand there
+		h.open, h.end = ";", max(last+1, h.begin) // a semicolon may be there
 	}
 	return h, true
 }
 
-// arrowEnd is the offset behind the arrow of a function that is the value of a variable or
-// member of JavaScript; 0 when it is none. A function type has an arrow too: where the
-// result is one, it is uncertain which arrow is meant.
+// arrowEnd is the offset after the arrow of a function that is the value of a JavaScript
+// variable or member; 0 if there is none. Function types have arrows too: if the result is a
+// function type, it is uncertain which arrow is meant.
 func (l *layout) arrowEnd(d *definition) int {
 	if !l.language.Is("JavaScript", "TypeScript") || d.Kind == "alias" {
 		return 0
@@ -100,8 +100,8 @@ func (l *layout) arrowEnd(d *definition) int {
 	return 0
 }
 
-// initializes reports whether a bracket } closes the value of a member, as in the
-// constructor A() : a{1} { of C++.
+// initializes reports whether a bracket } closes the value of a member, as in the C++
+// constructor A() : a{1} {.
 func (l *layout) initializes(at int) bool {
 	if l.ending != bySemicolon || at < 0 {
 		return false
@@ -110,8 +110,8 @@ func (l *layout) initializes(at int) bool {
 	return next == '{' || next == ','
 }
 
-// opensType reports whether a bracket { is of a type, as that of interface{} in Go or
-// of (): { a: number } in TypeScript.
+// opensType reports whether a bracket { belongs to a type, as in Go's interface{} or in
+// TypeScript's (): { a: number }.
 func (l *layout) opensType(at int, kind string) bool {
 	before := bytes.TrimRight(l.mask[max(0, at-maxLooked):at], whiteSpace)
 	if l.language.Is("Go") {
@@ -123,14 +123,14 @@ func (l *layout) opensType(at int, kind string) bool {
 
 const maxDocString = 64 << 10 // bytes
 
-// docString is the string that begins the body of a definition in Python, with the
-// white space before it in its line.
+// docString is the string at the beginning of the body of a Python definition, with the white
+// space before it in its line.
 func (l *layout) docString(d *definition, h head) []byte {
 	if h.open != ":" {
 		return nil
 	}
 	end := min(l.starts[d.lastLine()], h.end+maxDocString)
-	mask := l.mask[h.end:end] // has the quotes, and blanks between them
+	mask := l.mask[h.end:end] // the mask has the quotes, and blanks between them
 	at := len(mask) - len(bytes.TrimLeft(mask, whiteSpace))
 	before := l.text[h.end : h.end+at]
 	for _, quote := range [...]string{`"""`, `'''`, `"`, `'`} {
@@ -149,9 +149,9 @@ func asLine(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(text, "( ", "("), ", )", ")"), " )", ")")
 }
 
-// parametersOf is where the parameters begin of a function that is a value, and the head
-// that ends with them: with the first brackets ( ) from an offset on, or at once where there
-// are none.
+// parametersOf returns where the parameters of a function value begin, and the head that ends
+// with them: the first brackets ( ) from an offset on. Without brackets, both are the end of
+// h.
 func (l *layout) parametersOf(from int, h head) (int, head) {
 	n := bytes.IndexByte(l.mask[from:max(from, h.end)], '(')
 	if n < 0 {
@@ -164,8 +164,8 @@ func (l *layout) parametersOf(from int, h head) (int, head) {
 	return h.end, h
 }
 
-// signature is the head of a definition in one line, from the name on, for
-// languages of which ctags gives none.
+// signature is the head of a definition in one line, from the name on, for languages without
+// signatures from ctags.
 func (l *layout) signature(d *definition) string {
 	if d.Signature != "" || d.Kind == "macro" || l.language == nil || !hasBody(d.Kind) || l.language.Is("Go") || strings.HasPrefix(d.Name, anonymous) {
 		return d.Signature
@@ -182,7 +182,7 @@ func (l *layout) signature(d *definition) string {
 	}
 	gap := ""
 	switch {
-	case d.Kind == "implementation": // the name is behind that of the trait
+	case d.Kind == "implementation": // the name comes after the trait's name
 		from, gap = h.begin, ": "
 	case from < len(l.text) && strings.IndexByte(whiteSpace, l.text[from]) >= 0:
 		gap = " "

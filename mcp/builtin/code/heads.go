@@ -8,13 +8,12 @@ import (
 	"toolpipe/mcp/builtin/code/lexis"
 )
 
-// addMissed adds definitions that ctags 5.9 does not see: in JavaScript and
-// TypeScript all behind syntax that it does not know (field: Map<K, V>, overloads,
-// lines without semicolons), all but one of a name, and functions that are assigned; in
-// Rust constants and macros; in Java records, and what is in a class without a name or in
-// a function; in Python all behind a bracket that stays open, and names with a type; in C
-// macros that several branches of #if define. The definitions that are given are in
-// order, and have their places.
+// addMissed adds definitions that ctags 5.9 does not see. In JavaScript and TypeScript:
+// everything after syntax that it does not know (field: Map<K, V>, overloads, lines without
+// semicolons), all but one definition of a name, and assigned functions. In Rust: constants
+// and macros. In Java: records, and definitions in an anonymous class or in a function. In
+// Python: everything after an unclosed bracket, and names with a type. In C: macros that
+// several branches of #if define. defs are in order, with their lines set.
 func (l *layout) addMissed(defs []definition) []definition {
 	if !l.language.Is("JavaScript", "TypeScript", "Rust", "Python", "Java", "C", "C++") {
 		return defs
@@ -45,17 +44,17 @@ func (l *layout) addMissed(defs []definition) []definition {
 	return h.all
 }
 
-// heads finds the definitions that begin in a line by their heads, of which it knows so
-// much as tells a definition from other code.
+// heads finds the definitions that begin in a line by their heads. It knows only the syntax
+// that separates a definition from other code.
 type heads struct {
 	*layout
 	line   int
 	all    []definition
-	around []definition // those that the line is in; the last is the innermost
-	body   body         // of the innermost type, as inType found it
+	around []definition // the definitions around the line; the last is the innermost
+	body   body         // of the innermost type, from inType
 }
 
-// A body is where that of a definition opens.
+// A body is where the body of a definition opens.
 type body struct {
 	name    string
 	line    int
@@ -64,8 +63,8 @@ type body struct {
 
 func (h *heads) add(d definition) { h.all, h.around = append(h.all, d), append(h.around, d) }
 
-// isLocal reports whether a variable that is no function is inside a function, or inside
-// another variable, which is a function then: const f = () => { ... }.
+// isLocal reports whether a variable that is not a function is inside a function, or inside
+// another variable, which then is a function: const f = () => { ... }.
 func (h *heads) isLocal(d *definition) bool {
 	if d.Kind != "constant" && d.Kind != "variable" || len(h.around) == 0 {
 		return false
@@ -77,9 +76,9 @@ func (h *heads) isLocal(d *definition) bool {
 	return !h.language.Is("JavaScript", "TypeScript") || !h.isFunctionVariable(h.nameEnd(d))
 }
 
-// isInvented reports whether ctags 5.9 took a definition from code that is none, or gave it
-// another name than the text: a function without a name, the type of an import, the
-// variable of a loop.
+// isInvented reports whether ctags 5.9 took other code for a definition, or gave it another
+// name than the text: a function without a name, the type of an import, the variable of a
+// loop.
 func (h *heads) isInvented(d *definition) bool {
 	switch {
 	case h.language.Is("C", "C++", "Python"):
@@ -114,8 +113,8 @@ func (h *heads) isInvented(d *definition) bool {
 	return false
 }
 
-// isNoClass gives a class of JavaScript its real kind: ctags 5.9 calls functions and objects
-// with members so too. It reports whether it is none of these.
+// isNoClass sets the real kind of a JavaScript class: ctags 5.9 also reports functions and
+// objects with members as classes. It returns true if it is none of these.
 func (h *heads) isNoClass(d *definition) bool {
 	at := h.pass(h.nameEnd(d), whiteSpace+"\"'")
 	opens := h.at(h.pass(at+1, whiteSpace)) == '{'
@@ -140,7 +139,7 @@ func (h *heads) isNoClass(d *definition) bool {
 	return false
 }
 
-// before is the code before the name of a definition, without white space at its end.
+// before is the code before the name of a definition, without trailing white space.
 func (l *layout) before(d *definition) []byte {
 	end := max(0, l.nameEnd(d)-len(d.Name))
 	return bytes.TrimRight(l.mask[max(0, end-maxLooked):end], whiteSpace)
@@ -174,7 +173,7 @@ func (h *heads) inType() bool {
 	return h.body.bracket > 0 && h.level(h.line).bracket == h.body.bracket
 }
 
-// find gives the definitions whose names are in the line.
+// find returns the definitions with names in the line.
 func (h *heads) find() []definition {
 	if !h.code(h.line) {
 		return nil
@@ -194,12 +193,12 @@ func (h *heads) find() []definition {
 	return h.macro(text)
 }
 
-// found is the definition of a name in the line, inside what is around it.
+// found is the definition of a name in the line, with its scope.
 func (h *heads) found(kind, name string) []definition {
 	d := definition{Name: name, Kind: kind, Line: h.line}
 	n := len(h.around)
 	for n > 0 && h.around[n-1].Line == h.line && (h.around[n-1].Kind == "variable" || h.around[n-1].Kind == "constant") {
-		n-- // it is beside, as in a = b = c
+		n-- // it is next to it, as in a = b = c
 	}
 	if n > 0 {
 		d.Scope = h.around[n-1].fullName()
@@ -251,7 +250,7 @@ func (h *heads) rust(text []byte) []definition {
 }
 
 // python finds classes and functions, and names that a statement of a module or a class
-// gives a value or a type.
+// assigns or gives a type.
 func (h *heads) python(text []byte) []definition {
 	word, rest := cutWord(text)
 	if word == "async" {
@@ -280,7 +279,7 @@ func (h *heads) python(text []byte) []definition {
 	return all
 }
 
-// cutWord cuts the name at the begin of a text off, and white space around it.
+// cutWord splits the name at the beginning off a text, and removes white space around it.
 func cutWord(text []byte) (word string, rest []byte) {
 	text = bytes.TrimLeft(text, blanks+"*")
 	n := 0

@@ -6,8 +6,8 @@ import (
 	"toolpipe/mcp/builtin/code/lexis"
 )
 
-// java finds records and local types, functions with a body, in classes without a name
-// too, and the fields of the types that are found.
+// java finds records and local types, functions with a body, also in anonymous classes, and
+// the fields of types found.
 func (h *heads) java(text []byte) []definition {
 	if kind, name := h.javaType(text); kind != "" {
 		return h.found(kind, name)
@@ -49,8 +49,7 @@ func (h *heads) javaType(text []byte) (kind, name string) {
 	}
 }
 
-// isNoType reports whether a word may stand before a name and is no type: what follows it is
-// a value.
+// isNoType reports whether a word before a name is not a type: then a value follows it.
 func isNoType(word string) bool {
 	switch word {
 	case "return", "throw", "new", "else", "case", "yield", "assert", "do", "instanceof", "extends", "implements", "throws", "import", "package",
@@ -60,7 +59,7 @@ func isNoType(word string) bool {
 	return false
 }
 
-// isNoName reports whether a word may stand before a bracket and is no name.
+// isNoName reports whether a word before a bracket is not a name.
 func isNoName(word string) bool {
 	switch word {
 	case "if", "while", "for", "switch", "synchronized", "catch", "try", "new", "return", "throw", "super", "this", "do", "else":
@@ -69,9 +68,10 @@ func isNoName(word string) bool {
 	return false
 }
 
-// javaMember gives the kind of the definition whose name begins and ends at offsets: a
-// name behind a type or a modifier, before parameters and a body, or before a body alone
-// in a record, or before a value in the body of a type; "" for none.
+// javaMember is the kind of the definition with a name between the offsets; "" for none. A
+// method has a type or modifier before its name, and parameters and a body after it. A
+// record's constructor may have only a body. A field has a value and is in the body of a
+// type.
 func (h *heads) javaMember(from, to int) string {
 	before := bytes.TrimRight(h.mask[max(0, from-maxLooked):from], whiteSpace)
 	if len(before) == 0 || isNoName(string(h.mask[from:to])) {
@@ -81,7 +81,7 @@ func (h *heads) javaMember(from, to int) string {
 	last := before[len(before)-1]
 	isTyped := word != "" && !isNoType(word) || last == '>' && !bytes.HasSuffix(before, []byte("->")) || last == ']'
 	if isTyped && lexis.IsWord(last) && bytes.HasSuffix(before[:len(before)-len(word)], []byte("@")) {
-		isTyped = false // behind an annotation, as @Override foo() of a constructor's
+		isTyped = false // after an annotation, as in @Override foo() before a constructor
 	}
 	next := h.behind(to, whiteSpace)
 	switch {
@@ -103,8 +103,8 @@ func (h *heads) javaMember(from, to int) string {
 	return ""
 }
 
-// inRecord reports whether a name is that of the record or class around the line, of which
-// it begins a constructor then.
+// inRecord reports whether a name is the name of the record or class around the line; then it
+// begins a constructor.
 func (h *heads) inRecord(from, to int) bool {
 	return h.inType() && h.around[len(h.around)-1].Name == string(h.mask[from:to])
 }

@@ -7,7 +7,7 @@ import (
 	"toolpipe/mcp/builtin/code/lexis"
 )
 
-// script finds the definitions of JavaScript and TypeScript that begin with a line.
+// script finds the JavaScript and TypeScript definitions that begin with a line.
 func (h *heads) script() []definition {
 	at := h.starts[h.line-1]
 	for {
@@ -55,7 +55,7 @@ func (h *heads) script() []definition {
 	}
 }
 
-// at is the byte of code at an offset; 0 behind the text.
+// at is the byte of code at an offset; 0 after the text.
 func (l *layout) at(offset int) byte {
 	if offset >= len(l.mask) {
 		return 0
@@ -63,8 +63,8 @@ func (l *layout) at(offset int) byte {
 	return l.mask[offset]
 }
 
-// word is the name at an offset, behind white space and *; next is the offset behind it
-// and behind the white space, ? and ! that follow in the line. It may be in quotes.
+// word is the name at an offset, after white space and *. It may be in quotes. next is the
+// offset after the name and after the white space, ? and ! that follow in the line.
 func (l *layout) word(at int) (word string, next int) {
 	at = l.pass(at, blanks+"*")
 	if c := l.at(at); c == '"' || c == '\'' {
@@ -81,15 +81,15 @@ func (l *layout) word(at int) (word string, next int) {
 
 const maxQuoted = 200 // bytes of a name in quotes
 
-// pass is the offset of the first byte that is none of these, from an offset on.
+// pass is the offset of the first byte from an offset on that is not one of passed.
 func (l *layout) pass(at int, passed string) int {
 	for end := min(at+maxLooked, len(l.mask)); at < end && strings.IndexByte(passed, l.mask[at]) >= 0; at++ {
 	}
 	return at
 }
 
-// member finds a member of a class, or a function in an object that has a name. What
-// follows the name is at an offset.
+// member finds a member of a class, or a function in an object with a name. next is the
+// offset after the member's name.
 func (h *heads) member(kind, name string, next int) []definition {
 	if h.inType() {
 		n := len(h.all)
@@ -113,7 +113,7 @@ func (h *heads) member(kind, name string, next int) []definition {
 	return nil
 }
 
-const maxObjects = 20 // objects in each other that are looked at
+const maxObjects = 20 // nested objects that are checked
 
 // isNamedObject reports whether a bracket { opens an object that is the value of a variable,
 // of a member, or of a member of such an object.
@@ -150,8 +150,8 @@ func (h *heads) opensFunction(at int) bool {
 	return next == '{' || next == ':'
 }
 
-// assigned finds a function that is assigned to a member, as in a.b.c = function() { }; the
-// first dot is at an offset.
+// assigned finds a function that is assigned to a member, as in a.b.c = function() { }. at is
+// the offset of the first dot.
 func (h *heads) assigned(at int) []definition {
 	name := ""
 	for h.at(at) == '.' {
@@ -163,8 +163,8 @@ func (h *heads) assigned(at int) []definition {
 	return h.found("function", name)
 }
 
-// isFunctionVariable reports whether the value of a variable, whose name ends at an offset,
-// is a function or a class.
+// isFunctionVariable reports whether the value of a variable is a function or a class. end is
+// the offset after its name.
 func (h *heads) isFunctionVariable(end int) bool {
 	at := h.pass(end, whiteSpace+"?!")
 	if h.at(at) == ':' {
@@ -173,7 +173,7 @@ func (h *heads) isFunctionVariable(end int) bool {
 	return h.at(at) == '=' && h.isFunction(at+1)
 }
 
-// behindType is the offset of what ends a type: of = behind it, where there is one.
+// behindType is the offset of the byte that ends a type, such as = after it.
 func (l *layout) behindType(at int) int {
 	for end := min(at+maxLooked, len(l.mask)); at < end; at++ {
 		switch c := l.mask[at]; {
@@ -207,8 +207,8 @@ func (l *layout) isFunction(at int) bool {
 	return l.isArrow(at)
 }
 
-// isArrow reports whether an arrow function begins at an offset: its type parameters, its
-// parameters, the type of its result, and =>.
+// isArrow reports whether an arrow function begins at an offset: type parameters, parameters,
+// result type, and =>.
 func (l *layout) isArrow(at int) bool {
 	if l.at(at) == '<' {
 		at = l.passAngles(at)
@@ -228,8 +228,8 @@ func (l *layout) isArrow(at int) bool {
 	return l.at(next) == '=' && l.at(next+1) == '>'
 }
 
-// pattern finds the names that { a, b: c, ...d } takes out of an object, and [a, b] out of
-// an array. The bracket is at an offset, and closes in its line.
+// pattern finds the names that { a, b: c, ...d } takes from an object, or [a, b] from an
+// array. The bracket is at an offset, and closes in its line.
 func (h *heads) pattern(kind string, at int) (all []definition) {
 	other, _ := h.partner(at)
 	if other < at || other >= h.starts[h.line] || h.at(at) == '(' {

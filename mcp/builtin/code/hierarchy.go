@@ -32,7 +32,7 @@ func showHierarchy(ctx context.Context, c *call, args toolserver.Arguments) ([]b
 	return p.survey.appendTo(down.AppendNotes(up.AppendNotes(b))), context.Cause(ctx)
 }
 
-// A hierarchy is types by their names. Types of one name are one.
+// A hierarchy is types by name. Types of one name count as one.
 type hierarchy struct {
 	types map[string]*typeNode
 	path  string
@@ -74,8 +74,8 @@ func (h *hierarchy) add(d *definition) {
 	}
 }
 
-// typeWord is the last name in the text of a type, as Base in ns::Base<int>; "" when
-// the text has no name.
+// typeWord is the last name in the text of a type, as Base in ns::Base<int>; "" if the text
+// has no name.
 func typeWord(text string) string {
 	if i := strings.IndexAny(text, "<[("); i >= 0 {
 		text = text[:i]
@@ -89,11 +89,11 @@ func typeWord(text string) string {
 	return text
 }
 
-// headParents reads the parents of a type from its head in languages of which
-// ctags does not give them.
+// headParents reads the parents of a type from its head, for languages in which ctags does
+// not report them.
 func (d *definition) headParents() (parents []string) {
 	f, isImplementation := d.file, d.Kind == "implementation"
-	before, behind := ":", " where " // the list of the parents
+	before, behind := ":", " where " // the list of parents is between them
 	switch {
 	case f.language.Is("Rust") && isImplementation:
 		before, behind = "impl", " for "
@@ -113,7 +113,7 @@ func (d *definition) headParents() (parents []string) {
 		return nil
 	}
 	for part := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == '+' }) {
-		if fields := strings.Fields(part); len(fields) > 0 && fields[0][0] != '\'' { // of Rust, a lifetime
+		if fields := strings.Fields(part); len(fields) > 0 && fields[0][0] != '\'' { // in Rust, a lifetime
 			parents = append(parents, fields[0])
 		}
 	}
@@ -139,7 +139,7 @@ func withoutBrackets(text string) string {
 	}, text)
 }
 
-// branch is a type, and below it the types that next gives.
+// branch is a type, and below it the types that next returns.
 func (h *hierarchy) branch(name string, next func(*typeNode) []string) tree.Branch {
 	t := h.types[name]
 	label := name + "  " + firstPlaces(t.places)

@@ -19,10 +19,10 @@ import (
 
 const maxImports = 1000 // of one file
 
-// An imported is something that a file names at a line.
+// An imported is an import at a line of a file.
 type imported struct {
 	line  int
-	text  string // as it is written
+	text  string // as written
 	paths []string
 }
 
@@ -58,21 +58,21 @@ func showImports(_ context.Context, c *call, args toolserver.Arguments) ([]byte,
 	return b, nil
 }
 
-// A finder finds the imports of a file, and the files that they are.
+// A finder finds the imports of a file, and the imported files.
 type finder struct {
 	*sourceFile
 	call   *call
 	looked int
 }
 
-// imports gives what the rules of the file's language find, in the order of the
+// imports returns the imports that the rules of the file's language find, in the order of the
 // lines.
 func (f *finder) imports() (found []imported, err error) {
 	f.lay()
 	rules := imports.RulesOf(f.language)
 	for _, rule := range rules {
 		for _, m := range rule.Pattern().FindAllSubmatchIndex(f.text, 2*maxImports) {
-			from, code := f.mask, m[4] // in a comment or a string, a match is no import
+			from, code := f.mask, m[4] // in a comment or a string, a match is not an import
 			if rule.Quoted {
 				from, code = f.text, m[4]-1
 			}
@@ -90,7 +90,7 @@ func (f *finder) imports() (found []imported, err error) {
 	return found, nil
 }
 
-// files gives the files that the names in an import are.
+// files returns the files for the names in an import.
 func (f *finder) files(rule *imports.Rule, text string) (files []string) {
 	for _, name := range rule.List(text) {
 		if file := f.find(rule, name); file != "" && !slices.Contains(files, file) {
@@ -102,7 +102,7 @@ func (f *finder) files(rule *imports.Rule, text string) (files []string) {
 
 const maxLookedUp = 5000 // paths that are looked up for one file
 
-// find gives the file that a name is, "" for none below the root.
+// find returns the file for a name; "" if there is none below the root.
 func (f *finder) find(rule *imports.Rule, name string) string {
 	bases := f.bases(rule.From)
 	if rule.Separator == "" {
@@ -114,17 +114,17 @@ func (f *finder) find(rule *imports.Rule, name string) string {
 		}
 		return f.first(bases, name, rule.Endings)
 	}
-	if dots := len(name) - len(strings.TrimLeft(name, ".")); dots > 0 { // of Python
+	if dots := len(name) - len(strings.TrimLeft(name, ".")); dots > 0 { // in Python
 		bases = []string{path.Join(path.Dir(f.rel), strings.Repeat("../", dots-1))}
 		name = name[dots:]
 	} else if rule.Languages == "Python" {
-		bases = slices.DeleteFunc(bases, f.isPackage) // import typing in a package is not the package's own typing.py
+		bases = slices.DeleteFunc(bases, f.isPackage) // import typing in a package does not mean the package's own typing.py
 	}
 	parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(rule.Separator, r) })
-	for len(parts) > 1 && (parts[0] == "crate" || parts[0] == "self" || parts[0] == "super") { // of Rust
+	for len(parts) > 1 && (parts[0] == "crate" || parts[0] == "self" || parts[0] == "super") { // in Rust
 		parts = parts[1:]
 	}
-	for n := len(parts); n >= max(min(1, len(parts)), len(parts)-2); n-- { // the last parts may be in the file
+	for n := len(parts); n >= max(min(1, len(parts)), len(parts)-2); n-- { // the last parts may be names in the file
 		if file := f.first(bases, strings.Join(parts[:n], "/"), rule.Endings); file != "" {
 			return file
 		}
@@ -132,14 +132,14 @@ func (f *finder) find(rule *imports.Rule, name string) string {
 	return ""
 }
 
-// isPackage reports whether a directory is a package of Python, whose files are imported
-// by names that begin with that of the package.
+// isPackage reports whether a directory is a Python package. Its files are imported by names
+// that begin with the package's name.
 func (f *finder) isPackage(dir string) bool {
 	file := path.Join(dir, "__init__.py")
 	return file == f.rel || f.look(file, fs.FileMode.IsRegular) != ""
 }
 
-// bases are the directories in which a rule looks.
+// bases are the directories that a rule searches.
 func (f *finder) bases(from string) (bases []string) {
 	dir := path.Dir(f.rel)
 	for from := range strings.FieldsSeq(from) {
@@ -162,7 +162,7 @@ func (f *finder) bases(from string) (bases []string) {
 	return bases
 }
 
-// first gives the first file that is there, other than the file that imports.
+// first returns the first existing file other than the importing one.
 func (f *finder) first(bases []string, name, endings string) string {
 	for _, base := range bases {
 		for ending := range strings.FieldsSeq(endings) {
@@ -177,8 +177,8 @@ func (f *finder) first(bases []string, name, endings string) string {
 	return ""
 }
 
-// look gives what answers show for a path from the root; "" when no file of that kind
-// is there that may be shown, other than the file that imports.
+// look returns the shown path for a path from the root; "" if there is no file of that kind
+// that may be shown, or it is the importing file.
 func (f *finder) look(at string, isKind func(fs.FileMode) bool) string {
 	if f.looked++; f.looked > maxLookedUp || len(at) > confine.MaxPath {
 		return ""
@@ -194,7 +194,7 @@ func (f *finder) look(at string, isKind func(fs.FileMode) bool) string {
 	return confine.ShownName(f.call.shown(l.Access, l.Rel))
 }
 
-// goImports gives the imports of a Go file. An import of the same module is a directory.
+// goImports returns the imports of a Go file. An import of the same module is a directory.
 func (f *finder) goImports() (found []imported) {
 	positions := token.NewFileSet()
 	file, _ := parser.ParseFile(positions, "", f.text, parser.ImportsOnly)
@@ -215,8 +215,7 @@ func (f *finder) goImports() (found []imported) {
 	return found
 }
 
-// module gives the module that the file is in by the nearest go.mod, and where its
-// root is.
+// module returns the module of the file, from the nearest go.mod, and the root of the module.
 func (f *finder) module() (name, root string) {
 	for _, dir := range f.bases("up") {
 		l, err := f.root.Find(path.Join(dir, "go.mod"))

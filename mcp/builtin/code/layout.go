@@ -8,22 +8,22 @@ import (
 	"toolpipe/mcp/builtin/code/lexis"
 )
 
-// A layout is a text with its lines, and with its brackets outside comments and
-// strings: they tell where definitions begin and end.
+// A layout is a text with its lines, and with its brackets outside comments and strings. From
+// these the beginnings and ends of definitions are found.
 type layout struct {
-	language   *lexis.Language // nil when it is not known
+	language   *lexis.Language // nil if unknown
 	text, mask []byte
 	starts     []int         // of the lines, and the text's length
-	states     []lexis.State // of the lines, and behind the text
+	states     []lexis.State // of the lines, and after the text
 	kinds      []lineKind    // of the lines
 	columns    []int         // of the first characters of the lines
-	inside     []level       // of the lines, and behind the text, without comments and strings; nil where there are no brackets
-	units      []unit        // by the numbers of the lines; nil until unit
-	partners   []int32       // by offset, 1 + where the bracket is that closes or opens the bracket there; -1: nowhere; 0: there is no bracket
+	inside     []level       // of the lines, and after the text, without comments and strings; nil without brackets
+	units      []unit        // by line number; nil until unit
+	partners   []int32       // by offset, 1 + the offset of the partner of the bracket there; -1: no partner; 0: no bracket
 	ending     ending
 }
 
-// A lineKind tells comments and code apart.
+// A lineKind distinguishes comments and code.
 type lineKind uint8
 
 const (
@@ -32,9 +32,9 @@ const (
 	isEmpty
 )
 
-// maxLooked is how many bytes are looked at to understand a line, or to find the end
-// of a statement. Source that people write needs no more. Without the bound, a text
-// that is one line with many definitions would be read anew for each of them.
+// maxLooked is how many bytes are scanned to understand a line, or to find the end of a
+// statement. Hand-written source needs no more. Without the limit, a text with many
+// definitions in one line would be scanned again for each of them.
 const maxLooked = 4 << 10
 
 // An ending is how definitions of a language end.
@@ -68,15 +68,15 @@ func newLayout(language *lexis.Language, text []byte) *layout {
 		l.columns = append(l.columns, indentation(line))
 	}
 	if language.Is("Shell") {
-		l.pair("{}") // the patterns of case have a ) of their own
+		l.pair("{}") // patterns of case have an unmatched )
 	} else if language != nil {
 		l.pair(openers + closers)
 	}
 	return l
 }
 
-// partner is the offset of the bracket that closes or opens the bracket at an
-// offset, -1 for a bracket that stays alone. It is not found when there is no bracket.
+// partner is the offset of the partner of the bracket at an offset, -1 for an unmatched
+// bracket. found is false if there is no bracket.
 func (l *layout) partner(at int) (other int, found bool) {
 	if at >= len(l.partners) {
 		return -1, false
@@ -95,7 +95,7 @@ func (l *layout) lineOf(at int) int {
 	return n
 }
 
-// column is how far a line is indented.
+// column is the indentation of a line.
 func (l *layout) column(n int) int { return l.columns[n-1] }
 
 func (l *layout) kindOf(n int) lineKind {
@@ -108,8 +108,7 @@ func (l *layout) kindOf(n int) lineKind {
 	return hasCode
 }
 
-// code reports whether a line has more than comments, the insides of strings and white
-// space.
+// code reports whether a line has more than comments, the insides of strings and white space.
 func (l *layout) code(n int) bool { return l.kinds[n-1] == hasCode }
 
 // indentation is the column of a line's first character.
@@ -136,8 +135,8 @@ func (l *layout) firstByte(n int) int {
 	return i + len(line) - len(bytes.TrimLeft(line, blanks))
 }
 
-// White space is what the languages here take for it alike: ASCII. A no-break space is
-// part of a name in some of them, as every byte is that is not ASCII (lexis.IsWord).
+// White space is what all languages here treat as such: ASCII. In some of them a no-break
+// space is part of a name, like every byte that is not ASCII (lexis.IsWord).
 const (
 	blanks     = " \t\v\f" // in a line
 	whiteSpace = blanks + "\r\n"
@@ -145,8 +144,7 @@ const (
 
 func trim(text []byte) []byte { return bytes.Trim(text, whiteSpace) }
 
-// behind is the first byte of code at an offset or behind it that is none of these;
-// 0 for none.
+// behind is the first byte of code from an offset on that is not one of passed; 0 for none.
 func (l *layout) behind(at int, passed string) byte {
 	rest := bytes.TrimLeft(l.mask[at:min(at+maxLooked, len(l.mask))], passed)
 	if len(rest) == 0 {
@@ -155,20 +153,19 @@ func (l *layout) behind(at int, passed string) byte {
 	return rest[0]
 }
 
-// trimmed is an offset without the white space before it.
+// trimmed is an offset moved back over the white space before it.
 func (l *layout) trimmed(at int) int {
 	from := max(0, at-maxLooked)
 	return from + len(bytes.TrimRight(l.text[from:at], whiteSpace))
 }
 
-// trimmedEnd is the offset behind the last character of a line that is not white
-// space.
+// trimmedEnd is the offset after the last character of a line that is not white space.
 func (l *layout) trimmedEnd(n int) int {
 	return max(l.starts[n-1], l.trimmed(l.starts[n]))
 }
 
-// nameAt is where in a text, from an offset on, a name first stands that is no part of a
-// longer one; -1 for nowhere. In JavaScript and TypeScript $ is a letter.
+// nameAt is the first offset in a text, from from on, of a name that is not part of a longer
+// one; -1 for none. In JavaScript and TypeScript $ is a letter.
 func (l *layout) nameAt(text, name []byte, from int) int {
 	if len(name) == 0 {
 		return -1
@@ -188,8 +185,8 @@ func (l *layout) nameAt(text, name []byte, from int) int {
 	}
 }
 
-// operatorAt is where in a text, from an offset on, the name of an operator first stands, of
-// which the symbol is no part of a longer one; -1 for nowhere.
+// operatorAt is the first offset in a text, from from on, of the name of an operator with a
+// symbol that is not part of a longer one; -1 for none.
 func operatorAt(text, symbol []byte, from int) int {
 	last := symbol[len(symbol)-1]
 	for at := wordAt(text, []byte(operator), from); at >= 0; at = wordAt(text, []byte(operator), at+1) {
@@ -206,8 +203,8 @@ func operatorAt(text, symbol []byte, from int) int {
 	return -1
 }
 
-// wordAt is where in a text, from an offset on, a word first stands that is no part
-// of a longer one; -1 for nowhere.
+// wordAt is the first offset in a text, from from on, of a word that is not part of a longer
+// one; -1 for none.
 func wordAt(text, word []byte, from int) int {
 	for {
 		i := bytes.Index(text[from:], word)

@@ -12,8 +12,8 @@ import (
 	"toolpipe/mcp/toolserver"
 )
 
-// moveDefinition moves the lines of a Python definition to another file. It changes no import,
-// because only a language server knows all uses.
+// moveDefinition moves the lines of a Python definition to another file. It changes no
+// import, because only a language server knows all uses.
 func moveDefinition(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
 	own, err := c.file(args.Text("path"))
 	if err != nil {
@@ -60,7 +60,8 @@ func moveDefinition(ctx context.Context, c *call, args toolserver.Arguments) ([]
 		def.Name, confine.ShownName(own.path), lineRange(e.from, e.to), confine.ShownName(target.path), strings.TrimSuffix(note, "\n"), def.Name), nil
 }
 
-// target is the file that a definition goes to. A file that does not exist yet has no root.
+// target is the file that a definition is moved to. A file that does not exist yet has no
+// root.
 func (c *call) target(own *sourceFile, asked string) (*sourceFile, error) {
 	rel := ""
 	l, err := c.find(asked)
@@ -97,7 +98,7 @@ func (c *call) target(own *sourceFile, asked string) (*sourceFile, error) {
 	return f, nil
 }
 
-// appended is the text of a file of Python with the lines of a definition at its end, or before
+// appended is the text of a Python file with the lines of a definition at its end, or before
 // the code that runs only when the file is the program.
 func (f *sourceFile) appended(lines []string) ([]byte, error) {
 	d := newDocument(f.language, f.text)
@@ -130,7 +131,7 @@ func (f *sourceFile) appended(lines []string) ([]byte, error) {
 	return edited, err
 }
 
-// checkMoved checks the syntax of both files after a move. The note says what was found.
+// checkMoved checks the syntax of both files after a move. The note describes the result.
 func (c *call) checkMoved(ctx context.Context, args toolserver.Arguments, files [2]*sourceFile, edited [2][]byte) (note string, err error) {
 	if args.Flag("force") {
 		return "the syntax was not checked", nil

@@ -44,8 +44,8 @@ type node struct {
 	inside []*node
 }
 
-// nested gives the root of a tree, in which each definition is below the definition in
-// whose lines it stands. Where both are in one line, the scope tells which is inside.
+// nested returns the root of a tree in which each definition is below the one with lines
+// around it. If both are in one line, the scope decides.
 func nested(defs []definition) *node {
 	around := []*node{{}}
 	line, inLine := 0, map[string]*node{}
@@ -69,13 +69,13 @@ func nested(defs []definition) *node {
 	return around[0]
 }
 
-// outlineText is the answer of a tool while it is written.
+// outlineText is the growing answer of a tool.
 type outlineText struct {
 	*sourceFile
 	b       []byte
 	listed  int
 	shownTo int  // the last line of the source that is shown
-	guessed bool // the lines of a definition in the answer are a guess
+	guessed bool // a definition in the answer has guessed lines
 }
 
 // full reports whether no more fits into the answer.
@@ -83,7 +83,7 @@ func (o *outlineText) full() bool {
 	return o.listed >= toolserver.MaxListed || len(o.b) >= toolserver.MaxText
 }
 
-// list appends the definitions inside another, and the definitions inside them.
+// list appends the definitions inside another, recursively.
 func (o *outlineText) list(outer *node, depth int) {
 	for _, n := range outer.inside {
 		if o.full() {
@@ -97,8 +97,8 @@ func (o *outlineText) list(outer *node, depth int) {
 
 const maxSignature = 300 // bytes of a signature in a line
 
-// appendLine appends the kind, name, signature and lines of a definition, which
-// stands inside another; outer is nil for a definition by itself.
+// appendLine appends the kind, name, signature and lines of a definition inside another;
+// outer is nil for a definition by itself.
 func (o *outlineText) appendLine(d, outer *definition) {
 	o.listed++
 	name := d.fullName()
@@ -112,7 +112,7 @@ func (o *outlineText) appendLine(d, outer *definition) {
 	o.b = fmt.Appendf(o.b, "%s %s%s  %s\n", d.Kind, name, signature, o.span(d))
 }
 
-// span is the lines of a definition, for which a note explains the mark of a guess.
+// span is the lines of a definition. If they are a guess, a note explains the mark.
 func (o *outlineText) span(d *definition) string {
 	o.guessed = o.guessed || d.Guessed
 	return d.span()
@@ -144,8 +144,8 @@ func (o *outlineText) skeleton(outer *node) {
 	}
 }
 
-// withoutBody appends the head of a definition, and behind it the definitions inside,
-// or "..." for its body.
+// withoutBody appends the head of a definition, followed by the definitions inside it, or by
+// "..." for its body.
 func (o *outlineText) withoutBody(n *node) {
 	o.appendLines(n.Start, n.Line-1)
 	h := o.head(n.definition)
@@ -185,7 +185,7 @@ func (o *outlineText) appendLines(from, to int) {
 	}
 }
 
-// appendText appends a piece of the source, whose lines end without CR.
+// appendText appends a piece of the source. Its line ends become LF.
 func (o *outlineText) appendText(text []byte) {
 	text = text[:min(len(text), toolserver.MaxText)]
 	o.b = append(o.b, bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))...)
@@ -257,8 +257,8 @@ func (o *outlineText) signatureLines(d *definition) {
 	o.b = append(o.b, '\n')
 }
 
-// doc appends the comment above a definition and its docstring, and reports whether
-// there are any.
+// doc appends the comment above a definition and its docstring, and reports whether there are
+// any.
 func (o *outlineText) doc(d *definition) bool {
 	before := len(o.b)
 	for n := d.Start; n < d.Line; n++ {
@@ -272,7 +272,7 @@ func (o *outlineText) doc(d *definition) bool {
 	return len(o.b) > before
 }
 
-// summary appends a definition without its body, and what is inside it.
+// summary appends a definition without its body, and a list of the definitions inside it.
 func (o *outlineText) summary(d *definition) {
 	o.signatureLines(d)
 	o.doc(d)
@@ -281,7 +281,7 @@ func (o *outlineText) summary(d *definition) {
 		i++
 	}
 	o.list(nested(o.defs[i:]).inside[0], 1)
-	for i := range o.defs { // methods that stand elsewhere, as in C++ and Go
+	for i := range o.defs { // methods elsewhere, as in C++ and Go
 		if m := &o.defs[i]; m.Scope == d.fullName() && (m.Line < d.Start || m.Line > d.lastLine()) && !o.full() {
 			o.b = append(o.b, "  "...)
 			o.appendLine(m, d)

@@ -7,16 +7,16 @@ import (
 	"toolpipe/mcp/builtin/code/lexis"
 )
 
-// extend finds the lines of a definition, of which ctags may have told the last. They
-// are a guess unless they are proven: two ways to find the end agree, or the one that
-// there is does not contradict the indentation, and neither the code above nor the code
-// below goes on in the definition.
+// extend finds the lines of a definition; ctags may have reported the last one. They are a
+// guess unless they are proven. They are proven if two ways to find the end agree, or the
+// only way does not contradict the indentation, and the definition continues neither from the
+// code above nor into the code below.
 func (l *layout) extend(d *definition) {
 	told := d.End >= d.Line
-	proven := told && l.language.Is("Python") || l.findEnd(d, told) // of Python, ctags gives the ends until it gives up
+	proven := told && l.language.Is("Python") || l.findEnd(d, told) // in Python, ctags reports the ends until it gives up
 	d.End = min(d.End, l.lines())
 	if next := l.unit(d.End + 1); next.nextStart <= next.nextCode || next.nextCode == 0 {
-		d.End = max(d.End, next.nextStart-1) // the comment behind its last code has more lines
+		d.End = max(d.End, next.nextStart-1) // the comment after its last code has more lines
 	}
 	first, isWhole := l.firstLine(d)
 	d.Start = l.unit(first).head
@@ -24,20 +24,20 @@ func (l *layout) extend(d *definition) {
 	d.Guessed = !isWhole && !d.Shared
 }
 
-// findEnd sets the last line of a definition, unless it is told, and reports whether it is
-// proven.
+// findEnd sets the last line of a definition, unless told, and reports whether it is proven.
+// told means that ctags reported the last line.
 func (l *layout) findEnd(d *definition, told bool) bool {
 	body := hasBody(d.Kind)
 	switch {
 	case told && d.Kind == "macro":
-		return true // of C, a line whose end has no backslash
+		return true // in C, a line without a backslash at its end
 	case told && l.language.Is("Ruby"):
 		isOpen := d.End > l.lines()
 		d.End = min(d.End, l.lines())
 		return !isOpen && l.endsRuby(d)
 	case body && l.ending == byWord:
 		last, guessed := l.wordEnd(d.Line)
-		agree := !told || last == d.End || !l.code(min(d.End, l.lines())) // ctags takes any "end" in a here-document
+		agree := !told || last == d.End || !l.code(min(d.End, l.lines())) // ctags accepts any "end" in a here-document
 		if !told || !guessed {
 			d.End = last
 		}
@@ -54,8 +54,8 @@ func (l *layout) findEnd(d *definition, told bool) bool {
 	return false
 }
 
-// endsRuby reports whether a definition ends where its blocks do for certain: the end that
-// closes it is indented as its begin is, or it has none.
+// endsRuby reports whether the end of a definition is certain: the end that closes it is
+// indented like its beginning, or it has none.
 func (l *layout) endsRuby(d *definition) bool {
 	last := l.line(l.mask, d.End)
 	if d.End == d.Line || !hasBody(d.Kind) || wordAt(last, []byte("end"), 0) < 0 {
@@ -65,7 +65,8 @@ func (l *layout) endsRuby(d *definition) bool {
 	return word == "end" && l.column(d.End) == l.column(d.Line)
 }
 
-// endAt sets the last line of a definition to that of an offset, unless another is told.
+// endAt sets the last line of a definition to the line of an offset, unless ctags reported
+// another.
 func (l *layout) endAt(d *definition, at int, told bool) bool {
 	last := max(d.Line, l.lineOf(at))
 	if told && last != d.End && d.End > d.Line {
@@ -74,13 +75,13 @@ func (l *layout) endAt(d *definition, at int, told bool) bool {
 	d.End = last
 	rest := trim(l.mask[min(at+1, l.starts[last]):l.starts[last]])
 	isLast := isFunction(d.Kind) && l.ending == bySemicolon && bytes.HasPrefix(rest, []byte(";")) // of an enum in Java
-	names := isType(d.Kind) && l.language.Is("C", "C++")                                          // of variables may follow
+	names := isType(d.Kind) && l.language.Is("C", "C++")                                          // names of variables may follow
 	d.Shared = isLast || len(bytes.Trim(rest, ";,")) > 0 && !names
 	return true
 }
 
-// firstLine is the first line of a definition without what is above it, and says
-// whether the definition begins there, and not behind something else in this line.
+// firstLine is the first line of a definition without the comments and decorators above it.
+// isWhole reports whether the definition begins there, and not after other code in this line.
 func (l *layout) firstLine(d *definition) (first int, isWhole bool) {
 	first = l.unit(d.Line).first
 	if bracket := l.level(first).bracket; bracket > 0 && l.level(first) != l.level(d.End+1) {
@@ -99,9 +100,8 @@ func (l *layout) firstLine(d *definition) (first int, isWhole bool) {
 	return first, l.level(first) == l.level(d.End+1)
 }
 
-// beginsAbove reports whether a statement of C, of which a line is known, begins above it:
-// with a word such as typedef struct above its bracket {, or with a macro that stands
-// below an empty line.
+// beginsAbove reports whether a C statement that includes a line begins above it: with a word
+// such as typedef struct above its bracket {, or with a macro below an empty line.
 func (l *layout) beginsAbove(n int) bool {
 	if u := l.unit(n); u.above == 0 || u.above != n-1 || u.codeAbove != n-1 || l.terminated(n-1) {
 		return false
@@ -110,14 +110,14 @@ func (l *layout) beginsAbove(n int) bool {
 	return l.firstOf(n) == '{' || above == 0 || l.kinds[above-1] != hasCode
 }
 
-// terminated reports whether a line of C with code ends the statement in it.
+// terminated reports whether a C line with code ends the statement in it.
 func (l *layout) terminated(n int) bool {
 	line := trim(l.line(l.mask, n))
 	return l.firstOf(l.unit(n).first) == '#' || strings.IndexByte(";{},:", line[len(line)-1]) >= 0
 }
 
-// behindName is the offset behind the name of a definition, and behind the brackets that
-// close there, as in int (*name)(int).
+// behindName is the offset after the name of a definition, and after brackets that close
+// there, as in int (*name)(int).
 func (l *layout) behindName(d *definition) int {
 	at := l.nameEnd(d)
 	if l.listed(d) {
@@ -133,7 +133,7 @@ func (l *layout) behindName(d *definition) int {
 }
 
 // isInside reports whether a definition's name is in a bracket that opens before it in its
-// line, as that of a function that is an argument, or behind another statement.
+// line, as for a function that is an argument, or after another statement.
 func (l *layout) isInside(d *definition) bool {
 	if l.language.Is("C", "C++", "Objective-C", "Python") { // there it may be int (*name)(int), (name, b) = 1, 2
 		return false
@@ -151,8 +151,9 @@ func (l *layout) isInside(d *definition) bool {
 	return false
 }
 
-// endsAbove reports whether the code above a definition ends there. What ends with a comma
-// follows a comma, and what ends with a semicolon does not: int a,\n b;
+// endsAbove reports whether the code above a definition ends there. A declarator that ends
+// with a comma may follow another one that ends with a comma; one that ends with a semicolon
+// may not: int a,\n b;
 func (l *layout) endsAbove(d *definition) bool {
 	n := d.Start
 	u := l.unit(n)
@@ -168,10 +169,10 @@ func (l *layout) endsAbove(d *definition) bool {
 	case isDirective, l.firstOf(l.unit(d.Line).first) == '#' && l.ending == bySemicolon:
 		return true
 	case l.listed(d) && l.firstOf(n) == ',':
-		d.Shared = true // it is behind another variable
+		d.Shared = true // it follows another variable
 		return true
 	case l.language.Is("C", "C++") && l.kinds[n-2] == isEmpty && (lexis.IsWord(last) || last == ')'):
-		return true // behind a macro that needs no semicolon
+		return true // after a macro that needs no semicolon
 	case last == ',' && own == ';', last == ';' && own == ',', d.Kind == "enumConstant" && own == ';':
 		d.Shared = true
 		return true
@@ -191,8 +192,8 @@ func (l *layout) endsAbove(d *definition) bool {
 	return u.codeAbove == 0 || l.column(u.codeAbove) >= l.column(n) || last == ':' || l.firstOf(u.codeAbove) == '#'
 }
 
-// behindPattern is the offset behind the bracket { or [ that is around a name in its line,
-// as in const { a, b } = c; or the offset itself.
+// behindPattern is the offset after the bracket { or [ around a name in its line, as in const
+// { a, b } = c; without one it is the offset itself.
 func (l *layout) behindPattern(at int) int {
 	for i := l.firstByte(l.lineOf(max(at-1, 0))); i < at; i++ {
 		other, isBracket := l.partner(i)
@@ -206,13 +207,13 @@ func (l *layout) behindPattern(at int) int {
 	return at
 }
 
-// listed reports whether a definition may be one of several variables with commas between.
+// listed reports whether a definition may be one of several variables separated by commas.
 func (l *layout) listed(d *definition) bool {
 	return l.language.Is("JavaScript", "TypeScript") && (d.Kind == "variable" || d.Kind == "constant")
 }
 
-// endsName reports whether an operator at the end of a line of Ruby is the end of a name,
-// by the byte before it: alias store []=, or private :size=.
+// endsName reports whether an operator at the end of a Ruby line is the end of a name,
+// according to the byte before it: alias store []=, or private :size=.
 func endsName(before, operator byte) bool {
 	return before == ':' || operator == '=' && (before == ']' || lexis.IsWord(before))
 }
@@ -225,8 +226,8 @@ func (l *layout) firstOf(n int) byte {
 	return 0
 }
 
-// endsBelow reports whether a definition, which begins in a line, does not go on below its
-// last line.
+// endsBelow reports whether a definition, which begins in line first, does not continue below
+// its last line.
 func (l *layout) endsBelow(d *definition, first int) bool {
 	u := l.unit(d.End + 1)
 	last, next := l.mask[max(u.codeEnd-1, 0)], byte(0)

@@ -18,35 +18,35 @@ import (
 )
 
 // A survey reads the source files at and below a path and counts what it leaves out. It
-// visits one after the other, while it reads the next ones.
+// visits one file after the other while it reads the next ones.
 type survey struct {
 	call     *call
 	maxFiles int
 	maxBytes int
-	wants    func(name string) bool // which files of a directory are read; nil for all
+	wants    func(name string) bool // selects files by name; nil for all
 	holds    []byte                 // files without this text are not visited
 	surveyed
 }
 
-// surveyed is what a survey counts.
+// surveyed is the counts of a survey.
 type surveyed struct {
 	files, bytes int
 	skipped      confine.Skipped
 	long         int      // files longer than maxSource
 	full         bool     // maxFiles or maxBytes was reached
-	unread       []string // files without definitions, as ctags failed
+	unread       []string // files without definitions because ctags failed
 	faulty       []string // files that are left out because of a defect in this program
 }
 
 var errFull = errors.New("the limit of a survey is reached")
 
 const (
-	surveyBatch   = 32 // files that are read by one goroutine
-	surveyPending = 8  // batches that are read, or not visited yet
+	surveyBatch   = 32 // files that one goroutine reads
+	surveyPending = 8  // batches that are being read or not visited yet
 )
 
-// each visits the files in the order of the walk: the files of a directory come before
-// the directories in it. Files that are not text are passed over.
+// each visits the files in the order of the walk: the files of a directory come before the
+// directories in it. Files that are not text are skipped.
 func (s *survey) each(ctx context.Context, path string, visit func(*sourceFile) error) error {
 	l, err := s.call.find(path)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *survey) each(ctx context.Context, path string, visit func(*sourceFile) 
 	}
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	order := make(chan chan []reading, surveyPending) // of each batch, in the order of the walk; each gets one element
+	order := make(chan chan []reading, surveyPending) // one channel for each batch, in the order of the walk; each gets one element
 	var running sync.WaitGroup
 	var skipped confine.Skipped
 	var walkErr error
@@ -72,7 +72,7 @@ func (s *survey) each(ctx context.Context, path string, visit func(*sourceFile) 
 	})
 	err = s.visitAll(inner, order, visit)
 	cancel()
-	for range order { // the walk ends
+	for range order { // until the walk has ended
 	}
 	running.Wait()
 	skipped.Unreadable += s.skipped.Unreadable
@@ -89,13 +89,13 @@ func (s *survey) each(ctx context.Context, path string, visit func(*sourceFile) 
 // A reading is a file of a survey after it was read.
 type reading struct {
 	path   string
-	text   []byte // nil when it is not visited
+	text   []byte // nil if it is not visited
 	size   int
 	isLong bool
-	err    error // why it was not read; errBinary, and nil with a size of 0, for what is passed over
+	err    error // why it was not read; errBinary, and nil with size 0, for skipped files
 }
 
-// deal has the files of a directory read, in batches.
+// deal reads the files of a directory, in batches.
 func (s *survey) deal(ctx context.Context, a *confine.Access, w *confine.Walked, order chan<- chan []reading, running *sync.WaitGroup) error {
 	var names []string
 	for _, e := range w.Entries {
@@ -125,7 +125,7 @@ func (s *survey) deal(ctx context.Context, a *confine.Access, w *confine.Walked,
 
 // read reads the files of a batch.
 func (s *survey) read(ctx context.Context, a *confine.Access, in *confine.Batch, names []string) (all []reading) {
-	var room []byte // of a text that is not kept
+	var room []byte // reuses the memory of a text that is not kept
 	for _, name := range names {
 		if ctx.Err() != nil {
 			break
@@ -137,7 +137,7 @@ func (s *survey) read(ctx context.Context, a *confine.Access, in *confine.Batch,
 	return all
 }
 
-// readOne reads a file into room, which it returns if the text is not kept.
+// readOne reads a file into room, and returns room if the text is not kept.
 func (s *survey) readOne(a *confine.Access, in *confine.Batch, name string, room []byte) (reading, []byte) {
 	f, size, err := in.Open(name)
 	if err != nil || f == nil {
@@ -154,7 +154,8 @@ func (s *survey) readOne(a *confine.Access, in *confine.Batch, name string, room
 	return reading{path: s.call.shown(a, in.Rel(name)), text: text, size: len(text)}, nil
 }
 
-// visitAll counts what was read, in the order of the walk, and visits what is to be visited.
+// visitAll counts the files that were read, in the order of the walk, and visits those with a
+// text.
 func (s *survey) visitAll(ctx context.Context, order <-chan chan []reading, visit func(*sourceFile) error) error {
 	for read := range order {
 		for _, r := range <-read {
@@ -185,7 +186,7 @@ func (s *survey) visitAll(ctx context.Context, order <-chan chan []reading, visi
 	return nil
 }
 
-// visitOne visits a file. A panic leaves out this file alone.
+// visitOne visits a file. After a panic only this file is left out.
 func (s *survey) visitOne(f *sourceFile, visit func(*sourceFile) error) error {
 	defer func() {
 		if p := recover(); p != nil {
@@ -196,7 +197,7 @@ func (s *survey) visitOne(f *sourceFile, visit func(*sourceFile) error) error {
 	return visit(f)
 }
 
-// outline finds the definitions of a file. A file for which ctags fails is noted.
+// outline finds the definitions of a file. It records a file for which ctags fails.
 func (s *survey) outline(ctx context.Context, f *sourceFile) error {
 	err := s.call.ctags.outline(f)
 	if ctx.Err() != nil {
@@ -208,7 +209,7 @@ func (s *survey) outline(ctx context.Context, f *sourceFile) error {
 	return nil
 }
 
-// appendTo appends a line for each kind of files that were left out.
+// appendTo appends a line for each kind of omitted files.
 func (s *survey) appendTo(b []byte) []byte {
 	if s.full {
 		b = fmt.Appendf(b, "[toolpipe] the search ends after %d files of %d bytes together, and the files behind were not read; a path further down reads others\n", s.files, s.bytes)
@@ -225,15 +226,15 @@ func (s *survey) appendTo(b []byte) []byte {
 	return s.skipped.AppendTo(b)
 }
 
-// A project is the definitions of all source files below a path. The files are without
-// a layout, which takes memory that most of them never need.
+// A project is the definitions of all source files below a path. The files have no layout,
+// because it takes memory that most of them never need.
 type project struct {
 	survey survey
 	defs   []*definition
 }
 
-// project finds the definitions below the path argument of a call, and the last part
-// of the name in another argument.
+// project finds the definitions below the path argument of a call, and the last part of the
+// name in the argument named.
 func (c *call) project(ctx context.Context, args toolserver.Arguments, named string) (p *project, name string, err error) {
 	if name, err = lastName(args.Text(named)); err != nil {
 		return nil, "", err
@@ -259,8 +260,8 @@ func (p *project) notFound(format string, args ...any) error {
 	return errors.New(strings.TrimSuffix(string(p.survey.appendTo(said)), "\n"))
 }
 
-// isProgram reports whether a file may define functions or types: it is in a language
-// that is known and has them, or is a script without an extension.
+// isProgram reports whether a file may define functions or types: its language is known and
+// has them, or it is a script without an extension.
 func isProgram(name string) bool {
 	l := lexis.Of(name, nil)
 	if l == nil {
@@ -271,7 +272,8 @@ func isProgram(name string) bool {
 
 const maxName = 250 // bytes of a name that a tool looks for
 
-// lastName is the last part of a name such as Class.method, or why it is none.
+// lastName is the last part of a name such as Class.method. The error is the reason why it is
+// not a name.
 func lastName(name string) (string, error) {
 	last := normalName(name)
 	scope := last[:strings.LastIndexByte(last, '.')+1]

@@ -7,15 +7,16 @@ import (
 	"toolpipe/mcp/builtin/code/lexis"
 )
 
-// A level is what a line begins inside of. Lines of one level are beside each other.
+// A level is the set of constructs around the beginning of a line. Lines of one level are
+// siblings.
 type level struct {
-	bracket int32 // 1 + the offset of the innermost bracket that is open; 0 for none
+	bracket int32 // 1 + the offset of the innermost open bracket; 0 for none
 	branch  int32 // the line of the innermost #if or #else; 0 for none
 	part    lexis.Part
 	open    int // comments and strings
 }
 
-// level is that of a line, or of what is behind the last line.
+// level is the level of a line, or of the end of the text.
 func (l *layout) level(n int) level {
 	var of level
 	if l.inside != nil {
@@ -25,35 +26,35 @@ func (l *layout) level(n int) level {
 	return of
 }
 
-// A unit says what is around a line. A unit of lines goes from a line that begins in
-// code to the next such line of the same level: it is one line, or a comment or a
-// decorator of any length. Numbers of lines are 0 for none.
+// A unit describes the surroundings of a line. A unit is a range of lines from one that
+// begins in code to the next such line of the same level: one line, or a comment or a
+// decorator of any length. Line number 0 means none.
 type unit struct {
-	first     int // the line of the unit
+	first     int // the first line of the unit
 	above     int // the first line of the unit directly above
-	head      int // where a definition starts that begins in the unit: with the comments and decorators above
-	decorated int // where it starts if only the decorators above belong to it; 0 without any
+	head      int // where a definition in the unit starts, including the comments and decorators above
+	decorated int // where it starts with only the decorators above; 0 without any
 	codeAbove int // the first line of the next unit above that is neither
-	codeEnd   int // the offset behind the last code before the line
+	codeEnd   int // the offset after the last code before the line
 	nextCode  int // the first line from this one on that has code
 	nextStart int // the first line from this one on that does not begin in a comment or string
 	holds     holding
 }
 
-// A holding is the largest of what the conditional of the preprocessor holds that begins
-// in a line.
+// A holding is the largest kind of content of the preprocessor conditional that begins in a
+// line.
 type holding uint8
 
 const (
 	holdsNone       holding = iota // no conditional begins in the line
 	holdsComments                  // or nothing
-	holdsDecorators                // attributes of what follows it
+	holdsDecorators                // attributes of the code after it
 	holdsStatements                // or other directives
 	holdsList                      // an element of a list before a comma
-	holdsPart                      // a part of what follows it
+	holdsPart                      // a part of the code after it
 )
 
-// unit is what is around a line.
+// unit is the surroundings of a line.
 func (l *layout) unit(n int) *unit {
 	if l.units == nil {
 		l.findUnits()
@@ -99,14 +100,14 @@ func (l *layout) findUnits() {
 	}
 }
 
-// conditionals finds what the conditionals of a text hold, in one pass.
+// conditionals finds the contents of a text's conditionals, in one pass.
 type conditionals struct {
 	*layout
-	open []int // the first lines of those that are open
-	from int   // the offset up to which the text has been passed
+	open []int // the first lines of the open ones
+	from int   // the offset up to which the text was handled
 }
 
-// pass passes a line, and the text before it if the line is a directive.
+// pass handles a line, and the text before it if the line is a directive.
 func (c *conditionals) pass(n int) {
 	does := c.conditional(n)
 	if does == noConditional {
@@ -129,7 +130,7 @@ func (c *conditionals) pass(n int) {
 	c.from = c.starts[c.directiveEnd(n)]
 }
 
-// holding is what a text between two directives holds.
+// holding is the kind of a text between two directives.
 func (c *conditionals) holding(from, to int) holding {
 	end := from + len(bytes.TrimRight(c.mask[from:to], whiteSpace))
 	switch {
@@ -150,7 +151,7 @@ func (l *layout) joinsNext(n int) bool {
 	return n < l.lines() && bytes.HasSuffix(bytes.TrimRight(l.line(l.text, n), "\r\n"), []byte(`\`))
 }
 
-// directiveEnd is the last line of a directive of the preprocessor.
+// directiveEnd is the last line of a preprocessor directive.
 func (l *layout) directiveEnd(n int) int {
 	for l.joinsNext(n) {
 		n++
@@ -158,10 +159,10 @@ func (l *layout) directiveEnd(n int) int {
 	return n
 }
 
-// lookAbove says of a unit what belongs to it of the unit directly above. A decorator
-// belongs to it whatever comments and empty lines are between, a comment only when it
-// is directly above, or between it and its decorator. A conditional that holds nothing
-// else is as what it holds.
+// lookAbove decides which lines of the unit above belong to this unit. A decorator belongs to
+// it whatever comments and empty lines are between; a comment only if it is directly above,
+// or between the unit and its decorator. A conditional with only such content counts like its
+// content.
 func (l *layout) lookAbove(n int, u *unit) {
 	if u.above == 0 {
 		return
@@ -188,9 +189,9 @@ func (l *layout) lookAbove(n int, u *unit) {
 	}
 }
 
-// decorated is the offset of the first code from an offset on that is no decorator,
-// annotation or attribute, no head of a template, and no directive around these. It looks
-// only at what begins before until.
+// decorated is the offset of the first code from an offset on that is not a decorator,
+// annotation, attribute, template head, or a directive around these. It handles only those
+// that begin before until.
 func (l *layout) decorated(from, until int) int {
 	for from < until {
 		c := l.mask[from]
@@ -227,14 +228,14 @@ func (l *layout) decorated(from, until int) int {
 	return from
 }
 
-// beginsInterface reports whether the word behind an @ begins a type of Java.
+// beginsInterface reports whether the word after an @ begins a Java type.
 func (l *layout) beginsInterface(at int) bool {
 	word, _ := cutWord(l.mask[at:])
 	return word == "interface" && l.language.Is("Java")
 }
 
-// passNames is the offset behind names with dots between and brackets behind them, as
-// a decorator has.
+// passNames is the offset after names with dots between and brackets after them, as in a
+// decorator.
 func (l *layout) passNames(at int) int {
 	for at < len(l.mask) {
 		c := l.mask[at]
@@ -256,8 +257,8 @@ func (l *layout) passNames(at int) int {
 	return at
 }
 
-// passBracket is the offset behind the bracket that closes the one at an offset, which
-// may have a blank before it; -1 when there is none.
+// passBracket is the offset after the partner of the bracket at an offset, which may have a
+// blank before it; -1 if there is none.
 func (l *layout) passBracket(at int) int {
 	if at < len(l.mask) && l.mask[at] == ' ' {
 		at++
@@ -268,8 +269,8 @@ func (l *layout) passBracket(at int) int {
 	return -1
 }
 
-// passAngles is the offset behind the > that closes the < at an offset, which may have
-// a blank before it; -1 when there is none.
+// passAngles is the offset after the > that closes the < at an offset, which may have a blank
+// before it; -1 if there is none.
 func (l *layout) passAngles(at int) int {
 	depth := 0
 	for end := min(at+maxLooked, len(l.mask)); at < end; at++ {

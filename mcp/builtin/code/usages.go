@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxUsages    = 1000 // lines that one answer shows
+	maxUsages    = 1000 // lines in one answer
 	maxShownLine = 300  // bytes of a line in an answer
 )
 
@@ -45,17 +45,17 @@ type usages struct {
 
 	text      []byte
 	shown     int // lines
-	more      int // lines that are left out
-	moreFiles int // files of these
+	more      int // omitted lines
+	moreFiles int // files with omitted lines
 }
 
-// file adds the lines of a file in which the word is.
+// file adds the lines of a file that have the word.
 func (u *usages) file(ctx context.Context, f *sourceFile) error {
 	if !bytes.Contains(f.text, u.survey.holds) {
 		return nil
 	}
 	f.lay()
-	var lines []int // in whose code the word is, each once
+	var lines []int // lines with the word in code, each once
 	for at := f.nameAt(f.mask, u.word, 0); at >= 0; at = f.nameAt(f.mask, u.word, at+len(u.word)) {
 		lines = append(lines, f.lineOf(at))
 	}
@@ -83,7 +83,7 @@ func (u *usages) file(ctx context.Context, f *sourceFile) error {
 	return nil
 }
 
-// show adds lines of a file, each behind the name of the definition it is in.
+// show adds lines of a file, each after the name of the definition around it.
 func (u *usages) show(f *sourceFile, lines []int) {
 	var last *definition
 	for i, n := range lines {
@@ -102,8 +102,8 @@ func (u *usages) show(f *sourceFile, lines []int) {
 	}
 }
 
-// around is the innermost definition that a line is in; nil when there is none. A
-// variable in a function or a class is taken for a part of that.
+// around is the innermost definition around a line; nil if there is none. A variable in a
+// function or a class counts as a part of it.
 func around(defs []definition, line int) (inner *definition) {
 	for i := range defs {
 		d := &defs[i]

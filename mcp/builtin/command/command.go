@@ -1,6 +1,6 @@
-// Package command makes the commands of the built-in tools from the arguments of a
-// call: the program or script, the directory in which it starts, and its environment.
-// The tools that run commands share it, so that all have the same limits.
+// Package command makes the commands of the built-in tools from the arguments of a call: the
+// program or script, its working directory, and its environment. The tools that run commands
+// share it, so that all have the same limits.
 package command
 
 import (
@@ -22,15 +22,15 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// A Spec says where and how commands are started.
+// A Spec configures where and how commands are started.
 type Spec struct {
 	Dir         string            // where commands start
 	Confined    bool              // cwd must be inside Dir
-	Environ     []string          // toolpipe's environment, of which commands get what ChildEnv passes
+	Environ     []string          // toolpipe's environment; commands get the part that ChildEnv passes on
 	Env         map[string]string // set in commands
 	PathPrepend []string          // directories put before PATH, absolute
 	Processes   *process.Processes
-	Note        string // of what holds commands, for who reads what a tool does; "" for nothing
+	Note        string // for the descriptions of tools, about the restrictions of commands; "" for none
 }
 
 // Commands makes and starts commands.
@@ -40,16 +40,16 @@ type Commands struct {
 }
 
 const (
-	MaxTimeout = 24 * time.Hour // that a call may name
-	// OutputDelay is how long the end of a command waits for the end of its output,
-	// which a child in the background can hold open.
+	MaxTimeout = 24 * time.Hour // that a call may request
+	// OutputDelay is how long the end of a command waits for the end of its output, which a
+	// child in the background can hold open.
 	OutputDelay = 250 * time.Millisecond
-	// ProgressEvery is how often a call that lasts sends its progress, so that the client
-	// does not give it up as idle.
+	// ProgressEvery is how often a long call sends its progress, so that the client does not
+	// give it up as idle.
 	ProgressEvery = 5 * time.Second
 )
 
-// New looks at the directory. An error is about it or PathPrepend.
+// New checks the directory. Errors are about it or PathPrepend.
 func New(spec Spec) (*Commands, error) {
 	for _, dir := range spec.PathPrepend {
 		if !filepath.IsAbs(dir) {
@@ -70,7 +70,7 @@ func New(spec Spec) (*Commands, error) {
 	return c, nil
 }
 
-// Parameters are the arguments that say what a command is.
+// Parameters are the arguments that describe a command.
 func Parameters() []toolserver.Parameter {
 	return []toolserver.Parameter{
 		{Name: "argv", Kind: "strings", About: "program and arguments; no shell interprets them"},
@@ -79,7 +79,7 @@ func Parameters() []toolserver.Parameter {
 	}
 }
 
-// Effects are those of a tool that runs commands.
+// Effects are the effects of a tool that runs commands.
 func Effects() toolserver.Effects {
 	return toolserver.Effects{Runs: true, Dir: "cwd", Sends: true, Private: true, Untrusted: true}
 }
@@ -92,7 +92,7 @@ func (c *Commands) Sets(variable string) bool {
 
 // environ is the environment of a command. own are variables that the call sets.
 func (c *Commands) environ(own map[string]string) []string {
-	set := map[string]string{"TERM": "dumb"} // what a command writes is read as text
+	set := map[string]string{"TERM": "dumb"} // the output of a command is read as text
 	maps.Copy(set, c.spec.Env)
 	maps.Copy(set, own)
 	env := process.ChildEnv(c.spec.Environ, set, nil)
@@ -107,8 +107,8 @@ func (c *Commands) environ(own map[string]string) []string {
 	return env
 }
 
-// Command is what the arguments of a call ask for, not started. env are variables
-// that the call sets.
+// Command makes the command that the arguments of a call request, without starting it. env
+// are variables that the call sets.
 func (c *Commands) Command(bounds confine.Bounds, args toolserver.Arguments, env map[string]string) (*exec.Cmd, error) {
 	dir, err := c.cwd(bounds, args)
 	if err != nil {
@@ -139,8 +139,7 @@ func (c *Commands) Command(bounds confine.Bounds, args toolserver.Arguments, env
 	return cmd, nil
 }
 
-// cwd is the directory to run in, without links when it has to be inside
-// another.
+// cwd is the directory to run in. It has no links if it must be inside Dir.
 func (c *Commands) cwd(bounds confine.Bounds, args toolserver.Arguments) (string, error) {
 	asked := args.Text("cwd")
 	if asked == "" || asked == "." {
@@ -169,8 +168,8 @@ func (c *Commands) cwd(bounds confine.Bounds, args toolserver.Arguments) (string
 	return real, nil
 }
 
-// Start starts cmd in the directory that was looked at. Where the system gives
-// an open directory a name, nothing can take its place meanwhile.
+// Start starts cmd in the directory that was checked. If the system has paths for open
+// directories, the directory cannot be replaced meanwhile.
 func (c *Commands) Start(cmd *exec.Cmd) (*process.Process, error) {
 	if cmd.Dir != c.dir {
 		dir, err := os.OpenFile(cmd.Dir, confine.OpenFlags, 0)
@@ -188,8 +187,7 @@ func (c *Commands) Start(cmd *exec.Cmd) (*process.Process, error) {
 	return c.spec.Processes.Start(cmd)
 }
 
-// Seconds is the argument of that name as a time, which is otherwise if it is absent,
-// and no longer than the limit.
+// Seconds is the argument of that name as a time, at most limit; otherwise if it is absent.
 func Seconds(args toolserver.Arguments, name string, otherwise, limit time.Duration) (time.Duration, error) {
 	if !args.Has(name) {
 		return otherwise, nil
@@ -201,14 +199,14 @@ func Seconds(args toolserver.Arguments, name string, otherwise, limit time.Durat
 	return min(time.Duration(seconds*float64(time.Second)), limit), nil
 }
 
-// Progress says that a command, or a wait, has had part of its time.
+// Progress reports how much of its time a command, or a wait, has used.
 func Progress(elapsed, limit time.Duration, message string) wire.Progress {
 	seconds := func(d time.Duration) []byte { return strconv.AppendFloat(nil, d.Seconds(), 'f', -1, 64) }
 	return wire.Progress{Progress: seconds(elapsed), Total: seconds(limit), Message: message}
 }
 
-// ExitCode is what a shell would say: 128 and the signal's number for a process that a
-// signal ended, whose name is in the text.
+// ExitCode is the exit code that a shell would report. If a signal ended the process, it is
+// 128 plus the signal's number, and the text has the signal's name.
 func ExitCode(state *os.ProcessState) (code int, text string) {
 	if state == nil {
 		return -1, "-1"

@@ -14,56 +14,55 @@ import (
 	"toolpipe/mcp/builtin/staged"
 )
 
-// Bounds hold a call of a built-in tool to what was approved. Its paths were
-// followed when it was decided, and links may be moved before it runs. Bounds
-// travel in the context, beside the arguments, which are sent as they came.
+// Bounds limit a call of a built-in tool to what was approved. Its paths were resolved for
+// the decision, and links may change before the call runs. Bounds travel in the context,
+// separate from the arguments, which are sent as received.
 type Bounds struct {
-	// Places gives for the text of a path argument where it led when the call
-	// was approved: absolute and free of links. If it leads elsewhere now, it
-	// is not opened. A path without a place was not followed.
+	// Places maps the text of a path argument to its target at the time of the approval:
+	// absolute and free of links. If the path now leads elsewhere, it is not opened. A path
+	// that is not in Places was not resolved.
 	Places map[string]string
-	// Denied are absolute paths without links. Files at and below them are
-	// neither opened nor shown.
+	// Denied are absolute paths without links. Files at and below them are neither opened nor
+	// shown.
 	Denied []string
-	// Matches reports whether a file is denied by one of its names: its path from the
-	// root, or absolute. It may be nil.
+	// Matches reports whether a file is denied by one of its names: its path from the root,
+	// or its absolute path. It may be nil.
 	Matches func(names ...string) bool
-	// Known learns which files the call shows and writes. It may be nil.
+	// Known records which files the call shows and writes. It may be nil.
 	Known *Known
-	Call  string // the id of the call, by which Known is told to forget what it showed
-	// Staged has contents that the call sees instead of those on the disk. A file that is in
-	// it is not written. It may be nil.
+	Call  string // the id of the call, used to make Known forget what it showed
+	// Staged has contents that the call sees instead of those on the disk. A file in it is
+	// not written. It may be nil.
 	Staged *staged.Files
-	// Stage gets what the call would write, which goes to Staged; nil: the call writes.
+	// Stage gets the call's change, which goes to Staged. nil: the call writes to the disk.
 	Stage *staged.Change
-	// Change gets what the call has written, for the events of the run. It may be nil.
+	// Change gets the call's change for the events of the run. It may be nil.
 	Change *Change
-	// Client ends with the client that the call is made for; nil: that is the run itself.
+	// Client ends when the client of the call disconnects; nil: the client is the run itself.
 	Client context.Context
 }
 
-// Change is what a call has written to a file.
+// Change is what a call wrote to a file.
 type Change struct {
-	Path string // of the file, or of the first of several: absolute, free of links; "" for none
-	Diff string // unified; "" for a file that was or is no text, or has more than MaxPreview bytes
-	New  bool   // there was no such file before
+	Path string // of the file, or of the first one of several: absolute, free of links; "" for none
+	Diff string // unified; "" if the file was or is not text, or has more than MaxPreview bytes
+	New  bool   // the file did not exist before
 }
 
 type boundsKey struct{}
 
-// WithBounds returns a context whose calls of a built-in server keep to b.
+// WithBounds returns a context in which calls of a built-in server keep to b.
 func WithBounds(ctx context.Context, b Bounds) context.Context {
 	return context.WithValue(ctx, boundsKey{}, b)
 }
 
-// BoundsOf returns the bounds of a call, empty ones where none were set.
+// BoundsOf returns the bounds of a call; empty ones if none were set.
 func BoundsOf(ctx context.Context) Bounds {
 	b, _ := ctx.Value(boundsKey{}).(Bounds)
 	return b
 }
 
-// Check returns an error when a path leads to another place than it did when the
-// call was approved.
+// Check returns an error if a path leads elsewhere than when the call was approved.
 func (b Bounds) Check(asked, real string) error {
 	if place := b.Places[asked]; place != "" && place != filepath.Clean(real) {
 		return fmt.Errorf("%q leads elsewhere since the call was approved; call again", asked)
@@ -71,22 +70,22 @@ func (b Bounds) Check(asked, real string) error {
 	return nil
 }
 
-// An Access is an area as one call may use it.
+// An Access is an area with the limits of one call.
 type Access struct {
 	*Area
 	Bounds  Bounds
 	leftOut []string // denied paths that the call met and did not show
-	walked  bool     // the call looked at a directory
+	walked  bool     // the call read a directory
 
-	// What no call opens or shows: toolpipe's own files (config, policy, log,
-	// recordings) and what the bounds deny. A file is known by its path and by
+	// Files that no call opens or shows: toolpipe's own files (config, policy, log,
+	// recordings) and those that the bounds deny. A file is identified by its path, and by
 	// its device and inode, so that no link leads to it.
 	refused      []string // absolute paths, links in their directories resolved
 	refusedFiles []fs.FileInfo
 }
 
-// Access prepares one call. Toolpipe's own files are looked up for each call: a
-// log may be created after the area was opened.
+// Access prepares one call. Toolpipe's own files are looked up for each call: a log may be
+// created after the area was opened.
 func (a *Area) Access(bounds Bounds) *Access {
 	access := &Access{Area: a, Bounds: bounds}
 	for _, path := range a.spec.Protected {
@@ -111,14 +110,14 @@ func (a *Access) refuse(path string, stat func(string) (fs.FileInfo, error)) {
 // Absolute returns the absolute form of a path from the root.
 func (a *Access) Absolute(rel string) string { return filepath.Join(a.Real, rel) }
 
-// hides reports whether a name in a directory is not to be shown, because it is
-// secret, toolpipe's own, or denied.
+// hides reports whether a name in a directory must not be shown, because it is secret,
+// toolpipe's own, or denied.
 func (a *Access) hides(dir, name string) bool {
 	return secretName(filepath.Base(a.Absolute(dir)), name) != "" || a.Withholds(dir, name)
 }
 
-// Withholds reports whether a name in a directory is not to be shown because it is
-// toolpipe's own or denied. It remembers what is denied for LeftOutText.
+// Withholds reports whether a name in a directory must not be shown because it is toolpipe's
+// own or denied. It remembers denied paths for LeftOutText.
 func (a *Access) Withholds(dir, name string) bool {
 	if len(a.refused) == 0 && a.Bounds.Matches == nil {
 		return false
@@ -130,17 +129,17 @@ func (a *Access) Withholds(dir, name string) bool {
 	return path != ""
 }
 
-// denies reports whether it is a rule that refuses a path which refusedAbove returned.
+// denies reports whether a rule is the reason for a result of refusedAbove.
 func (a *Access) denies(path string) bool {
 	return path != "" && (slices.Contains(a.Bounds.Denied, path) || !slices.Contains(a.refused, path))
 }
 
-// maxLeftOut is how many of the paths that were left out are named.
+// maxLeftOut limits how many omitted paths are named.
 const maxLeftOut = 20
 
-// LeftOutText reports which denied paths were left out, a line each, and which staged contents
-// were not seen. Files that a rule denies by a pattern are counted: the rule does not name
-// them, so their names may be what it hides.
+// LeftOutText lists the denied paths that were left out, a line each, and the staged contents
+// that were not seen. Files that a rule denies by a pattern are only counted: the rule does
+// not name them, so it may be meant to hide their names.
 func (a *Access) LeftOutText() (text string) {
 	if a.walked {
 		text = a.Bounds.Staged.UnseenText()
@@ -164,14 +163,13 @@ func (a *Access) LeftOutText() (text string) {
 	return text
 }
 
-// Refuses reports whether a file is toolpipe's own or denied, by whatever name it
-// was found.
+// Refuses reports whether a file is toolpipe's own or denied, under any name.
 func (a *Access) Refuses(info fs.FileInfo) bool {
 	return slices.ContainsFunc(a.refusedFiles, func(refused fs.FileInfo) bool { return os.SameFile(refused, info) })
 }
 
-// refusedAbove returns the refused path that an absolute path is equal to or
-// below, or the path itself where a rule denies its name; "" for none.
+// refusedAbove returns the refused path that equals an absolute path or contains it, or the
+// path itself if a rule denies its name; "" for none.
 func (a *Access) refusedAbove(path string) string {
 	for _, refused := range a.refused {
 		dir := strings.TrimSuffix(refused, "/")
@@ -188,7 +186,7 @@ func (a *Access) refusedAbove(path string) string {
 	return ""
 }
 
-// refusesFile is Refuses for what the system says of a file.
+// refusesFile is Refuses for the result of a stat call.
 func (a *Access) refusesFile(info *syscall.Stat_t) bool {
 	return slices.ContainsFunc(a.refusedFiles, func(refused fs.FileInfo) bool {
 		other := stat(refused)
@@ -198,7 +196,7 @@ func (a *Access) refusesFile(info *syscall.Stat_t) bool {
 
 var errDenied = errors.New("a rule denies it")
 
-// checkRefused returns an error when a location is toolpipe's own or denied.
+// checkRefused returns an error if a location is toolpipe's own or denied.
 func (a *Access) checkRefused(l *Location) error {
 	path := a.refusedAbove(a.Absolute(l.Rel))
 	switch {
@@ -210,7 +208,7 @@ func (a *Access) checkRefused(l *Location) error {
 	return nil
 }
 
-// protectedError is the error for a path that is neither read nor written.
+// protectedError is the error for a path that may be neither read nor written.
 func (a *Access) protectedError(path, why string) error {
 	return fmt.Errorf("%q is protected: %s; file tools neither read nor write it; the allowed root is %q", path, why, a.Path)
 }

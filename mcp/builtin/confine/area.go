@@ -1,11 +1,10 @@
-// Package confine opens files by paths that cannot lead out of a directory. The
-// directory is held open, each name of a path is looked up below a directory
-// that is open, and links are followed only inside. It refuses secret files,
-// toolpipe's own files and what a rule denies, and knows which files are never
-// written. The built-in tools that take paths use it.
+// Package confine opens files by paths that cannot lead out of a directory. It keeps the
+// directory open, looks up each name of a path in an open directory, and follows links only
+// inside. It refuses secret files, toolpipe's own files and files that a rule denies, and
+// knows which files are never written. The built-in tools with path arguments use it.
 //
-// An Area is the directory, an Access is the area as one call may use it, and a
-// Location is where a path leads in it. A Known is what a conversation knows of files.
+// An Area is the directory, an Access is the area with the limits of one call, and a Location
+// is the target of a path in it. A Known is what a conversation knows about files.
 package confine
 
 import (
@@ -17,16 +16,16 @@ import (
 	"strings"
 )
 
-// A Spec says which part of the file system an area is.
+// A Spec describes an area of the file system.
 type Spec struct {
 	Root      string   // a directory, or a single file
-	Anyway    bool     // the root may be / or a home directory
+	Anyway    bool     // allows / and home directories as the root
 	Home      string   // the user's home directory; "" when unknown
 	Protected []string // absolute paths of toolpipe's own files, existing or not
 }
 
-// An Area is a directory, or a single file in one, that file tools may use. The
-// directory is opened once: what its path comes to mean later does not matter.
+// An Area is a directory, or a single file in one, that file tools may use. The directory is
+// opened once, so later changes of its path do not matter.
 type Area struct {
 	spec Spec
 	Root *os.Root    // the directory
@@ -35,14 +34,14 @@ type Area struct {
 	Real string      // of the directory, links resolved
 	Only string      // the name of the single file; "" for all files
 
-	ReadOnly string // why nothing in the area is written; "" where files may be written
+	ReadOnly string // why nothing in the area is written; "" if files may be written
 }
 
-// ErrBroadRoot ends the error for a root that holds far more than a task needs, unless
-// Spec.Anyway is set.
+// ErrBroadRoot is wrapped by the error for a root that contains far more than a task needs.
+// Spec.Anyway allows such a root.
 var ErrBroadRoot = errors.New("name a directory in it")
 
-// Open opens an area. An error is about the root, which the user named.
+// Open opens an area. Errors are about the root, which the user named.
 func Open(spec Spec) (*Area, error) {
 	path, err := filepath.Abs(spec.Root)
 	if err != nil {
@@ -84,8 +83,7 @@ func Open(spec Spec) (*Area, error) {
 	return a, nil
 }
 
-// checkRoot refuses a root that is protected, or that is too broad. real is path
-// with links resolved.
+// checkRoot refuses a root that is protected or too broad. real is path with links resolved.
 func (a *Area) checkRoot(path, real string) error {
 	if inKernelDirectory(real) {
 		return fmt.Errorf("%q: %w", a.spec.Root, errKernel)
@@ -112,8 +110,8 @@ func (a *Area) checkRoot(path, real string) error {
 	return nil
 }
 
-// broadDirectory says what a directory is that holds all files of a user or of
-// the machine; "" for any other.
+// broadDirectory describes a directory with all files of a user or of the machine; "" for any
+// other.
 func broadDirectory(dir, home string) string {
 	if dir == filepath.Dir(dir) {
 		return "the whole file system"

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// git takes any directory for a repository that holds HEAD, objects and refs, or
-// HEAD and commondir, whatever its name (gitrepository-layout(5)). In such a
-// directory and below it, every git command runs what its configuration says
-// (safe.bareRepository in git-config(1)).
+// git treats any directory with HEAD, objects and refs, or with HEAD and commondir, as a
+// repository, whatever its name (gitrepository-layout(5)). In and below such a directory,
+// every git command runs programs that its configuration names (safe.bareRepository in
+// git-config(1)).
 
 var errGitDirectory = errors.New("protected: it belongs to git, as HEAD, objects and refs in it say; file tools neither read nor write it")
 
-// isGitDirectory reports whether an open directory is a git directory, or would be
-// one with the name added in it.
+// isGitDirectory reports whether an open directory is a git directory, or would be one if the
+// name was added.
 func isGitDirectory(dir *os.Root, added string) bool {
 	return looksLikeRepository(func(name string) bool {
 		_, err := dir.Lstat(name)
@@ -28,8 +28,8 @@ func looksLikeRepository(has func(name string) bool) bool {
 	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
-// enclosingGitDirectory returns the git directory that an absolute path is or is
-// in; "" for none. A worktree, which has a .git of its own, may be in one.
+// enclosingGitDirectory returns the git directory that an absolute path is or is in; "" for
+// none. A worktree, which has its own .git, may be in one.
 func enclosingGitDirectory(path string) string {
 	has := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(path, name))
@@ -46,9 +46,9 @@ func enclosingGitDirectory(path string) string {
 	return ""
 }
 
-// gitDirectoryMadeBy returns the directory that would become a git directory by
-// a write at a path from the root; "" for none. Its parts could be written one
-// after the other, and its configuration with them.
+// gitDirectoryMadeBy returns the directory that a write at a path from the root would turn
+// into a git directory; "" for none. Otherwise the parts could be written one after the
+// other, together with a configuration.
 func (a *Access) gitDirectoryMadeBy(rel string) string {
 	names := strings.Split(rel, "/")
 	for i, name := range names {

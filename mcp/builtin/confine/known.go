@@ -18,9 +18,9 @@ import (
 	"toolpipe/mcp/builtin/unified"
 )
 
-// A Known is what a conversation knows of files: the content that was attached, or
-// that a tool of a built-in server showed or wrote. Changes tells what was changed
-// since by anything else. It is in the bounds of the conversation's calls.
+// A Known is what a conversation knows about files: content that was attached, or that a
+// built-in tool showed or wrote. Changes reports later changes by others. It is in the bounds
+// of the conversation's calls.
 type Known struct {
 	mu    sync.Mutex
 	files map[string]*knownFile // by their absolute paths without links
@@ -28,36 +28,36 @@ type Known struct {
 }
 
 const (
-	maxCompared = 1 << 20  // bytes of a file that is told as a diff
+	maxCompared = 1 << 20  // bytes of a file; a change of a larger one is not shown as a diff
 	maxKept     = 64 << 20 // bytes of all texts that are kept for a diff
-	maxDigested = 64 << 20 // bytes of a file behind which only its size tells a change
+	maxDigested = 64 << 20 // bytes of a file that are compared; after them only the size counts
 	maxDiff     = 16 << 10 // bytes of the diff of a file
-	maxChanges  = 64 << 10 // bytes of diffs behind which changed files are only named
+	maxChanges  = 64 << 10 // bytes of diffs; further changed files are only named
 	maxUntold   = 4 << 10  // bytes of those names
 )
 
 type knownFile struct {
-	name     string // as the model was told it
+	name     string // the name that the model knows
 	rel      string // from the root of area
 	area     *Area
-	attached bool     // area is of this file alone, and is opened anew for each look
+	attached bool     // area has only this file, and is opened again for each read
 	bounds   Bounds   // of the call that found it
 	last     content  // the content that the model knows
-	away     string   // why the file cannot be read now, as the model was told; "" when it can be
-	missed   string   // changes by others before a write of the model, which are not told yet
-	shownBy  []string // the calls whose results have shown it, and attachedBy; "" is a call that wrote the whole content, which is never left out
+	away     string   // why the file cannot be read now, as reported to the model; "" if it can be
+	missed   string   // changes by others before a write of the model that are not reported yet
+	shownBy  []string // the calls with results that show it, and attachedBy; "" is a call that wrote the whole content, which is never left out
 }
 
-// A content is that of a file at one time.
+// A content is a file's content at one time.
 type content struct {
 	sum  [sha256.Size]byte
 	size int64
 	text string
-	diff bool // text holds the content
+	diff bool // text has the content
 }
 
-// Attach adds a file that was attached to the conversation under that name. A file
-// that a file tool would not read is not looked at again, and so not added.
+// Attach adds a file that was attached to the conversation under that name. A file that file
+// tools would not read is not added, because it cannot be checked later.
 func (k *Known) Attach(name string, data []byte, spec Spec) {
 	spec.Root = name
 	area, err := Open(spec)
@@ -76,19 +76,19 @@ func (k *Known) Attach(name string, data []byte, spec Spec) {
 	k.keep(f, contentOf(data))
 }
 
-// attachedBy stands among the calls that have shown a file for its attachment under that name.
+// attachedBy is the entry in shownBy for an attachment under that name.
 func attachedBy(name string) string { return "attached as " + name }
 
-// shown notes that the result of a call shows the file.
+// shown records that the result of a call shows the file.
 func (f *knownFile) shown(call string) {
 	if !slices.Contains(f.shownBy, call) {
 		f.shownBy = append(f.shownBy, call)
 	}
 }
 
-// Forget forgets the files that nothing shows any more, since the result of a call, or an
-// attachment, is left out of the conversation. The line that stands in the place of an
-// attachment begins with its name and a colon.
+// Forget forgets the files that nothing shows any more, because a call's result or an
+// attachment is left out of the conversation. For an attachment call is "", and line, its
+// replacement, begins with its name and a colon.
 func (k *Known) Forget(call, line string) {
 	if k == nil {
 		return
@@ -96,7 +96,7 @@ func (k *Known) Forget(call, line string) {
 	if call == "" {
 		name, _, isText := strings.Cut(line, ":\n\n")
 		if !isText {
-			return // a picture, of which no change is told anyway
+			return // a picture; its changes are not reported anyway
 		}
 		call = attachedBy(name)
 	}
@@ -112,10 +112,10 @@ func (k *Known) Forget(call, line string) {
 	}
 }
 
-// Look takes the content of the file at a location, which is open as f and has that
-// size, before a tool reads it: so a change during the read is told twice rather than
-// never. The tool calls shown when the model is given what it read, the whole file or a
-// part. After a part, Changes still tells what has changed in the rest of the file.
+// Look records the content of the open file f at a location before a tool reads it, so that a
+// change during the read is reported twice rather than never. The tool calls shown when the
+// model gets what it read, the whole file or a part. After a part, Changes still reports
+// changes in the rest of the file.
 func (l *Location) Look(f io.ReaderAt, size int64) (shown func(whole bool)) {
 	k, nothing := l.Access.Bounds.Known, func(bool) {}
 	if _, staged := l.staged(); k == nil || staged {
@@ -138,8 +138,8 @@ func (l *Location) Look(f io.ReaderAt, size int64) (shown func(whole bool)) {
 	}
 }
 
-// wrote says that the model wrote the file at a location. before is the content that
-// was edited; it is nil when the model gave the whole content.
+// wrote records that the model wrote the file at a location. before is the content that was
+// edited, or nil if the model gave the whole content.
 func (k *Known) wrote(l *Location, before, after []byte) {
 	if k == nil {
 		return
@@ -151,20 +151,20 @@ func (k *Known) wrote(l *Location, before, after []byte) {
 		f.missed += f.change(was, "")
 	}
 	if f.away = ""; isNew || before == nil {
-		f.shown("") // the call, which stays, has the content
+		f.shown("") // the call stays in the conversation and has the content
 	}
 	k.keep(f, contentOf(after))
 }
 
-// Changes tells, for the model, which files have changed since it knew them, each
-// change once. It is "" when none has. A file that is not there any more, or that a
-// link has taken the place of, is named without a content.
+// Changes reports, for the model, which files have changed since it knew them, each change
+// once. It is "" for none. A file that is gone or was replaced by a link is named without
+// content.
 func (k *Known) Changes(ctx context.Context) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var told strings.Builder
 	untold, more := "", 0
-	for _, path := range slices.Sorted(maps.Keys(k.files)) { // calls side by side read in any order
+	for _, path := range slices.Sorted(maps.Keys(k.files)) { // concurrent calls read in any order
 		if ctx.Err() != nil {
 			break
 		}
@@ -200,8 +200,8 @@ func (k *Known) Changes(ctx context.Context) string {
 	return told.String()
 }
 
-// change is what the model is told when the file has another content now, or cannot
-// be read for the reason away.
+// change is the report for the model that the file has another content now, or cannot be read
+// for the reason away.
 func (f *knownFile) change(now content, away string) string {
 	note, diff := away, ""
 	switch {
@@ -226,8 +226,8 @@ func (f *knownFile) change(now content, away string) string {
 	return "[toolpipe] changed: " + ShownName(f.name) + note + "\n" + diff
 }
 
-// look reads the file again, and follows no link that was put on the way to it. away
-// says why the file cannot be read.
+// look reads the file again, without following a new link on its path. away is the reason why
+// the file cannot be read.
 func (f *knownFile) look() (now content, away string) {
 	now, err := f.read()
 	_, absent := errors.AsType[*NotFoundError](err)
@@ -242,7 +242,7 @@ func (f *knownFile) look() (now content, away string) {
 
 func (f *knownFile) read() (now content, err error) {
 	area := f.area
-	if f.attached { // another directory may have the name of the file's directory now
+	if f.attached { // another directory may now have the name of the file's directory
 		spec := area.spec
 		spec.Root = filepath.Join(area.Real, area.Only)
 		if area, err = Open(spec); err != nil {
@@ -250,7 +250,7 @@ func (f *knownFile) read() (now content, err error) {
 		}
 		defer area.Root.Close()
 		if area.Real != f.area.Real || area.Only != f.area.Only {
-			return now, ErrChanged // a link took the place of either
+			return now, ErrChanged // a link replaced one of them
 		}
 	}
 	access := area.Access(f.bounds)
@@ -268,13 +268,13 @@ func (f *knownFile) read() (now content, err error) {
 	return readContent(file, info.Size())
 }
 
-// knownFile is the file at l, before anything is known of it.
+// knownFile is the file at l as it is first recorded.
 func (l *Location) knownFile() *knownFile {
 	return &knownFile{name: l.Asked, rel: l.Rel, area: l.Access.Area, bounds: l.Access.Bounds}
 }
 
-// file is what is known of a file that was found. If another file was told under the
-// same name, this one gets its absolute path as its name.
+// file is the record of a file that was found. If another file was recorded under the same
+// name, this one is named by its absolute path.
 func (k *Known) file(found *knownFile) (f *knownFile, isNew bool) {
 	path := filepath.Join(found.area.Real, found.rel)
 	if f := k.files[path]; f != nil {
@@ -292,7 +292,7 @@ func (k *Known) file(found *knownFile) (f *knownFile, isNew bool) {
 	return found, true
 }
 
-// keep makes c what is known of f. Beyond maxKept its text is not kept.
+// keep records c as the known content of f. Over maxKept the text is not kept.
 func (k *Known) keep(f *knownFile, c content) {
 	k.kept -= len(f.last.text)
 	if k.kept+len(c.text) > maxKept {

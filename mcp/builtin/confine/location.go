@@ -14,30 +14,30 @@ import (
 	"toolpipe/stream/text/nearest"
 )
 
-// A Location is where a path leads once its links are followed: a name in an
-// open directory at or below the root.
+// A Location is the target of a path after its links are followed: a name in an open
+// directory at or below the root.
 type Location struct {
 	Access *Access
-	Name   string      // in the directory that above ends with; "." for that directory itself
+	Name   string      // in the last directory of above; "." for that directory itself
 	Rel    string      // from the root, with slashes
-	Info   fs.FileInfo // nil when there is nothing of that name
+	Info   fs.FileInfo // nil if nothing has that name
 	Asked  string      // the path as the caller wrote it
 
-	edited  []byte // the content that Change edits; nil for a write of the whole file
+	edited  []byte // the content that Change edits; nil if the whole file is written
 	above   []step // the open directories from the root on
 	links   int    // symbolic links followed
-	written bool   // the directories that were made are kept
+	written bool   // keep the directories that were made
 }
 
-// A step is an open directory on the way to a location.
+// A step is an open directory on the path to a location.
 type step struct {
 	dir  *os.Root
 	rel  string // its path from the root
 	made bool   // FindNew made it
 }
 
-// Close closes the directories that lead to the location. It removes those that
-// FindNew made if the file was not written.
+// Close closes the directories of the location. It removes directories that FindNew made if
+// the file was not written.
 func (l *Location) Close() {
 	for len(l.above) > 1 {
 		l.up()
@@ -47,29 +47,27 @@ func (l *Location) Close() {
 const (
 	MaxPath  = 4096 // bytes of a path
 	maxNames = 256  // names of a path: each may be an open directory
-	maxLinks = 40   // links on the way, as Linux counts
+	maxLinks = 40   // links on the path, as on Linux
 	attempts = 16   // lookups of a file that is replaced each time
 )
 
-// ErrChanged says that a file was replaced between two looks at it.
+// ErrChanged means that a file was replaced between two looks at it.
 var ErrChanged = errors.New("it keeps being replaced")
 
-// NotFoundError says that a path leads to nothing.
+// NotFoundError means that nothing exists at a path.
 type NotFoundError struct {
-	Rel     string // where the path would lead, from the root; the missing names are not followed
+	Rel     string // the target of the path, from the root; links in the missing names are not followed
 	message string
 }
 
 func (e *NotFoundError) Error() string { return e.message }
 
-// Find follows a path that a caller wrote, and refuses it when it leads
-// elsewhere than when the call was approved. The last name need not exist. The
-// caller closes the location.
+// Find follows a path from a caller. It refuses a path that leads elsewhere than when the
+// call was approved. The last name need not exist. The caller closes the location.
 func (a *Access) Find(path string) (*Location, error) { return a.find(path, false) }
 
-// FindNew is Find for a file that will be written: it also makes the directories
-// that are missing on the way, unless the file may not be written there or the context
-// has a preview.
+// FindNew is Find for a file that will be written. It also makes missing directories, unless
+// the file may not be written there, or the call is a preview or staged.
 func (a *Access) FindNew(ctx context.Context, path string) (*Location, error) {
 	return a.find(path, previewOf(ctx) == nil && a.Bounds.Stage == nil)
 }
@@ -92,8 +90,9 @@ func (a *Access) find(path string, makes bool) (*Location, error) {
 	return a.stagedLocation(path, err)
 }
 
-// stagedLocation is the location of a file whose directory is missing, because it is only
-// staged or about to be; nil if it is not. err is why there is no location of that path.
+// stagedLocation is the location of a file in a missing directory, if the file is staged or
+// about to be staged. err is the reason why the path has no location; it is returned for
+// other files.
 func (a *Access) stagedLocation(asked string, err error) (*Location, error) {
 	missing, ok := errors.AsType[*NotFoundError](err)
 	if !ok || a.Bounds.Staged == nil || slices.Contains(strings.Split(asked, "/"), "..") {
@@ -105,14 +104,13 @@ func (a *Access) stagedLocation(asked string, err error) (*Location, error) {
 	return a.within(asked, missing)
 }
 
-// within is the location of a file whose directory is missing. It can be checked, and not
-// be written.
+// within is the location of a file in a missing directory. It can be checked but not written.
 func (a *Access) within(asked string, missing *NotFoundError) (*Location, error) {
 	l := &Location{Access: a, Asked: asked, Name: path.Base(missing.Rel), Rel: missing.Rel, above: []step{{dir: a.Root, rel: "."}}}
 	return l, l.check()
 }
 
-// Split returns the names of a path, from the root on.
+// Split returns the names of a path from the root.
 func (a *Access) Split(path string) ([]string, error) {
 	switch {
 	case path == "":
@@ -133,7 +131,7 @@ func (a *Access) Split(path string) ([]string, error) {
 	if !inside {
 		return nil, a.OutsideError(path)
 	}
-	if a.Only != "" { // refused here, so that no error tells which other files exist
+	if a.Only != "" { // refused here, so that no error shows which other files exist
 		clean := filepath.Clean(rest)
 		if clean != a.Only && clean != "." {
 			return nil, a.OutsideError(path)
@@ -150,9 +148,8 @@ func (a *Access) Split(path string) ([]string, error) {
 	return names, nil
 }
 
-// follow goes from the root down the names. It opens each directory below the one
-// before it, and checks that it is the directory that was looked at. ErrChanged
-// asks for another attempt.
+// follow goes from the root down the names. It opens each directory in the previous one, and
+// checks that it is the same directory that Lstat found. ErrChanged asks for another attempt.
 func (l *Location) follow(names []string, makes bool) error {
 	for len(names) > 0 {
 		name := names[0]
@@ -209,7 +206,7 @@ func (l *Location) follow(names []string, makes bool) error {
 	return l.check()
 }
 
-// check returns an error when the call may not use the location.
+// check returns an error if the call may not use the location.
 func (l *Location) check() error {
 	a := l.Access
 	if err := a.checkRefused(l); err != nil {
@@ -221,11 +218,11 @@ func (l *Location) check() error {
 	return a.Bounds.Check(l.Asked, a.Absolute(l.Rel))
 }
 
-// fail is the error for what the system said about the location.
+// fail is the error for a system error at the location.
 func (l *Location) fail(err error) error { return fmt.Errorf("%q: %w", l.Asked, Reason(err)) }
 
-// linkTarget reads the symbolic link at the location. Its target is relative to
-// the link's directory.
+// linkTarget reads the symbolic link at the location. Its target is relative to the link's
+// directory.
 func (l *Location) linkTarget() (string, error) {
 	target, err := l.here().dir.Readlink(l.Name)
 	l.links++
@@ -240,9 +237,8 @@ func (l *Location) linkTarget() (string, error) {
 	return target, nil
 }
 
-// makeDirectory makes the missing directory at the location, for a file with the
-// names rest below it, or returns an error. It reports whether nobody else has made
-// the directory meanwhile.
+// makeDirectory makes the missing directory at the location, for a file with the names rest
+// below it, or returns an error. made is false if somebody else made the directory meanwhile.
 func (l *Location) makeDirectory(rest []string, makes bool) (made bool, err error) {
 	a, file := l.Access, path.Join(l.Rel, strings.Join(rest, "/"))
 	if !makes || rest[len(rest)-1] == "." || slices.Contains(rest, "..") {
@@ -261,10 +257,10 @@ func (l *Location) makeDirectory(rest []string, makes bool) (made bool, err erro
 	return err == nil, nil
 }
 
-// here is the directory that the way has come to.
+// here is the last directory that was opened.
 func (l *Location) here() step { return l.above[len(l.above)-1] }
 
-// up goes back to the directory above.
+// up goes back to the parent directory.
 func (l *Location) up() {
 	left := l.here()
 	l.above = l.above[:len(l.above)-1]
@@ -278,7 +274,7 @@ func (l *Location) up() {
 	left.dir.Close()
 }
 
-// down goes to the directory at the location.
+// down goes into the directory at the location.
 func (l *Location) down(made bool) error {
 	dir, err := l.Access.OpenDirectory(l.here().dir, l.Name, l.Rel, false)
 	if _, other := errors.AsType[*WrongKindError](err); other {
@@ -291,8 +287,8 @@ func (l *Location) down(made bool) error {
 	return nil
 }
 
-// notFound is the error for a location at which nothing is, on the way to the
-// path rel from the root. It names a file with a similar name.
+// notFound is the error for a location where nothing exists, on the way to the path rel from
+// the root. It suggests a file with a similar name.
 func (l *Location) notFound(rel string) error {
 	at, hint := l.here().rel, ""
 	if near := nearest.Nearest(l.Name, l.Access.shownNames(l.here().dir, at)); near != "" {
@@ -303,8 +299,8 @@ func (l *Location) notFound(rel string) error {
 	return &NotFoundError{rel, fmt.Sprintf("no file %q in the allowed root %q%s", l.Asked, l.Access.Path, hint)}
 }
 
-// shownNames returns the names in a directory that may be shown; of a very large
-// directory, some of them.
+// shownNames returns the names in a directory that may be shown; for a very large directory,
+// some of them.
 func (a *Access) shownNames(dir *os.Root, at string) []string {
 	if a.Only != "" {
 		return []string{a.Only}

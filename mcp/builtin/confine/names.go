@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// A nameKind is names of files and directories, and what is said of them. They are
-// folded and separated by white space; * is any text. DIR/NAME is a name in a directory
-// of that name, at any depth.
+// A nameKind is a list of names of files and directories with the reason for them. Names are
+// folded and separated by white space; * is any text. DIR/NAME is a name in a directory of
+// that name, at any depth.
 type nameKind struct {
 	why, names string
 	onlyFiles  bool
 }
 
-// A nameTable finds the kind of a name. Most names are looked up, since a walk asks for
-// every file. What they are looked up in is made when it is first needed, not at start.
+// A nameTable finds the kind of a name. Most lookups use a map, since a walk asks for every
+// file. The maps are built on first use, not at start.
 type nameTable struct {
 	kinds    []nameKind
 	once     sync.Once
@@ -26,7 +26,7 @@ type nameTable struct {
 
 type pattern struct {
 	text          string
-	before, after string // what stands before its first * and behind its last, which is cheap to compare
+	before, after string // the text before its first * and after its last, which is cheap to compare
 	kind          *nameKind
 }
 
@@ -47,8 +47,8 @@ func (t *nameTable) fill() {
 	}
 }
 
-// reason is what the table says of a folded name, in a directory whose name is parent;
-// "" for nothing. Of the root of an area it does not say what is meant for files only.
+// reason is the table's reason for a folded name in a directory named parent; "" for none.
+// For the root of an area, entries that are only for files do not count.
 func (t *nameTable) reason(parent, name string, root bool) string {
 	if why := t.look(name, root); why != "" {
 		return why

@@ -9,15 +9,15 @@ import (
 	"toolpipe/mcp/builtin/staged"
 )
 
-// WrongKindError is the error for a name that is not of a regular file, or not of a
-// directory where one is opened.
+// WrongKindError is the error for a name that is not a regular file or, if a directory is
+// opened, not a directory.
 type WrongKindError struct{ Mode fs.FileMode }
 
 func (e *WrongKindError) Error() string { return "it is a " + KindOf(e.Mode) }
 
-// OpenRegular opens a file in a directory for reading. It follows no link and does
-// not wait for the other end of a FIFO: their errors are a *WrongKindError. A file
-// that took the place of another one meanwhile is ErrChanged.
+// OpenRegular opens a file in a directory for reading. It follows no link and does not wait
+// for the other end of a FIFO: both give a *WrongKindError. A file that was replaced
+// meanwhile gives ErrChanged.
 func OpenRegular(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	before, err := dir.Lstat(name)
 	if err != nil {
@@ -75,8 +75,7 @@ func (l *Location) checkRegular() error {
 	return nil
 }
 
-// Directory goes into the directory at a location, and returns it.
-// Close closes it.
+// Directory opens the directory at a location and returns it. Close closes it.
 func (l *Location) Directory() (*os.Root, error) {
 	l.Access.walked = true
 	switch {
@@ -92,11 +91,11 @@ func (l *Location) Directory() (*os.Root, error) {
 	return l.here().dir, nil
 }
 
-// OpenDirectory opens a directory in another; rel is its path from the root. It
-// follows no link, and opens no directory that belongs to the kernel and, unless it is
-// for git, none that is refused or that git takes for a repository.
+// OpenDirectory opens a directory in another; rel is its path from the root. It follows no
+// link and opens no directory of the kernel. Unless forGit, it also refuses directories that
+// are refused or that git treats as a repository.
 func (a *Access) OpenDirectory(dir *os.Root, name, rel string, forGit bool) (*os.Root, error) {
-	a.walked = a.walked || forGit // git looks at the disk, whatever file it is asked about
+	a.walked = a.walked || forGit // git looks at the disk, whatever file it is asked for
 	if inKernelDirectory(a.Absolute(rel)) {
 		return nil, a.kernelError()
 	}

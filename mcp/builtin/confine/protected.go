@@ -10,12 +10,12 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Secret files are neither read, written nor shown, whatever was approved. Names
-// are compared folded, on every system: the file system may fold them too.
+// Secret files are neither read, written nor shown, whatever was approved. Names are compared
+// folded on every system, because the file system may fold them too.
 
-// secretNames are the names of these files and directories, written as readOnlyNames are.
-// Those of onlyFiles do not count for a directory that the user has named as a root:
-// .envs or proj.key may be any directory.
+// secretNames are the names of these files and directories, in the form of readOnlyNames.
+// Those with onlyFiles do not count for a directory that the user named as a root: .envs or
+// proj.key may be any directory.
 var secretNames = nameTable{kinds: []nameKind{
 	{why: "it belongs to git", names: `.git git~1`},
 	{why: "it holds keys", names: `.ssh .gnupg .aws .azure .kube .oci .config/gcloud .config/op .password-store .subversion/auth .netrc _netrc .pgpass .pypirc .git-credentials .htpasswd
@@ -35,19 +35,19 @@ var secretNames = nameTable{kinds: []nameKind{
 	{why: "it holds commands that were typed, with passwords", onlyFiles: true, names: `.*_history fish_history .zhistory .histfile`},
 }}
 
-// secretName says why a file or directory of this name is secret, in a directory whose
-// name is parent; "" when it is not.
+// secretName is the reason why a file or directory of this name is secret, in a directory
+// named parent; "" if it is not.
 func secretName(parent, name string) string { return secretReason(parent, name, false) }
 
-// secretReason is secretName, or says why the directory is no root.
+// secretReason is secretName or, with root, the reason why the directory cannot be a root.
 func secretReason(parent, name string, root bool) string {
 	return reasonOf(name, func(n string) string {
 		return cmp.Or(secretNames.reason(parent, n, root), secretNames.reason(parent, withoutBackup(n), root))
 	})
 }
 
-// withoutBackup is the name of the file that a file of the folded name n was copied
-// from by an editor or a person: a copy of a secret file is as secret.
+// withoutBackup removes a backup suffix such as .bak or ~ from the folded name n, because a
+// copy of a secret file is as secret.
 func withoutBackup(n string) string {
 	for _, suffix := range [...]string{"~", ".bak", ".backup", ".old", ".orig", ".save"} {
 		if original, is := strings.CutSuffix(n, suffix); is && original != "" {
@@ -57,9 +57,9 @@ func withoutBackup(n string) string {
 	return n
 }
 
-// reasonOf is the first reason of a name folded, or of that form cut at one of its
-// colons. On some file systems what follows a colon names a stream of the file, on
-// others it belongs to the name; so all forms are compared.
+// reasonOf is the first reason for a folded name, or for the part before any of its colons.
+// On some file systems the text after a colon names a stream of the file, on others it
+// belongs to the name, so all forms are compared.
 func reasonOf(name string, reason func(form string) string) (why string) {
 	for n := foldName(name); n != "" && why == ""; n = trimEnd(n[:max(0, strings.LastIndexByte(n, ':'))]) {
 		why = reason(n)
@@ -67,11 +67,12 @@ func reasonOf(name string, reason func(form string) string) (why string) {
 	return why
 }
 
-// SecretPath is secretName for a path with slashes: what is below a secret
-// directory is secret.
+// SecretPath is secretName for a path with slashes: everything below a secret directory is
+// secret.
 func SecretPath(parent, path string) string { return pathReason(parent, path, secretName) }
 
-// pathReason is the first reason for a name of a path, in a directory whose name is parent.
+// pathReason is the first reason for a name in a path; the path is in a directory named
+// parent.
 func pathReason(parent, path string, reason func(parent, name string) string) string {
 	for name := range strings.SplitSeq(path, "/") {
 		if why := reason(parent, name); why != "" {
@@ -82,19 +83,19 @@ func pathReason(parent, path string, reason func(parent, name string) string) st
 	return ""
 }
 
-// foldName returns a name as the most forgiving file system sees it: in lower
-// case by Unicode's simple folding, without invisible code points, and without
-// the final dots and blanks that Windows drops.
+// foldName returns a name as the most tolerant file system sees it: in lower case by
+// Unicode's simple folding, without invisible code points, and without the final dots and
+// blanks that Windows drops.
 func foldName(name string) string { return trimEnd(strings.Map(foldRune, name)) }
 
-// trimEnd cuts the dots and blanks at the end of a name that has anything else.
+// trimEnd cuts the dots and blanks at the end of a name, unless the name has nothing else.
 func trimEnd(name string) string {
 	return cmp.Or(strings.TrimRight(name, ". "), name)
 }
 
-// foldRune returns the first of the characters that differ from r by case only, a
-// letter of ASCII in lower case, or -1 for a character that file systems may drop:
-// what Unicode calls default ignorable, and bytes that are no UTF-8.
+// foldRune returns the first of the characters that differ from r only by case, or an ASCII
+// letter in lower case. It is -1 for a character that file systems may drop: default
+// ignorable code points of Unicode, and bytes that are not UTF-8.
 func foldRune(r rune) rune {
 	if r == utf8.RuneError || r >= utf8.RuneSelf && unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
 		return -1
@@ -107,13 +108,13 @@ func foldRune(r rune) rune {
 
 const agentReason = "it is an agent's configuration"
 
-// readOnlyNames are the names of files and directories that are read but never
-// written, because other programs run or obey them without being asked. Writing
-// one turns an approved write into a command that nobody approved, run by the
-// next person or machine that opens the directory.
+// readOnlyNames are the names of files and directories that are read but never written,
+// because other programs run or obey them without being asked. A write to one would turn an
+// approved write into a command that nobody approved, run by the next person or machine that
+// opens the directory.
 //
-// What is below a directory with such a name is not written either; so directories
-// in which people keep whole checkouts are not named here.
+// Files below a directory with such a name are not written either. So directories that
+// usually contain whole checkouts are not in the list.
 var readOnlyNames = nameTable{kinds: []nameKind{
 	{why: "it is a CI definition", names: `.github/workflows .github/actions .github/dependabot.yml .github/dependabot.yaml .gitlab .gitlab-ci.yml .gitlab-ci.yaml .gitlab-ci.*.yml
 		.gitea .forgejo .circleci .buildkite .woodpecker .woodpecker.yml .woodpecker.yaml .drone.yml .drone.yaml .drone.star .zuul.yaml .zuul.yml .zuul.d zuul.yaml zuul.d
@@ -151,23 +152,23 @@ var readOnlyNames = nameTable{kinds: []nameKind{
 	{why: "it is a file that toolpipe is writing", names: temporaryPrefix + "*" + temporarySuffix},
 }}
 
-// The temporary file of a write, which becomes the file when it is whole.
+// The temporary file of a write; it becomes the file when it is complete.
 const temporaryPrefix, temporarySuffix = ".toolpipe-", ".tmp"
 
-// ReadOnlyPath says why a path with slashes is not written, in a directory whose
-// name is parent; "" when it may be written.
+// ReadOnlyPath is the reason why a path with slashes is not written, in a directory named
+// parent; "" if it may be written.
 func ReadOnlyPath(parent, path string) string { return pathReason(parent, path, readOnlyName) }
 
-// HoldsReadOnly reports whether there are names that are not written in a directory of this
-// name alone, such as workflows in .github.
+// HoldsReadOnly reports whether some names are protected only in a directory of this name,
+// such as workflows in .github.
 func HoldsReadOnly(dir string) bool {
 	readOnlyNames.once.Do(readOnlyNames.fill)
 	return readOnlyNames.parents[foldName(dir)]
 }
 
-// readOnlyRoot says which name in the absolute path of a root has all below it
-// unwritten. Agents keep whole checkouts in a directory "worktrees" of their
-// own: as a root, such a checkout is written.
+// readOnlyRoot names the part of a root's absolute path that makes everything below it
+// read-only. Agents keep whole checkouts in their own directory "worktrees"; such a checkout
+// can be a writable root.
 func readOnlyRoot(path string) string {
 	parent := ""
 	names := strings.Split(path, "/")
@@ -181,7 +182,7 @@ func readOnlyRoot(path string) string {
 	return ""
 }
 
-// readOnlyName says why a name in a directory is not written; "" when it may be
+// readOnlyName is the reason why a name in a directory is not written; "" if it may be
 // written.
 func readOnlyName(parent, name string) string {
 	return reasonOf(name, func(n string) string { return readOnlyNames.reason(parent, n, false) })

@@ -14,23 +14,22 @@ import (
 	"toolpipe/stream/ownership"
 )
 
-// replacement writes a new file in the place of name in dir, whether or not there
-// is one. A reader sees the old or the new content. No link and no other name of
-// the old file is written through.
+// replacement writes a new file under name in dir and replaces an old one, if any. A reader
+// sees the old or the new content. It never writes through a link or through another name of
+// the old file.
 //
-// The new file has a temporary name until it is whole. Its writer holds a lock on
-// it, which ends with the process: a temporary file without a lock was left by a
-// process that was killed, and the next replacement in the directory removes it.
+// The new file has a temporary name until it is complete. Its writer locks it, and the lock
+// ends with the process. So a temporary file without a lock was left by a killed process, and
+// the next replacement in the directory removes it.
 type replacement struct {
 	dir  *os.Root
 	name string
-	old  fs.FileInfo // of the regular file that has the name, whose mode and owner are kept; nil for nothing
-	mode fs.FileMode // of a new file, less the umask
+	old  fs.FileInfo // the regular file that has the name; its mode and owner are kept; nil for none
+	mode fs.FileMode // of a new file, before the umask
 }
 
-// ReplaceFile writes a file, whole or not at all, in the place of old, which is a regular
-// file, or nil for nothing. Its directory must be one in which no other user can replace
-// it.
+// ReplaceFile writes a file, completely or not at all. It replaces old, a regular file, or
+// nil for none. Its directory must be one in which no other user can replace it.
 func ReplaceFile(ctx context.Context, path string, old fs.FileInfo, content []byte) error {
 	if old != nil && !old.Mode().IsRegular() { // such as /dev/null, which root could replace
 		return errors.New("it is not a regular file")
@@ -47,27 +46,27 @@ func ReplaceFile(ctx context.Context, path string, old fs.FileInfo, content []by
 	return Reason(r.write(ctx, content))
 }
 
-// errOvertaken says that another writer replaced the file after this one did.
+// errOvertaken means that another writer replaced the file after this one did.
 var errOvertaken = errors.New("somebody else replaced it at the same time; read it again")
 
-// An unsureError says that nothing shows whether the file was written: the system has failed
-// at the rename or at the look after it. Some network file systems carry out a rename
-// that they report as failed (rename(2), BUGS). It hides the cause from errors.Is, so
-// that nobody words that alone.
+// An unsureError means that it is unknown whether the file was written: the system failed at
+// the rename or at the check after it. Some network file systems perform a rename that they
+// report as failed (rename(2), BUGS). It hides the cause from errors.Is, so that no caller
+// reports only the cause.
 type unsureError struct{ cause error }
 
 func (e *unsureError) Error() string {
 	return "it may have been written: " + Reason(e.cause).Error() + "; read it again"
 }
 
-// mayBeWritten reports whether the file may be another one after an error of a replacement.
+// mayBeWritten reports whether the file may have changed although a replacement failed.
 func mayBeWritten(err error) bool {
 	_, unsure := errors.AsType[*unsureError](err)
 	return unsure || errors.Is(err, errOvertaken)
 }
 
-// write writes the file, unless the call has ended or the name is of another file than
-// old when the new one is ready.
+// write writes the file, unless the call has ended or the name no longer belongs to old when
+// the new file is ready.
 func (r *replacement) write(ctx context.Context, content []byte) error {
 	d, err := r.dir.Open(".")
 	if err != nil {
@@ -93,8 +92,8 @@ func (r *replacement) write(ctx context.Context, content []byte) error {
 	return r.renamed(f, temporary, r.dir.Rename(temporary, r.name), d)
 }
 
-// renamed is the outcome of the write after the rename of the new file f from its temporary
-// name, which returned err. d is the directory.
+// renamed decides the outcome of the write after the rename of the new file f, which returned
+// err. d is the directory.
 func (r *replacement) renamed(f *os.File, temporary string, err error, d *os.File) error {
 	if err != nil {
 		r.dir.Remove(temporary)
@@ -126,8 +125,8 @@ func (r *replacement) check(ctx context.Context) error {
 	return nil
 }
 
-// create makes the new file under a temporary name. On a file system that has
-// locks it is locked for as long as it is open.
+// create makes the new file under a temporary name. If the file system has locks, the file is
+// locked while it is open.
 func (r *replacement) create() (f *os.File, name string, err error) {
 	mode := r.mode
 	if r.old != nil {
@@ -142,13 +141,12 @@ func (r *replacement) create() (f *os.File, name string, err error) {
 		if there, _ := isFile(r.dir, name, f); there {
 			return f, name, nil
 		}
-		f.Close() // another writer removed it before it had a lock
+		f.Close() // another writer removed it before it was locked
 	}
 	return nil, "", ErrChanged
 }
 
-// fill writes content, gives f the owner and mode of what it replaces and
-// waits for the disk.
+// fill writes content, gives f the owner and mode of the old file, and waits for the disk.
 func (r *replacement) fill(f *os.File, content []byte) error {
 	if _, err := f.Write(content); err != nil {
 		return err
@@ -162,12 +160,11 @@ func (r *replacement) fill(f *os.File, content []byte) error {
 	return f.Sync()
 }
 
-// maxSwept bounds how much of a large directory a write looks through.
+// maxSwept limits how many names in a large directory a write checks.
 const maxSwept = 100_000
 
-// removeLeftover removes a file whose name may come from create, which a process left
-// when it was killed, but none that a living process has locked. On a file system
-// without locks, every file may be locked.
+// removeLeftover removes a temporary file of create that a killed process left, unless a
+// living process has locked it. On a file system without locks, every file may be locked.
 func removeLeftover(dir *os.Root, name string) {
 	middle, start := strings.CutPrefix(name, temporaryPrefix)
 	middle, end := strings.CutSuffix(middle, temporarySuffix)
@@ -185,8 +182,7 @@ func removeLeftover(dir *os.Root, name string) {
 	}
 }
 
-// isFile reports whether a name in dir is that of the open file f. The error says that
-// nobody knows.
+// isFile reports whether a name in dir is the open file f. An error means that it is unknown.
 func isFile(dir *os.Root, name string, f *os.File) (bool, error) {
 	info, err := f.Stat()
 	if err != nil {

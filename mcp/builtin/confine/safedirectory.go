@@ -7,9 +7,9 @@ import (
 	"toolpipe/stream/ownership"
 )
 
-// PrivateTempDir makes a directory for files that another program will read by
-// path. Others cannot look into a directory of os.MkdirTemp, but where everybody
-// may write above it they can put another one in its place: that is refused.
+// PrivateTempDir makes a directory for files that another program will read by path. Others
+// cannot look into a directory of os.MkdirTemp, but they can replace it if everybody may
+// write to its parent. That is refused.
 func PrivateTempDir(pattern string) (string, error) {
 	temp := os.TempDir()
 	if err := SafeDirectory(temp); err != nil {
@@ -19,9 +19,9 @@ func PrivateTempDir(pattern string) (string, error) {
 	return dir, Reason(err)
 }
 
-// SafeDirectory returns an error when another user could replace a file in a
-// directory: everybody may rename files in the directory or in one above it, or
-// it belongs to another user. With the sticky bit, users rename only their own.
+// SafeDirectory returns an error if another user could replace a file in a directory:
+// everybody may rename files in it or in a parent, or it belongs to another user. With the
+// sticky bit, users can rename only their own files.
 func SafeDirectory(dir string) error {
 	if err := ownership.CheckDirectories(dir); err != nil {
 		return Reason(err)

@@ -11,8 +11,8 @@ import (
 // largeFile lets a 32-bit process open files of 2 GiB and more.
 const largeFile = syscall.O_LARGEFILE
 
-// isKernelFileSystem reports whether the kernel makes up the files of a directory's
-// file system, wherever that is mounted.
+// isKernelFileSystem reports whether the kernel generates the files of a directory's file
+// system, wherever it is mounted.
 func isKernelFileSystem(dir *os.Root) bool {
 	f, err := dir.Open(".")
 	if err != nil {
@@ -38,8 +38,8 @@ func isKernelFileSystem(dir *os.Root) bool {
 	return false
 }
 
-// A batchDirectory opens its files by system calls of its own: an os.File would take three
-// more for each.
+// A batchDirectory opens its files by direct system calls: an os.File would need three more
+// for each.
 type batchDirectory struct{ *os.File }
 
 func openBatch(dir *os.Root) (batchDirectory, error) {
@@ -57,7 +57,7 @@ func (d batchDirectory) open(name string) (f io.ReadCloser, info syscall.Stat_t,
 		return nil, info, err
 	}
 	if err = again(func() error { return syscall.Fstat(fd, &info) }); err == nil && info.Mode&syscall.S_IFMT != syscall.S_IFREG {
-		err = ErrChanged // since its entry was read
+		err = ErrChanged // replaced since its entry was read
 	}
 	if err != nil {
 		syscall.Close(fd)
@@ -66,7 +66,7 @@ func (d batchDirectory) open(name string) (f io.ReadCloser, info syscall.Stat_t,
 	return batchFile(fd), info, nil
 }
 
-// again makes a system call until no signal interrupts it.
+// again repeats a system call that a signal interrupted.
 func again(call func() error) error {
 	for {
 		if err := call(); err != syscall.EINTR {

@@ -10,7 +10,7 @@ import (
 
 const largeFile = 0 // all files are large
 
-// isKernelFileSystem answers no: on this system only inKernelDirectory tells.
+// isKernelFileSystem is always false: on this system only inKernelDirectory is checked.
 func isKernelFileSystem(*os.Root) bool { return false }
 
 type batchDirectory struct{ *os.Root }

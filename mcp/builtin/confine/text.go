@@ -10,8 +10,7 @@ import (
 	"unicode"
 )
 
-// IsBelow reports whether a path is that of a directory, or of something below it. It
-// looks at the names alone.
+// IsBelow reports whether path is dir or below it. It compares only the names.
 func IsBelow(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
@@ -36,8 +35,8 @@ func KindOf(mode fs.FileMode) string {
 	return "special file"
 }
 
-// ShownName returns a file name for a line of an answer: as it is, or quoted
-// where it could be taken for something else.
+// ShownName returns a file name for a line of an answer: unchanged, or quoted if it could be
+// mistaken for something else.
 func ShownName(name string) string {
 	isOdd := func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsGraphic(r) }
 	if name != "" && name == strings.TrimSpace(name) && name[0] != '"' && !strings.ContainsFunc(name, isOdd) {
@@ -46,8 +45,8 @@ func ShownName(name string) string {
 	return strconv.Quote(name)
 }
 
-// Reason returns what the system said, without the path, which an error gives
-// as the caller wrote it.
+// Reason returns the system's error without the path, because callers add the path as the
+// user wrote it.
 func Reason(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err

@@ -17,22 +17,21 @@ import (
 // A FileChange is the new content of one of the files that a call changes together.
 type FileChange struct {
 	Access *Access
-	Path   string // as Access.Find takes it
-	New    bool   // there is no such file yet
+	Path   string // as for Access.Find
+	New    bool   // the file does not exist yet
 	Before []byte // the content that the change was made against
 	After  []byte
 
 	at *Location
 }
 
-// errMoved says that a file is not as it was when the call read it.
+// errMoved means that a file changed after the call read it.
 var errMoved = errors.New("somebody else changed it meanwhile; call again")
 
 // ChangeAll changes files that the arguments of a call name. It finds, reads and checks all
-// of them before it writes the first. Then it replaces each file at once, from the last to
-// the first: text that moves is in its new file before it leaves the old one. An error says
-// which files were written. With a preview in the context, or where the call is staged,
-// ChangeAll writes nothing.
+// of them before it writes the first. Then it replaces each file atomically, from the last to
+// the first: text that moves is in its new file before it leaves the old one. An error names
+// the files that were written. For a preview or a staged call, ChangeAll writes nothing.
 func ChangeAll(ctx context.Context, changes []FileChange) error {
 	Writing.Lock()
 	defer Writing.Unlock()
@@ -65,7 +64,7 @@ func ChangeAll(ctx context.Context, changes []FileChange) error {
 		}
 		written = append(written, strconv.Quote(c.Path))
 	}
-	if bounds.Change != nil { // Replace has set it to each file alone
+	if bounds.Change != nil { // Replace reported each file separately
 		*bounds.Change = Change{Path: changes[0].real(), Diff: diffOf(changes)}
 	}
 	return nil
@@ -79,7 +78,7 @@ func writtenError(err error, written []string) error {
 	return fmt.Errorf("%w; %s was written before, and has its new content", err, strings.Join(written, ", "))
 }
 
-// find finds the file, and makes the directories that a new one needs.
+// find finds the file, and makes missing directories for a new one.
 func (c *FileChange) find(ctx context.Context) (err error) {
 	if !c.New {
 		c.at, err = c.Access.Find(c.Path)
@@ -92,7 +91,7 @@ func (c *FileChange) find(ctx context.Context) (err error) {
 	return err
 }
 
-// check returns an error when the file may not be written, or is not as it was.
+// check returns an error if the file may not be written, or has changed.
 func (c *FileChange) check() error {
 	if err := c.at.checkReplace(); err != nil {
 		return err
@@ -113,8 +112,8 @@ func (c *FileChange) check() error {
 // real is the absolute path of the file, without links.
 func (c *FileChange) real() string { return c.Access.Absolute(c.at.Rel) }
 
-// diffOf is the unified diff of all files with their names; "" if the texts are together
-// longer than MaxPreview, or one is no text.
+// diffOf is the unified diff of all files with their names; "" if the texts together exceed
+// 2*MaxPreview, or one is not text.
 func diffOf(changes []FileChange) string {
 	var b strings.Builder
 	size := 0

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	MaxDepth   = 256     // directories inside each other that a walk enters
-	MaxEntries = 200_000 // entries of one directory that a walk looks at
-	readBatch  = 1024    // entries read beyond those that are kept, before some are dropped
+	MaxDepth   = 256     // nested directories that a walk enters
+	MaxEntries = 200_000 // entries of one directory that a walk checks
+	readBatch  = 1024    // extra entries that are read before some are dropped
 )
 
-// Entries reads a directory. It returns the first entries that may be shown, in
-// order of their names and at most keep, and how many there are.
+// Entries reads a directory. It returns the first entries that may be shown, at most keep in
+// order of their names, and the total number.
 func (a *Access) Entries(ctx context.Context, dir *os.Root, at string, keep int) (list []fs.DirEntry, total int, err error) {
 	f, err := openListed(dir)
 	if err != nil {
@@ -50,9 +50,9 @@ func (a *Access) Entries(ctx context.Context, dir *os.Root, at string, keep int)
 	return list[:min(keep, len(list))], total, nil
 }
 
-// openListed opens a directory to read its entries. Of a file that was opened in
-// an os.Root, ReadDir makes a system call for each entry; of the same file opened
-// anew by its descriptor, where the system can do that, it does not.
+// openListed opens a directory to read its entries. For a file from an os.Root, ReadDir makes
+// a system call for each entry. A reopened file avoids that, so openListed reopens it by its
+// descriptor if the system can do that.
 func openListed(dir *os.Root) (*os.File, error) {
 	f, err := dir.Open(".")
 	if err != nil {
@@ -62,7 +62,7 @@ func openListed(dir *os.Root) (*os.File, error) {
 	if err != nil {
 		return f, nil
 	}
-	if there, _ := isFile(dir, ".", again); !there { // this is no path of a descriptor
+	if there, _ := isFile(dir, ".", again); !there { // this is not a path of a descriptor
 		again.Close()
 		return f, nil
 	}
@@ -80,25 +80,25 @@ func (a *Access) hidesEntry(dir *os.Root, at string, e fs.DirEntry) bool {
 	}
 	isLinked := func(info fs.FileInfo) bool { return !info.IsDir() && stat(info).Nlink > 1 }
 	if !e.Type().IsRegular() || !slices.ContainsFunc(a.refusedFiles, isLinked) {
-		return false // its name reports whether it is refused
+		return false // its name alone decides whether it is refused
 	}
 	info, err := dir.Lstat(e.Name())
 	return err == nil && a.Refuses(info)
 }
 
-// Walked is a directory on a walk, which is open during the visit.
+// Walked is a directory on a walk. It is open during the visit.
 type Walked struct {
 	Dir     *os.Root
 	At      string // its path from the root; "." for the root
-	Depth   int    // 0 where the walk began
+	Depth   int    // 0 for the first directory
 	Entries []fs.DirEntry
 }
 
 // Rel is the path of an entry from the root.
 func (w *Walked) Rel(name string) string { return path.Join(w.At, name) }
 
-// Enter opens a directory that is among the entries of another. It is nil when it may
-// not be entered, which is counted.
+// Enter opens a directory from the entries of another. It returns nil and counts the
+// directory if it may not be entered.
 func (a *Access) Enter(w *Walked, name string, skipped *Skipped) *Walked {
 	if w.Depth == MaxDepth-1 {
 		skipped.Deep++
@@ -112,8 +112,8 @@ func (a *Access) Enter(w *Walked, name string, skipped *Skipped) *Walked {
 	return &Walked{Dir: dir, At: w.Rel(name), Depth: w.Depth + 1}
 }
 
-// A Batch is a directory of a walk that stays open after the visit, for reading files that
-// were among its entries. Its methods may be called by one goroutine at a time.
+// A Batch is a directory of a walk that stays open after the visit, for reading files among
+// its entries. Only one goroutine at a time may call its methods.
 type Batch struct {
 	access *Access
 	at     string // its path from the root
@@ -135,9 +135,9 @@ func (b *Batch) Close() { b.dir.Close() }
 // Rel is the path of an entry from the root.
 func (b *Batch) Rel(name string) string { return path.Join(b.at, name) }
 
-// Open opens a regular file that was among the entries, for reading, and gives its size. It
-// follows no link and waits for no other end of a FIFO. The file is nil when it is gone, or
-// may not be shown.
+// Open opens a regular file among the entries for reading, and returns its size. It follows
+// no link and does not wait for the other end of a FIFO. The file is nil if it is gone or may
+// not be shown.
 func (b *Batch) Open(name string) (f io.ReadCloser, size int64, err error) {
 	f, info, err := b.dir.open(name)
 	switch {
@@ -152,8 +152,7 @@ func (b *Batch) Open(name string) (f io.ReadCloser, size int64, err error) {
 	return f, info.Size, nil
 }
 
-// Skipped counts what a walk did not look at, so that an answer does not read as
-// if there were nothing.
+// Skipped counts what a walk skipped, so that an answer does not look complete.
 type Skipped struct {
 	Unreadable int // files and directories that could not be opened
 	Beyond     int // entries of directories with more than MaxEntries
@@ -174,8 +173,8 @@ func (l Skipped) AppendTo(b []byte) []byte {
 	return b
 }
 
-// Walk visits the directory at a location, then the directories in it, in order of
-// their names. It follows no links, and counts what it skips.
+// Walk visits the directory at a location, then the directories in it, in order of their
+// names. It follows no links, and counts what it skips.
 func (l *Location) Walk(ctx context.Context, visit func(*Walked) error) (skipped Skipped, err error) {
 	dir, err := l.Directory()
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 	"toolpipe/mcp/builtin/unified"
 )
 
-// MaxEdited is how many bytes a file that is edited as a whole may have.
+// MaxEdited is the largest file, in bytes, that is edited as a whole.
 const MaxEdited = 32 << 20
 
 // Writing is locked by a call that changes files. All servers share it, because their
 // directories may overlap.
 var Writing sync.Mutex
 
-// checkWritable returns an error when a path from the root is not to be written.
-// The names in the root's own path count too: a user who offers a read-only
-// directory as the root means it to be read.
+// checkWritable returns an error if a path from the root must not be written. The names in
+// the root's own path count too: a user who offers a read-only directory as the root wants it
+// to be read only.
 func (a *Access) checkWritable(asked, rel string) error {
 	if why := SecretPath(filepath.Base(a.Real), rel); why != "" {
 		return a.protectedError(asked, why)
@@ -39,8 +39,8 @@ func (a *Access) checkWritable(asked, rel string) error {
 	return nil
 }
 
-// Replace writes a whole file at a location. The mode of an old file is kept. With a
-// preview in the context nothing is written.
+// Replace writes a whole file at a location. The mode of an old file is kept. With a preview
+// in the context nothing is written.
 func (l *Location) Replace(ctx context.Context, content []byte) error {
 	if err := l.checkReplace(); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (l *Location) Replace(ctx context.Context, content []byte) error {
 	return nil
 }
 
-// checkReplace returns an error when the file at the location is not to be written.
+// checkReplace returns an error if the file at the location must not be written.
 func (l *Location) checkReplace() error {
 	if err := l.Access.checkWritable(l.Asked, l.Rel); err != nil {
 		return err
@@ -82,8 +82,8 @@ func (l *Location) checkReplace() error {
 	return nil
 }
 
-// tells gives a function that tells Bounds.Change what a call has written: it is called when
-// the file has the content. The content before is read now.
+// tells returns a function that reports the written content to Bounds.Change, to be called
+// after the write. The content before is read now.
 func (l *Location) tells(content []byte) func() {
 	to := l.Access.Bounds.Change
 	if to == nil {
@@ -103,7 +103,7 @@ func (l *Location) tells(content []byte) func() {
 	}
 }
 
-// before is the content that the file has.
+// before is the present content of the file.
 func (l *Location) before() ([]byte, error) {
 	if l.edited != nil {
 		return l.edited, nil
@@ -119,8 +119,8 @@ func (l *Location) before() ([]byte, error) {
 	return readWhole(f, info.Size())
 }
 
-// Change reads the file at a path, edits its content, and replaces it. Nobody else
-// may write meanwhile: if the file is another one when the edit is done, it stays.
+// Change reads the file at a path, edits its content, and replaces it. If somebody else
+// writes the file meanwhile, it is not replaced.
 func (a *Access) Change(ctx context.Context, path string, edit func(content []byte) (edited []byte, err error)) error {
 	Writing.Lock()
 	defer Writing.Unlock()
@@ -145,7 +145,7 @@ func (a *Access) Change(ctx context.Context, path string, edit func(content []by
 	return l.Replace(ctx, edited)
 }
 
-// readEdited reads the file at the location, which is to be replaced as it is now.
+// readEdited reads the file at the location so that Replace can detect later changes.
 func (l *Location) readEdited() ([]byte, error) {
 	f, info, err := l.Open()
 	if err != nil {
@@ -165,7 +165,7 @@ func (l *Location) staged() ([]byte, bool) {
 	return l.Access.Bounds.Staged.Content(l.Access.Absolute(l.Rel))
 }
 
-// stage keeps the content that the call would write at the location.
+// stage stages the content instead of writing it at the location.
 func (l *Location) stage(content []byte) (err error) {
 	b, path := l.Access.Bounds, l.Access.Absolute(l.Rel)
 	var old io.Reader
@@ -197,18 +197,17 @@ func readWhole(f *os.File, size int64) ([]byte, error) {
 	return content.Bytes(), Reason(err)
 }
 
-// MaxPreview is how many bytes a file that is shown as a diff may have.
+// MaxPreview is the largest file, in bytes, that is shown as a diff.
 const MaxPreview = 4 << 20
 
-// A Preview gets the change that a call would make in a file, and the file stays as it
-// is. Diff is a unified diff. It is "" for a new file, and for a file that is no text or
-// too large.
+// A Preview gets the change that a call would make in a file; the file is not changed. Diff
+// is a unified diff. It is "" for a new file, and for a file that is not text or too large.
 type Preview struct{ Diff string }
 
 type previewKey struct{}
 
-// WithPreview returns a context whose calls of a built-in server write nothing, and
-// the preview that gets the change.
+// WithPreview returns a context in which calls of a built-in server write nothing, and the
+// preview that gets the change.
 func WithPreview(ctx context.Context) (context.Context, *Preview) {
 	v := new(Preview)
 	return context.WithValue(ctx, previewKey{}, v), v

@@ -1,5 +1,5 @@
-// Package fetch is the built-in fetch tool: a tool server that reads a URL for
-// the model, within the addresses that are allowed.
+// Package fetch is the built-in fetch tool: a tool server that reads a URL for the model.
+// Only allowed addresses are reached.
 package fetch
 
 import (
@@ -25,27 +25,27 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// A Spec says what may be fetched.
+// A Spec configures the fetch tool.
 type Spec struct {
 	AllowFlag    string        // the flag that sets AllowPrivate, for error messages
-	AllowPrivate []string      // networks, addresses and host globs that may be reached though they are not public
-	Limit        time.Duration // the longest a fetch may take; 0, or more than that: 30 s
+	AllowPrivate []string      // networks, addresses and host globs that may be reached although they are not public
+	Limit        time.Duration // the longest time of a fetch, at most 30 s; 0: 30 s
 	Version      string
 }
 
 const (
 	fetchTimeout  = 30 * time.Second
 	maxRedirects  = 5
-	maxURL        = 16 << 10 // bytes; servers take half of that
+	maxURL        = 16 << 10 // bytes; servers accept half of that
 	maxFetched    = 8 << 20  // bytes of a body that are read
 	maxReplyHead  = 64 << 10 // bytes of a reply's header
 	fetchDialTime = 10 * time.Second
 )
 
-// New makes a server whose one tool fetches a URL. Addresses that
-// are not public are refused when a connection is made, after the name was
-// resolved, so that neither a redirect nor a changing name leads to one; that
-// is why no proxy is used. An error is about a pattern.
+// New makes a server with one tool that fetches a URL. Addresses that are not public are
+// refused when a connection is made, after the name was resolved, so that neither a redirect
+// nor a changing name leads to one. For the same reason it uses no proxy. Errors are about a
+// pattern.
 func New(spec Spec) (*toolserver.Server, error) {
 	rules, err := netguard.ParseRules(spec.AllowPrivate)
 	if err != nil {
@@ -69,7 +69,7 @@ type fetch struct {
 	limit time.Duration // of a whole fetch
 }
 
-// client has a transport of its own: nothing is shared between calls.
+// client makes a client with its own transport: calls share nothing.
 func (f *fetch) client() *http.Client {
 	transport := netguard.NewTransport()
 	transport.Proxy = nil
@@ -88,7 +88,7 @@ func (f *fetch) client() *http.Client {
 	}
 }
 
-// dial checks each address that a name stands for as it is connected to.
+// dial checks each resolved address of a name when it connects.
 func (f *fetch) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d := net.Dialer{Timeout: fetchDialTime}
 	host, _, err := net.SplitHostPort(address)
@@ -134,7 +134,7 @@ func (f *fetch) url(ctx context.Context, address string, raw bool) (*wire.Result
 	return f.readPage(ctx, resp, raw)
 }
 
-// failure is the error for the model, which knows the URL.
+// failure is the error for the model, which already knows the URL.
 func (f *fetch) failure(ctx context.Context, err error) error {
 	if private, ok := errors.AsType[*netguard.PrivateAddressError](err); ok {
 		return fmt.Errorf("%w; %s %s would allow it", private, f.spec.AllowFlag, private.Address)
@@ -177,7 +177,7 @@ func (f *fetch) readPage(ctx context.Context, resp *http.Response, raw bool) (*w
 	if !raw && (kind == "text/html" || kind == "application/xhtml+xml") {
 		text = htmltext.Text(text, resp.Request.URL)
 	}
-	status := strings.ReplaceAll(resp.Status, "\r", " ") // what follows could be taken for a line of ours
+	status := strings.ReplaceAll(resp.Status, "\r", " ") // the rest could be mistaken for a line of ours
 	b := fmt.Appendf(nil, "URL: %s\nStatus: %s\nContent-Type: %s\n\n", at, status, declared)
 	if room := toolserver.MaxText - len(b); len(text) > room {
 		text, cut = readable.WholeRunes(text[:room]), true
@@ -199,8 +199,8 @@ func textual(kind string, body []byte) bool {
 	return !toolserver.LooksBinary(body) && (named || utf8.Valid(readable.WholeRunes(body[:min(len(body), 4096)])))
 }
 
-// asUTF8 returns a text that is said to be in Latin 1, which on the web is Windows-1252,
-// in UTF-8, where it is not so already, as many of these are.
+// asUTF8 converts a text that is declared as Latin 1 to UTF-8. On the web Latin 1 means
+// Windows-1252, and many such texts already are UTF-8; those are not changed.
 func asUTF8(text []byte) []byte {
 	if utf8.Valid(text) {
 		return text
@@ -216,6 +216,6 @@ func asUTF8(text []byte) []byte {
 	return b
 }
 
-// windows1252 are the characters in which it differs from Latin 1, from 0x80 on
+// windows1252 are the characters of Windows-1252 from 0x80 on, where it differs from Latin 1
 // (https://encoding.spec.whatwg.org/#names-and-labels).
 var windows1252 = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")

@@ -38,7 +38,7 @@ func counted(n int64, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// change edits a file. edit also returns what the tool answers.
+// change edits a file. edit also returns the tool's answer.
 func change(ctx context.Context, a *confine.Access, path string, edit func(content []byte) (edited, answer []byte, err error)) (answer []byte, err error) {
 	err = a.Change(ctx, path, func(content []byte) (edited []byte, err error) {
 		if edited, answer, err = edit(content); err != nil {
@@ -70,10 +70,10 @@ func setFileSlice(ctx context.Context, a *confine.Access, args toolserver.Argume
 	})
 }
 
-// An edit works on the whole text. If all lines of the text end in CR LF, so do the
-// lines that a model writes. A byte order mark stays at the beginning.
+// An edit works on the whole text. If all lines of the text end in CR LF, the model's lines
+// get that end too. A byte order mark stays at the beginning.
 
-// allCRLF reports whether every line end of a text, which has any, is CR LF.
+// allCRLF reports whether a text has line ends and all of them are CR LF.
 func allCRLF(text []byte) bool {
 	n := bytes.Count(text, []byte("\n"))
 	return n > 0 && n == bytes.Count(text, []byte("\r\n"))
@@ -83,8 +83,8 @@ func withCRLF(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// replaceText replaces the text before by after, at all n places or at the only
-// one. lines are the lines, from 1, of the first ten places.
+// replaceText replaces the text before by after, at all n positions or at the only one. lines
+// are the lines, from 1, of the first ten positions.
 func replaceText(content []byte, before, after string, all bool) (edited []byte, n int, lines []int, err error) {
 	if before == "" {
 		return nil, 0, nil, errors.New("old_string is empty; write_file writes a whole file, set_file_slice inserts at a line")
@@ -120,9 +120,9 @@ func errTooLarge(size int64) error {
 	return fmt.Errorf("the file would have %d bytes; no edit makes one of more than %d", size, confine.MaxEdited)
 }
 
-// beginnings returns the lines of the first ten places where b begins, each at least
-// step bytes behind the place before, and whether there are more. It does not count
-// all places: in a text of one letter that takes the product of both lengths.
+// beginnings returns the lines of the first ten positions where b begins, each at least step
+// bytes after the previous one, and whether there are more. It does not count all positions:
+// in a text of one repeated letter that would take the product of both lengths.
 func beginnings(content, b []byte, step int) (lines []int, more bool) {
 	line, counted := 1, 0
 	for at := 0; ; at += step {
@@ -148,8 +148,8 @@ func joinLines(lines []int, more bool) string {
 	return text
 }
 
-// notInFile is the error for a text that is not in the file. It names a line that
-// differs from the text's first line in white space only.
+// notInFile is the error for a text that is not in the file. It names a line that differs
+// from the text's first line only in white space.
 func notInFile(content []byte, before string) error {
 	line, _, _ := strings.Cut(strings.TrimLeft(before, "\r\n"), "\n")
 	wanted := strings.TrimSpace(line)
@@ -165,10 +165,9 @@ func notInFile(content []byte, before string) error {
 	return errors.New("old_string is not in the file; read the file again and copy the text exactly")
 }
 
-// replaceLines replaces the lines first to last by text. With last one less than
-// first it inserts the text before first; with an empty text it deletes. A text
-// without a line end gets one, unless it becomes the last line of a file whose last
-// line had none.
+// replaceLines replaces the lines first to last by text. With last one less than first it
+// inserts the text before first; with an empty text it deletes. A text without a line end
+// gets one, unless it becomes the last line of a file without a final line end.
 func replaceLines(content []byte, first, last int64, text string) ([]byte, error) {
 	body := bytes.TrimPrefix(content, toolserver.ByteOrderMark)
 	count := countLines(body)
@@ -203,7 +202,7 @@ func replaceLines(content []byte, first, last int64, text string) ([]byte, error
 	return append(append(edited, text...), body[end:]...), nil
 }
 
-// countLines counts lines, also a last line without an end.
+// countLines counts lines, including a last line without an end.
 func countLines(b []byte) int64 {
 	n := int64(bytes.Count(b, []byte("\n")))
 	if len(b) > 0 && b[len(b)-1] != '\n' {
@@ -212,7 +211,7 @@ func countLines(b []byte) int64 {
 	return n
 }
 
-// lineStart is the offset of a line, from 1, or of the end when there are fewer.
+// lineStart is the offset of a line, counted from 1, or of the end if there are fewer lines.
 func lineStart(b []byte, line int64) (at int) {
 	for text := range bytes.Lines(b) {
 		if line--; line < 1 {

@@ -1,10 +1,9 @@
-// Package files is the server of the built-in file tools, which read, list,
-// search and write the files below one directory, and no others. Package confine
-// keeps them there.
+// Package files is the server of the built-in file tools, which read, list, search and write
+// the files below one directory. Package confine keeps them inside it.
 //
-// A tool is a function of what the call may access and its arguments. It
-// answers text that a model reads: whole where that is short, else a part with a
-// line "[toolpipe] …" that says what is missing and how to get it.
+// A tool is a function of its arguments and of what the call may access. It answers text for
+// a model: the complete text if it is short, otherwise a part with a line "[toolpipe] …" that
+// says what is missing and how to get it.
 package files
 
 import (
@@ -18,10 +17,10 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// A Spec says how a server offers an area.
+// A Spec configures a server of file tools.
 type Spec struct {
 	Name      string                     // of the server
-	Warn      func(code, message string) // tells the user at once; may be nil
+	Warn      func(code, message string) // warns the user at once; may be nil
 	Environ   []string                   // toolpipe's environment; git gets a part of it
 	Processes *process.Processes
 	Version   string
@@ -51,8 +50,8 @@ type tool struct {
 	run func(context.Context, *confine.Access, toolserver.Arguments) (answer []byte, err error)
 }
 
-// at makes the function of a tool that looks at the file or directory of its argument
-// path, which is the root when it is absent.
+// at makes the function of a tool that reads the file or directory of its argument path, by
+// default the root.
 func at(look func(context.Context, *confine.Location, toolserver.Arguments) ([]byte, error)) func(context.Context, *confine.Access, toolserver.Arguments) ([]byte, error) {
 	return func(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
 		l, err := a.Find(args.TextOr("path", "."))

@@ -15,7 +15,7 @@ import (
 	"toolpipe/mcp/toolserver"
 )
 
-// errFull ends a walk whose answer is full.
+// errFull ends a walk when the answer is full.
 var errFull = errors.New("the answer is full")
 
 const maxFound = 2000 // paths in one answer
@@ -59,9 +59,9 @@ func searchFiles(ctx context.Context, l *confine.Location, args toolserver.Argum
 	return skipped.AppendTo(b), nil
 }
 
-// glob is a pattern over paths with slashes: * ? [a-z] within a name, ** for
-// any number of directories, {a,b} for either. A pattern without a slash matches
-// the name, at any depth. A pattern that ends in a slash matches directories.
+// glob is a pattern over paths with slashes: * ? [a-z] within a name, ** for any number of
+// directories, {a,b} for either. A pattern without a slash matches the name, at any depth. A
+// pattern that ends in a slash matches directories.
 type glob struct {
 	nameOnly     bool          // the pattern has no slash
 	alternatives []alternative // the pattern with its braces expanded
@@ -110,14 +110,14 @@ func parseGlob(pattern string) (*glob, error) {
 	return g, nil
 }
 
-// expandBraces replaces each {a,b} by its alternatives. It begins with the outer ones:
-// what is inside one alternative does not multiply the others.
+// expandBraces replaces each {a,b} by its alternatives. It expands the outer braces first, so
+// that braces inside one alternative do not multiply the others.
 func expandBraces(pattern string) (all []string, err error) {
 	open := strings.IndexByte(pattern, '{')
 	if open < 0 {
 		return []string{pattern}, nil
 	}
-	depth, end, cuts := 1, open, []int{open} // before and behind each choice
+	depth, end, cuts := 1, open, []int{open} // the bytes around each choice
 	for depth > 0 {
 		if end++; end == len(pattern) {
 			return nil, errors.New("{ without }")
@@ -144,10 +144,9 @@ func expandBraces(pattern string) (all []string, err error) {
 	return all, nil
 }
 
-// matchesEntry reports whether an entry of a directory matches. The pattern may be
-// for paths from the directory where the search began (the directory is at
-// fromStart there), or from the root (there it is at fromRoot): answers show paths
-// from the root, and a model writes what it has read.
+// matchesEntry reports whether an entry of a directory matches. The pattern may be for paths
+// from the start of the search, where the directory is fromStart, or from the root, where it
+// is fromRoot: answers show paths from the root, and models copy them.
 func (g *glob) matchesEntry(fromRoot, fromStart string, e fs.DirEntry) bool {
 	if g.nameOnly {
 		return g.matches(e.Name(), e.IsDir())
@@ -164,10 +163,10 @@ func (g *glob) matches(rel string, dir bool) bool {
 	})
 }
 
-// matchNames matches patterns with the names of a path. After a mismatch it goes
-// back to the last ** only, so its time is bounded by the product of both lengths.
+// matchNames matches patterns with the names of a path. After a mismatch it goes back only to
+// the last **, so its time is limited by the product of both lengths.
 func matchNames(patterns, names []string) bool {
-	back, behind := -1, 0 // the last ** in patterns, and the first name behind those it stands for
+	back, behind := -1, 0 // the last ** in patterns, and the first name after its match
 	for p, n := 0, 0; ; {
 		switch {
 		case p < len(patterns) && patterns[p] == "**":
@@ -186,7 +185,7 @@ func matchNames(patterns, names []string) bool {
 	}
 }
 
-// matchName matches one name. A ** beside other characters is as *.
+// matchName matches one name. A ** next to other characters works like *.
 func matchName(pattern, name string) bool {
 	fits, _ := path.Match(pattern, name)
 	return fits

@@ -16,9 +16,9 @@ import (
 
 const (
 	maxMatches  = 2000 // matching lines in one answer
-	maxContext  = 50   // lines shown before and after one
+	maxContext  = 50   // lines shown before and after a match
 	grepBatch   = 64   // files that a worker gets at once
-	grepPending = 16   // batches that are searched, or whose findings are not in the answer yet
+	grepPending = 16   // batches that are being searched or wait to be added to the answer
 )
 
 func grepFiles(ctx context.Context, l *confine.Location, args toolserver.Arguments) ([]byte, error) {
@@ -55,8 +55,8 @@ type grep struct {
 	around  int
 	include *glob
 
-	order   chan chan findings // of each batch of files, in the order of the walk; each gets one element
-	idle    chan *scanner      // scanners that search no batch
+	order   chan chan findings // one channel for each batch, in the order of the walk; each gets one element
+	idle    chan *scanner      // scanners without a batch
 	running sync.WaitGroup
 
 	found   findings
@@ -75,8 +75,8 @@ func (g *grep) report(pattern string) []byte {
 	return g.skipped.AppendTo(text)
 }
 
-// single searches the one file that path names. If it is binary that is an error,
-// whereas tree passes over binary files.
+// single searches the one file at path. A binary file is an error here; tree skips binary
+// files.
 func (g *grep) single(ctx context.Context) error {
 	f, _, err := g.Open()
 	if err != nil {
@@ -91,9 +91,8 @@ func (g *grep) single(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// tree searches all files below a directory. One goroutine walks the directories,
-// others search batches of files, and this one adds what they find in the order of
-// the walk.
+// tree searches all files below a directory. One goroutine walks the directories, others
+// search batches of files, and this one adds their findings in the order of the walk.
 func (g *grep) tree(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -167,7 +166,7 @@ func (g *grep) batch(ctx context.Context, s *scanner, in *confine.Batch, names [
 	return all
 }
 
-// file searches a file that was among the entries of a directory.
+// file searches a file from the entries of a directory.
 func (g *grep) file(ctx context.Context, s *scanner, in *confine.Batch, name string) findings {
 	f, size, err := in.Open(name)
 	switch {

@@ -39,8 +39,8 @@ func listDirectory(ctx context.Context, l *confine.Location, args toolserver.Arg
 	return b, nil
 }
 
-// appendListed appends a line with the kind, size and name of an entry of the directory at l. The
-// target of a link is not shown if a rule hides that name.
+// appendListed appends a line with the kind, size and name of an entry of the directory at l.
+// It does not show the target of a link if a rule hides that name.
 func appendListed(b []byte, dir *os.Root, e fs.DirEntry, l *confine.Location) []byte {
 	size, target := "-", ""
 	switch {
@@ -83,7 +83,7 @@ func getTree(ctx context.Context, l *confine.Location, args toolserver.Arguments
 	return t.skipped.AppendTo(t.text), nil
 }
 
-// tree is the answer of get_tree while it is written, two spaces for each level.
+// tree is the growing answer of get_tree, with two spaces for each level.
 type tree struct {
 	access  *confine.Access
 	ctx     context.Context

@@ -11,17 +11,17 @@ import (
 	"toolpipe/mcp/toolserver"
 )
 
-// matcher finds the lines that match a regular expression. A match never goes
-// over the end of its line.
+// matcher finds the lines that match a regular expression. A match never crosses the end of
+// its line.
 type matcher struct {
-	literals []literal      // every matching line has one of them; nil when none are known
+	literals []literal      // every matching line has one of them; nil if none are known
 	line     *regexp.Regexp // matches one line at a time
 	longest  int            // bytes of a line that are matched together
 }
 
 const (
 	maxSteps = 64 << 20 // instructions times bytes that are matched together: about a second
-	maxLine  = 1 << 20  // bytes of a line that are matched together, at most
+	maxLine  = 1 << 20  // upper limit for longest
 )
 
 func newMatcher(expression string, ignoreCase bool) (*matcher, error) {
@@ -45,8 +45,8 @@ type literal struct {
 
 const maxLiterals = 8
 
-// required returns literals of which every match has at least one, each as long as
-// possible; nil when none are known.
+// required returns literals, each as long as possible; every match has at least one of them.
+// It is nil if none are known.
 func required(re *syntax.Regexp) []literal {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -77,9 +77,9 @@ func required(re *syntax.Regexp) []literal {
 	return nil
 }
 
-// literalOf returns the literal of an expression. Where case does not matter, it is
-// the longest part whose characters equal only ASCII letters when folded: k and s
-// also equal the Kelvin sign and the long s.
+// literalOf returns the literal of an expression. If case does not matter, it is the longest
+// part without non-ASCII characters, k and s: k and s fold to the Kelvin sign and the long s
+// too.
 func literalOf(re *syntax.Regexp) literal {
 	if re.Flags&syntax.FoldCase == 0 {
 		return literal{text: string(re.Rune)}
@@ -94,7 +94,7 @@ func literalOf(re *syntax.Regexp) literal {
 	return literal{longest, true}
 }
 
-// shortest is the length of the shortest literal, 0 when there are none.
+// shortest is the length of the shortest literal, 0 if there are none.
 func shortest(all []literal) int {
 	if len(all) == 0 {
 		return 0
@@ -102,9 +102,9 @@ func shortest(all []literal) int {
 	return len(slices.MinFunc(all, func(a, b literal) int { return len(a.text) - len(b.text) }).text)
 }
 
-// matches reports whether a line matches; crlf that lines end in CR LF. A carriage
-// return at its end belongs to the line's end; in a file without such ends it may
-// also belong to the line.
+// matches reports whether a line matches. crlf means that lines end in CR LF. A carriage
+// return at the end belongs to the line's end; in a file without CR LF it may also belong to
+// the line.
 func (m *matcher) matches(line []byte, crlf bool) bool {
 	if !m.mayMatch(line) {
 		return false
@@ -113,8 +113,8 @@ func (m *matcher) matches(line []byte, crlf bool) bool {
 	return m.line.Match(inner) || cut && !crlf && m.line.Match(line)
 }
 
-// mayMatch is false if no line of a text matches. ToLower may turn another character
-// into a letter of a literal; the regular expression decides then.
+// mayMatch is false if no line of a text matches. ToLower may turn another character into a
+// letter of a literal; then the regular expression decides.
 func (m *matcher) mayMatch(text []byte) bool {
 	return m.literals == nil || slices.ContainsFunc(m.literals, func(n literal) bool {
 		return bytes.Contains(text, []byte(n.text)) || n.fold && bytes.Contains(bytes.ToLower(text), []byte(n.text))

@@ -51,8 +51,8 @@ func readFile(_ context.Context, l *confine.Location, args toolserver.Arguments)
 	return buf, nil
 }
 
-// appendEncodingNote appends to a text that is not UTF-8 that it is not shown as it
-// is. A part of a file may begin and end within a character.
+// appendEncodingNote adds a note to a text that is not UTF-8. A part of a file may begin and
+// end within a character.
 func appendEncodingNote(b []byte, part bool) []byte {
 	inner := b
 	if part {
@@ -105,9 +105,9 @@ func getFileSlice(ctx context.Context, l *confine.Location, args toolserver.Argu
 	return appendEncodingNote(s.text, false), nil
 }
 
-// slice reads some lines of a file, and little behind them.
+// slice reads some lines of a file, and little after them.
 type slice struct {
-	first, last int64 // from 1; a last of -1 is the last line of the file
+	first, last int64 // from 1; last -1 means the last line of the file
 	line        int64 // the last line that was begun
 	passed      int64 // bytes before text
 	text        []byte
@@ -145,8 +145,8 @@ func (s *slice) read(ctx context.Context, r *bufio.Reader) error {
 	return nil
 }
 
-// pieces yields the lines of a text with their ends; of a line that is longer than
-// the buffer of r it yields the parts. An error is the last that it yields.
+// pieces yields the lines of a text with their ends. It yields a line in parts if it is
+// longer than the buffer of r. After an error it stops.
 func pieces(ctx context.Context, r *bufio.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for {
@@ -165,7 +165,7 @@ func pieces(ctx context.Context, r *bufio.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// cutText is the text with a note that says where it ends and how to go on.
+// cutText is the text with a note about where it ends and how to continue.
 func (s *slice) cutText() []byte {
 	b := readable.WholeRunes(s.text)
 	size := len(b)

@@ -15,7 +15,7 @@ import (
 
 const maxShownLine = 500 // bytes of a line in an answer
 
-// findings are the part of an answer that is about some files.
+// findings are the part of an answer about some files.
 type findings struct {
 	text       []byte
 	matches    int
@@ -35,8 +35,8 @@ func (f *findings) add(more findings, separate bool) {
 	f.full = more.full || f.matches >= maxMatches || len(f.text) >= toolserver.MaxText
 }
 
-// scanner searches one file after the other, line by line. Of a line that does not
-// fit into its buffer, each part is a line with the same number.
+// scanner searches one file after the other, line by line. If a line does not fit into its
+// buffer, each part counts as a line with the same number.
 type scanner struct {
 	m      *matcher
 	around int
@@ -44,8 +44,8 @@ type scanner struct {
 
 	out    findings
 	path   string
-	before [][]byte // lines that are shown if the next line matches, ready to be shown
-	gap    bool     // lines were passed over since the last one in the answer
+	before [][]byte // formatted lines to show if the next line matches
+	gap    bool     // lines were skipped since the last one in the answer
 	after  int      // lines still to show
 }
 
@@ -75,7 +75,7 @@ func (s *scanner) file(ctx context.Context, r io.Reader, path string) findings {
 		case err != bufio.ErrBufferFull:
 			return s.out
 		}
-		read := s.in.Buffered() > had // the buffer was filled anew
+		read := s.in.Buffered() > had // the buffer was refilled
 		if read {
 			number += s.skip()
 		}
@@ -85,8 +85,8 @@ func (s *scanner) file(ctx context.Context, r io.Reader, path string) findings {
 	}
 }
 
-// skip passes over the whole lines in the buffer if none of them matches or is to
-// be shown, and returns how many they are.
+// skip skips the complete lines in the buffer if none of them matches or must be shown, and
+// returns their number.
 func (s *scanner) skip() int {
 	b, _ := s.in.Peek(s.in.Buffered())
 	b = b[:bytes.LastIndexByte(b, '\n')+1]
@@ -97,7 +97,7 @@ func (s *scanner) skip() int {
 	return bytes.Count(b, []byte("\n"))
 }
 
-// line takes the next line, and reports whether more are wanted.
+// line handles the next line, and reports whether more are wanted.
 func (s *scanner) line(text []byte, number int, crlf bool) bool {
 	matches := s.m.matches(text, crlf)
 	switch {
@@ -118,7 +118,7 @@ func (s *scanner) line(text []byte, number int, crlf bool) bool {
 		s.out.text = s.show(s.out.text, text, number, '-')
 		s.after--
 	case s.around > 0:
-		var room []byte // of a line that is not shown any more
+		var room []byte // reuses the memory of a line that is no longer needed
 		if len(s.before) == s.around {
 			room, s.gap = s.before[0][:0], true
 			s.before = append(s.before[:0], s.before[1:]...)
@@ -128,8 +128,8 @@ func (s *scanner) line(text []byte, number int, crlf bool) bool {
 	return true
 }
 
-// show appends a line with its path and number, as grep -n does. The mark is : for
-// a match and - for context.
+// show appends a line with its path and number, like grep -n. The mark is : for a match and -
+// for context.
 func (s *scanner) show(b, line []byte, number int, mark byte) []byte {
 	b = append(append(b, confine.ShownName(s.path)...), mark)
 	b = append(strconv.AppendInt(b, int64(number), 10), mark)

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	maxSummarised  = 64 << 20 // bytes of a file whose lines are counted
+	maxSummarised  = 64 << 20 // bytes of a file in which lines are counted
 	summaryLines   = 10       // first lines that a summary shows
-	summaryLineLen = 160      // bytes that it shows of one of them
+	summaryLineLen = 160      // bytes shown of each of them
 )
 
-// getFileSummary answers what a file or directory is, without its content: a
-// model learns from it what reading the file would cost.
+// getFileSummary describes a file or directory without its content, so that a model knows the
+// cost before it reads it.
 func getFileSummary(ctx context.Context, l *confine.Location, args toolserver.Arguments) ([]byte, error) {
 	if l.Info != nil && l.Info.IsDir() {
 		return summariseDirectory(ctx, l)

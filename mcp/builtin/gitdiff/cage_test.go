@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/process/cage"
+	"toolpipe/testdata/load"
 	"toolpipe/testdata/servertest"
 )
 
@@ -143,17 +145,25 @@ func TestGitDiffHostileConfiguration(t *testing.T) {
 	servertest.Put(t, filepath.Join(outside, "attributes"), "*.txt -diff\n")
 	servertest.Put(t, filepath.Join(outside, "config"), "[diff]\n\tnoprefix = true\n\tcontext = 0\n")
 	config := servertest.Get(t, filepath.Join(dir, ".git/config"))
-	for _, c := range []struct{ key, value string }{
+	type setting struct{ key, value string }
+	settings := []setting{
 		{"core.worktree", outside}, {"include.path", outside + "/config"}, {"includeIf.gitdir:" + dir + "/.path", outside + "/config"}, {"core.attributesFile", outside + "/attributes"}, {"filter.evil.clean", script}, {"filter.evil.required", "true"},
 		{"diff.evil.command", script}, {"diff.evil.textconv", script}, {"diff.evil.binary", "true"}, {"diff.evil.xfuncname", "t"}, {"diff.external", script}, {"core.fsmonitor", script}, {"core.hooksPath", dir}, {"core.pager", script}, {"color.ui", "always"}, {"color.diff", "always"},
 		{"diff.noprefix", "true"}, {"diff.mnemonicPrefix", "true"}, {"diff.context", "0"}, {"diff.renames", "copies"}, {"diff.orderFile", outside + "/f"}, {"diff.srcPrefix", "x/"}, {"diff.wordRegex", "."}, {"diff.relative", "true"}, {"core.abbrev", "40"}, {"core.bare", "true"}, {"core.ignoreStat", "true"}, {"extensions.worktreeConfig", "true"},
-	} {
-		git("config", c.key, c.value)
+	}
+	all := [][]setting{settings}
+	if load.Full(t) { // one by one
+		all = slices.Collect(slices.Chunk(settings, 1))
+	}
+	for _, some := range all {
+		for _, c := range some { // by its file, since git may obey one that is there already
+			git("config", "--file", filepath.Join(dir, ".git/config"), c.key, c.value)
+		}
 		if got := servertest.Works(t, s, "get_git_diff"); got != plain {
-			t.Errorf("%s=%s: %s\nwant: %s", c.key, c.value, got, plain)
+			t.Errorf("%q: %s\nwant: %s", some, got, plain)
 		}
 		if _, err := os.Stat(touched); err == nil {
-			t.Fatalf("%s=%s: git ran the script", c.key, c.value)
+			t.Fatalf("%q: git ran the script", some)
 		}
 		servertest.Put(t, filepath.Join(dir, ".git/config"), config)
 	}
@@ -251,7 +261,7 @@ func TestGitIsScript(t *testing.T) {
 	check(t, os.Chmod(filepath.Join(dir, "git"), 0o755))
 	r := &repository{access: &confine.Access{Area: &confine.Area{Real: dir}}, program: Program{[]string{"PATH=" + dir}, &process.Processes{}}}
 	err := r.findGit(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "perhaps, a script") {
+	if err == nil || !strings.Contains(err.Error(), "but perhaps a script") {
 		t.Error(err)
 	}
 }

@@ -152,7 +152,7 @@ func TestGitDiffRace(t *testing.T) {
 	os.Mkdir(in(".git/objects/"+other[:2]), 0o755)
 	os.Remove(in(".git/index"))
 	git("read-tree", "HEAD") // no entry is known to be as the file is
-	often := 12
+	often := 4
 	if load.Full(t) {
 		often = 40
 	}

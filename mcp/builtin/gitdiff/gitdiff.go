@@ -1,8 +1,7 @@
-// Package gitdiff is the tool get_git_diff: it shows what changed in a
-// repository, byte for byte as git diff does. Git runs in a cage, with a private git
-// directory and a configuration of ours, so that nothing in the repository can make it
-// run a program, write, or read a file that it is not to show. The file server offers
-// the tool.
+// Package gitdiff is the tool get_git_diff: it shows what changed in a repository, byte for
+// byte like git diff. Git runs in a cage, with a private git directory and our own
+// configuration. So nothing in the repository can make it run a program, write, or read a
+// file that must not be shown. The file server offers the tool.
 package gitdiff
 
 import (
@@ -30,9 +29,9 @@ func Tool() *toolserver.Builtin {
 	)
 }
 
-// A Program is what git is started with.
+// A Program configures how git is started.
 type Program struct {
-	Environ   []string // toolpipe's environment, of which git gets what ChildEnv passes
+	Environ   []string // toolpipe's environment; git gets the part that ChildEnv passes on
 	Processes *process.Processes
 }
 
@@ -40,12 +39,12 @@ const (
 	gitTimeout  = 30 * time.Second
 	maxAttempts = 3
 	maxList     = 256 << 20 // bytes of a list that git prints
-	maxCompared = 32 << 20  // bytes of a file; a larger one is left out, or for git is binary
-	maxNames    = 1000      // changed files that are shown, and as many bytes of their names as of text
-	maxLeft     = 20        // files left out that are named
+	maxCompared = 32 << 20  // bytes of a file; a larger one is left out, or is binary for git
+	maxNames    = 1000      // changed files that are shown; their names together are limited like a text
+	maxLeft     = 20        // omitted files that are named
 )
 
-// Diff makes a call of the tool, and gives its answer.
+// Diff answers a call of the tool.
 func Diff(ctx context.Context, access *confine.Access, program Program, args toolserver.Arguments) ([]byte, error) {
 	base, head := args.Text("base_rev"), args.Text("head_rev")
 	if err := cmp.Or(checkRevision(base), checkRevision(head)); err != nil {
@@ -69,8 +68,8 @@ func Diff(ctx context.Context, access *confine.Access, program Program, args too
 	return r.diff(ctx, revisions)
 }
 
-// checkRevision refuses what git would take for an option, for a range, or
-// for a file's content.
+// checkRevision refuses a text that git would take for an option, a range, or a file's
+// content.
 func checkRevision(revision string) error {
 	switch {
 	case len(revision) > 250:
@@ -83,8 +82,8 @@ func checkRevision(revision string) error {
 	return nil
 }
 
-// diffPath is the argument path as a path from the root. The file need not
-// exist now: it may exist in a commit.
+// diffPath is the argument path as a path from the root. The file need not exist now: it may
+// exist in a commit.
 func diffPath(access *confine.Access, args toolserver.Arguments) (string, error) {
 	if access.Only != "" {
 		return "", errors.New("git diffs are not offered for a single file")
@@ -101,11 +100,11 @@ func diffPath(access *confine.Access, args toolserver.Arguments) (string, error)
 	return p.Rel, nil
 }
 
-// diff shows the difference between two commits, or between one and the working
-// tree. Git lists the changed files first: only those that may be shown are
-// named when it makes the text, and they decide what it may read. The list is made
-// again by content where it is too long, as in a copied tree, and where it has files that
-// are not shown, so that it is not said of them that they differ when they do not.
+// diff shows the difference between two commits, or between one and the working tree. Git
+// first lists the changed files. Only those that may be shown are named when git makes the
+// text, and only they may be read. The list is made again by content if it is too long, as in
+// a copied tree, or has files that are not shown, so that no file without a difference is
+// reported as different.
 func (r *repository) diff(ctx context.Context, revisions []string) ([]byte, error) {
 	isTree := len(revisions) == 1
 	names, err := r.list(ctx, revisions, false)

@@ -17,29 +17,29 @@ import (
 	"toolpipe/mcp/process/cage"
 )
 
-// repository is the root's repository as git sees it: with a configuration of ours, which
-// is in a private directory that has links to the parts of the repository that all its
-// worktrees share (GIT_COMMON_DIR in git(1)). So no filter, driver, monitor, hook or
-// remote of its own configuration is known to git. What else a repository can make git
-// do, its cage refuses: there git executes no other program, writes nothing, and reads
-// what it is given alone.
+// repository is the root's repository with our own configuration for git. The configuration
+// is in a private directory with links to the parts of the repository that all its worktrees
+// share (GIT_COMMON_DIR in git(1)). So git knows no filter, driver, monitor, hook or remote
+// of the repository's configuration. The cage prevents everything else that a repository can
+// make git do: git executes no other program, writes nothing, and reads only what it is
+// given.
 //
-// Another process may exchange any part of a path for a link at any time. So what git may
-// read is named by open files, which are opened here without following links. The
-// repository's directories are given whole. Of the working tree git sees the state of
-// all files, but reads only those that it is to show, and the attributes for these.
+// Another process may replace any part of a path by a link at any time. So the cage names the
+// files that git may read by open files, which are opened here without following links. The
+// repository's directories are given as a whole. In the working tree git sees the state of
+// all files, but reads only those that it must show, and their attributes.
 type repository struct {
 	access  *confine.Access
 	program Program
-	path    string // what is to be shown; "." for all
+	path    string // the path to show; "." for all
 	dir     string // the private directory
 
-	git    exec.Cmd   // what all commands begin with
-	may    cage.Spec  // what git may always do
-	opened []*os.File // what it may read by its descriptor
+	git    exec.Cmd   // the common part of all commands
+	may    cage.Spec  // the permanent permissions of git
+	opened []*os.File // files that git may read by descriptor
 
 	left    map[string]bool // names of files that could not be compared
-	notes   []string        // on these
+	notes   []string        // about these
 	unshown bool            // a file that is not shown differs
 }
 
@@ -67,15 +67,15 @@ func (r *repository) remove() {
 	os.RemoveAll(r.dir)
 }
 
-// hold keeps a file open, and returns the path by which a cage knows the very file,
-// whatever takes the place of its name meanwhile.
+// hold keeps a file open, and returns the path that identifies this very file for a cage,
+// even if its name is taken by another file meanwhile.
 func (r *repository) hold(f *os.File) string {
 	r.opened = append(r.opened, f)
 	return confine.DescriptorPath(f.Fd())
 }
 
-// prepare makes the private directory. The git directory is .git, or where a file .git
-// leads; a file commondir in it names the directory that all worktrees share
+// prepare makes the private directory. The git directory is .git, or the target of a file
+// .git. A file commondir in it names the directory that all worktrees share
 // (gitrepository-layout(5)). Neither may lead out of the root.
 func (r *repository) prepare(ctx context.Context) error {
 	at, err := r.pointer(r.access.Root, ".", ".git", "gitdir: ")
@@ -115,8 +115,8 @@ func (r *repository) prepare(ctx context.Context) error {
 	return r.configure(ctx, r.access.Absolute(common+"/config"))
 }
 
-// pointer is the path from the root that a file in a directory names, which is at
-// a path from the root.
+// pointer is the path that a file in a directory names, as a path from the root. at is the
+// path of the directory from the root.
 func (r *repository) pointer(dir *os.Root, at, name, prefix string) (string, error) {
 	f, _, err := confine.OpenRegular(dir, name)
 	if err != nil {
@@ -135,7 +135,7 @@ func (r *repository) pointer(dir *os.Root, at, name, prefix string) (string, err
 	return rel, nil
 }
 
-// needed reports whether a diff depends on a part of a git directory. The files whose names
+// needed reports whether a diff depends on a part of a git directory. Files with names that
 // end with HEAD are revisions.
 func needed(rel string) bool {
 	first, _, below := strings.Cut(rel, "/")
@@ -150,8 +150,8 @@ func needed(rel string) bool {
 	return !below && (strings.HasPrefix(first, "sharedindex.") || strings.HasSuffix(first, "HEAD"))
 }
 
-// check looks at what is needed of the git directory at a path from the root, and lets git
-// read it. Git would wait for the other end of a FIFO, and say little of a link.
+// check checks the needed parts of the git directory at a path from the root, and lets git
+// read it. Git itself would wait for the other end of a FIFO, and report links badly.
 func (r *repository) check(ctx context.Context, at string, isShared bool) error {
 	if at != ".git" && r.access.Withholds(".", at) {
 		return fmt.Errorf("the repository's directory %q may not be read: no diff is made", at)
@@ -171,7 +171,7 @@ func (r *repository) check(ctx context.Context, at string, isShared bool) error 
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case rel == ".", errors.Is(err, fs.ErrNotExist): // git tidies up now and then
+		case rel == ".", errors.Is(err, fs.ErrNotExist): // git removes files now and then
 			return nil
 		case err != nil && isNeeded:
 			return refused(rel, err)
@@ -193,8 +193,8 @@ func (r *repository) check(ctx context.Context, at string, isShared bool) error 
 	})
 }
 
-// configure takes from a repository's configuration what says how its files are stored,
-// and no more. Values are words without meaning to a shell.
+// configure copies from a repository's configuration only how its files are stored. Values
+// are words without meaning to a shell.
 func (r *repository) configure(ctx context.Context, file string) error {
 	plain := []byte("[core]\n\trepositoryformatversion = 1\n")
 	if _, err := os.Lstat(file); err == nil {
@@ -218,17 +218,17 @@ func (r *repository) configure(ctx context.Context, file string) error {
 	return confine.Reason(os.WriteFile(filepath.Join(r.dir, "config"), plain, 0o600))
 }
 
-// refused says which part of the repository an error is about.
+// refused names the part of the repository that an error is about.
 func refused(rel string, err error) error {
 	return fmt.Errorf("the repository's %s cannot be read: %w", confine.ShownName(rel), confine.Reason(err))
 }
 
-// localName reports whether a path from git names something below the root.
+// localName reports whether a path from git is below the root.
 func localName(name string) bool {
 	return name != "." && path.Clean(name) == name && filepath.IsLocal(name)
 }
 
-// openBelow opens the directory at a path from the root. A link on the way is an error.
+// openBelow opens the directory at a path from the root. A link on the path is an error.
 func (r *repository) openBelow(at string) (*os.Root, error) {
 	dir, err := r.access.Root.OpenRoot(".")
 	rel := "."

@@ -15,8 +15,8 @@ import (
 	"toolpipe/mcp/process/cage"
 )
 
-// findGit finds git, and what it needs to be executed: its loader lists the libraries
-// (ld.so(8)). Beside them are the encodings that .gitattributes may name (gconv).
+// findGit finds git and everything that it needs to run: its loader lists the libraries
+// (ld.so(8)). The encodings that .gitattributes may name (gconv) are next to the libraries.
 func (r *repository) findGit(ctx context.Context) error {
 	probe, _, err := cage.New(cage.Spec{Read: []string{}, Execute: []string{}})
 	if err != nil {
@@ -37,7 +37,7 @@ func (r *repository) findGit(ctx context.Context) error {
 	r.may = cage.Spec{Execute: []string{path}, Read: []string{path, "/etc/ld.so.cache"}}
 	interpreter := f.Section(".interp")
 	if interpreter == nil {
-		return nil // all is in the program
+		return nil // the program is statically linked
 	}
 	name, err := interpreter.Data()
 	loader := strings.TrimRight(string(name), "\x00")
@@ -57,9 +57,9 @@ func (r *repository) findGit(ctx context.Context) error {
 	return nil
 }
 
-// run runs git, which may read some files beside what it may always read, and returns what
-// it prints. Of more than most bytes, it returns one more than most, and ends git, which
-// may go on for long before it prints again.
+// run runs git and returns its output. Git may read the files of read in addition to what it
+// may always read. If the output has more than most bytes, run returns most+1 bytes and ends
+// git, which could go on for long before its next output.
 func (r *repository) run(ctx context.Context, read []string, most int, args ...string) ([]byte, error) {
 	may, cmd := r.may, r.git
 	may.Read = slices.Concat(may.Read, read)
@@ -87,8 +87,8 @@ func (r *repository) run(ctx context.Context, read []string, most int, args ...s
 	return text, err
 }
 
-// gitFailure says why git failed, without git's own words: git quotes lines that
-// it cannot read, and a file of .git may be a second name of any other file.
+// gitFailure is the reason why git failed, without git's own words: git quotes lines that it
+// cannot parse, and a file in .git may be a second name of any other file.
 func gitFailure(stderr string, args []string) error {
 	for _, arg := range args {
 		revision, is := strings.CutSuffix(arg, "^{commit}")

@@ -14,9 +14,9 @@ import (
 	"toolpipe/mcp/toolserver"
 )
 
-// list has git list the names of files that differ. It reads no file of the working tree
-// for that, unless the list is to be exact, and so waits for no other end of a FIFO: it
-// compares the state of the files with what the index keeps of it.
+// list makes git list the names of files that differ. Unless isExact, git compares only the
+// state of the files with the index. It then reads no file of the working tree, so it never
+// waits for the other end of a FIFO.
 func (r *repository) list(ctx context.Context, revisions []string, isExact bool) (names []string, err error) {
 	command, read := []string{"diff-tree", "-r"}, []string(nil)
 	if len(revisions) == 1 {
@@ -47,8 +47,8 @@ func (r *repository) list(ctx context.Context, revisions []string, isExact bool)
 	return slices.Compact(names), err // an unmerged file is listed twice
 }
 
-// shown are the files of those that differ that the diff shows, and what git may read
-// for that. cut says that there are more than it can show.
+// shown are the changed files that the diff shows, and what git may read for them. cut means
+// that there are more than it can show.
 func (r *repository) shown(names []string, isTree bool) (shown, read []string, cut bool) {
 	var hidden []string
 	size := 0
@@ -70,17 +70,17 @@ func (r *repository) shown(names []string, isTree bool) (shown, read []string, c
 		}
 		hidden, r.unshown = append(hidden, name), true
 	}
-	// For git the name of a file stands for what is below it too.
+	// For git the name of a file also means everything below it.
 	shown = slices.DeleteFunc(shown, func(name string) bool {
 		return slices.ContainsFunc(hidden, func(h string) bool { return below(h, name) })
 	})
 	return shown, append(read, r.attributes(shown)...), cut
 }
 
-// below reports whether a name is that of something in a directory.
+// below reports whether a name is in a directory.
 func below(name, dir string) bool { return strings.HasPrefix(name, dir+"/") }
 
-// leave leaves a file out of the diff, and says why in a note.
+// leave leaves a file out of the diff, with a note about the reason.
 func (r *repository) leave(name string, why error) {
 	if !r.left[name] {
 		r.left[name] = true
@@ -88,7 +88,7 @@ func (r *repository) leave(name string, why error) {
 	}
 }
 
-// hides reports whether the file of that name is not shown.
+// hides reports whether the file of that name must not be shown.
 func (r *repository) hides(name string) bool {
 	if r.left[name] || confine.SecretPath(filepath.Base(r.access.Real), name) != "" || r.access.Withholds(".", name) {
 		return true
@@ -97,9 +97,9 @@ func (r *repository) hides(name string) bool {
 	return err == nil && r.access.Refuses(info)
 }
 
-// open opens a file for git, and returns its path for the cage: "" where git reads none,
-// because there is none, or a link or a directory, or it is behind a link. The error
-// says why the file cannot be compared.
+// open opens a file for git, and returns its path for the cage. The path is "" if git reads
+// no file: there is none, it is a link or a directory, or its path has a link. The error is
+// the reason why the file cannot be compared.
 func (r *repository) open(name string) (string, error) {
 	info, err := r.access.Root.Lstat(name)
 	switch {
@@ -125,8 +125,8 @@ func (r *repository) open(name string) (string, error) {
 	return r.hold(f), nil
 }
 
-// attributes are the files .gitattributes that hold for names. One that cannot be read
-// git takes from the index.
+// attributes are the files .gitattributes that apply to names. If one cannot be read, git
+// uses the index.
 func (r *repository) attributes(names []string) (files []string) {
 	seen := map[string]bool{}
 	for _, name := range names {

@@ -1,7 +1,7 @@
-// Package notes is the built-in server of shared notes: texts with names in one file,
-// which several runs may read and change at the same time. Nothing is lost: a change
-// is made under a lock between processes, and a note is replaced or deleted only by a
-// caller that names the revision that it has.
+// Package notes is the built-in server of shared notes: named texts in one file, which
+// several runs may read and change at the same time. Nothing is lost: changes are made under
+// a lock between processes, and only a caller that names the present revision can replace or
+// delete a note.
 package notes
 
 import (
@@ -22,10 +22,10 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// A Spec says where the notes are.
+// A Spec configures the notes.
 type Spec struct {
 	Path    string        // of the file, which need not exist
-	Limit   time.Duration // the longest that a change waits for other processes; 0, or more than that: 30 s
+	Limit   time.Duration // the longest wait of a change for other processes, at most 30 s; 0: 30 s
 	Version string
 }
 
@@ -34,8 +34,7 @@ const (
 	maxReason = 1000
 )
 
-// New makes a server of the notes in a file. An error is about the file, which stays
-// as it is.
+// New makes a server of the notes in a file. Errors are about the file, which is not changed.
 func New(spec Spec) (*toolserver.Server, error) {
 	store, err := openStore(spec.Path, min(lockTime, cmp.Or(spec.Limit, lockTime)))
 	if err != nil {
@@ -74,7 +73,7 @@ type tool struct {
 
 func (n *server) tools() []tool {
 	name := toolserver.Parameter{Name: "name", Kind: "string", About: "name of the note", Required: true}
-	brings, none := toolserver.Effects{Private: true, Untrusted: true}, toolserver.Effects{None: true} // an earlier run may have written there what it had read anywhere
+	brings, none := toolserver.Effects{Private: true, Untrusted: true}, toolserver.Effects{None: true} // an earlier run may have written data from any source there
 	return []tool{
 		{toolserver.Define("list", "List the notes with their revisions and sizes. They are kept, and other runs may change them at any time.", toolserver.ReadsOnly, brings), n.list},
 		{toolserver.Define("read", "Read a note and its revision.", toolserver.ReadsOnly, brings, name,
@@ -94,7 +93,7 @@ func (n *server) tools() []tool {
 	}
 }
 
-// checkName refuses names that cannot be shown as they are.
+// checkName refuses names that cannot be shown unchanged.
 func checkName(name string) error {
 	switch {
 	case name == "":
@@ -157,7 +156,7 @@ func (n *server) read(_ context.Context, args toolserver.Arguments) (string, err
 	return string(b), nil
 }
 
-// missing is the error for a note that is not there.
+// missing is the error for a note that does not exist.
 func (d *document) missing(name string) error {
 	hint := "list shows all"
 	if near := nearest.Nearest(name, slices.Collect(maps.Keys(d.notes))); near != "" {
@@ -185,7 +184,7 @@ func (n *server) write(ctx context.Context, args toolserver.Arguments) (string, 
 	})
 }
 
-// expect refuses a change of a note that another run has changed.
+// expect refuses to change a note that another run has changed.
 func (n note) expect(name string, args toolserver.Arguments) error {
 	if expected := args.Integer("expected_revision", 0); expected != n.revision {
 		return fmt.Errorf("the note %q has revision %d now, not %d, and was not changed; read it again, and give the revision that it has then", name, n.revision, expected)
@@ -219,7 +218,7 @@ func (n *server) delete(ctx context.Context, args toolserver.Arguments) (string,
 	})
 }
 
-// change makes one change. edit, which may be called twice, gives the verb for it.
+// change makes one change. edit may be called twice; it returns the verb for the answer.
 func (n *server) change(ctx context.Context, name string, edit func(*document) (string, error)) (answer string, err error) {
 	refused := false
 	err = n.store.change(ctx, func(d *document) error {
@@ -239,7 +238,7 @@ func (n *server) change(ctx context.Context, name string, edit func(*document) (
 
 func fileError(err error) error { return fmt.Errorf("the notes file: %w", err) }
 
-// attention calls the attention of the user, by what its result holds.
+// attention requests the user's attention through its result.
 func attention(_ context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 	reason := strings.TrimSpace(args.Text("reason"))
 	switch {

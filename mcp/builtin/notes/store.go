@@ -22,28 +22,28 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// store is the file of the notes. It is read without a lock, because a change puts a
-// whole new file in its place. A process that changes it holds the lock of the file
-// that has the name at that time. An empty file has no notes.
+// store is the file of the notes. It is read without a lock, because a change replaces the
+// whole file. A process that changes it holds the lock of the file that has the name at that
+// time. An empty file has no notes.
 type store struct {
 	path  string        // absolute, free of links
 	limit time.Duration // of the wait for the lock
 
-	known atomic.Pointer[version] // was read or written last; nil: nothing
+	known atomic.Pointer[version] // last read or written; nil for none
 
 	mu   sync.Mutex
-	text []byte // was written last; the next change uses its memory
+	text []byte // last written; the next change reuses its memory
 }
 
-// A version is a file that was read or written, and what it holds. A change by another process
-// makes a file of another revision, and any other change gives a file another time.
+// A version is a file that was read or written, with its content. A change by another process
+// gives the file another revision, and any other change gives it another time.
 type version struct {
 	info     fs.FileInfo
 	head     [headSize]byte
 	document *document
 }
 
-// headSize is how many bytes of a file have its revision in them.
+// headSize is how many bytes at the beginning of a file include its revision.
 const headSize = 64
 
 // isSame reports whether v and now are the same file, unchanged.
@@ -51,7 +51,7 @@ func (v *version) isSame(now *version) bool {
 	return os.SameFile(v.info, now.info) && v.info.Size() == now.info.Size() && v.info.ModTime().Equal(now.info.ModTime()) && v.head == now.head
 }
 
-// versionOf is the version that is open as f, without the document.
+// versionOf is the version of the open file f, without the document.
 func versionOf(f *os.File) (*version, error) {
 	info, err := f.Stat()
 	v := &version{info: info}
@@ -70,15 +70,15 @@ const (
 	maxNotes = 1000
 	maxName  = 128
 
-	maxRevision = 1 << 53 // up to which each reader of JSON tells all numbers apart
+	maxRevision = 1 << 53 // JSON readers can distinguish all numbers up to it
 )
 
-// ErrWritable says that everybody can write to the file.
+// ErrWritable means that everybody can write to the file.
 var ErrWritable = errors.New("everybody can write to this file")
 
-// openStore finds the file that a user named, and checks it. A link that leads to a
-// file is followed, once and for all, if no other user made it. A file that is not there
-// must be one that can be made, and is made by the first change.
+// openStore finds and checks the file that a user named. A link to a file is resolved once,
+// if no other user made it. If the file does not exist, it must be possible to create it; the
+// first change does so.
 func openStore(path string, limit time.Duration) (*store, error) {
 	if _, err := ownership.Resolve(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -107,7 +107,7 @@ func openStore(path string, limit time.Duration) (*store, error) {
 	return s, err
 }
 
-// open opens the file: no link, nothing that is no file, and none that everybody can
+// open opens the file. It refuses a link, anything but a file, and a file that everybody can
 // write to.
 func (s *store) open(flags int) (*os.File, error) {
 	f, err := os.OpenFile(s.path, flags|syscall.O_NOFOLLOW|confine.OpenFlags, 0o600)
@@ -129,7 +129,7 @@ func (s *store) open(flags int) (*os.File, error) {
 	return f, nil
 }
 
-// read is what the file holds now.
+// read returns the present content of the file.
 func (s *store) read() (*document, error) {
 	f, err := s.open(os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -142,8 +142,8 @@ func (s *store) read() (*document, error) {
 	return s.readFrom(f)
 }
 
-// readFrom is what the file that is open as f holds, which is read only if it is not known. The
-// document must not be changed.
+// readFrom returns the content of the open file f. It reads the file only if the known
+// version differs. The document must not be changed.
 func (s *store) readFrom(f *os.File) (*document, error) {
 	now, err := versionOf(f)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *store) readFrom(f *os.File) (*document, error) {
 	return now.document, err
 }
 
-// wrote keeps d, which was written as s.text, unless the file was replaced already.
+// wrote records d, which was written as s.text, unless the file was already replaced.
 func (s *store) wrote(d *document) {
 	f, err := s.open(os.O_RDONLY)
 	if err != nil {
@@ -182,8 +182,8 @@ func readDocument(f *os.File) (*document, error) {
 	return parse(text)
 }
 
-// change changes the document, which nobody else does meanwhile. After an error of
-// edit the file is as it was.
+// change changes the document; nobody else changes it meanwhile. After an error of edit the
+// file is unchanged.
 func (s *store) change(ctx context.Context, edit func(*document) error) error {
 	f, err := s.lock(ctx, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -225,8 +225,8 @@ func (s *store) change(ctx context.Context, edit func(*document) error) error {
 	return err
 }
 
-// lock opens the file and locks it. If the file was replaced during the wait, another
-// file has its name now, and that one is locked.
+// lock opens the file and locks it. If the file was replaced during the wait, it locks the
+// new file of that name.
 func (s *store) lock(ctx context.Context, flags int) (*os.File, error) {
 	for deadline := time.Now().Add(s.limit); ; {
 		f, err := s.open(os.O_RDWR | flags)
@@ -250,9 +250,9 @@ func (s *store) lock(ctx context.Context, flags int) (*os.File, error) {
 	}
 }
 
-// document is what the file holds. Each change counts its revision, and that is the
-// revision of the note that was changed: no note has one that another note, or a note
-// of the same name that was deleted, has had.
+// document is the content of the file. Each change increments its revision, and the changed
+// note gets that revision. So no note ever has the revision of another note, or of a deleted
+// note of the same name.
 type document struct {
 	revision int64
 	notes    map[string]note
@@ -261,10 +261,10 @@ type document struct {
 type note struct {
 	revision int64
 	content  string
-	literal  []byte // is the content in the file
+	literal  []byte // the content as in the file
 }
 
-// put makes a note, or replaces its content.
+// put creates a note, or replaces its content.
 func (d *document) put(name, content string) error {
 	if len(content) > maxNote {
 		return fmt.Errorf("the note would have %d bytes, at most %d are allowed; another note has room", len(content), maxNote)
@@ -277,7 +277,7 @@ func (d *document) put(name, content string) error {
 	return nil
 }
 
-// parse reads the file strictly: what it does not know, a change would lose.
+// parse reads the file strictly: a change would lose unknown parts.
 func parse(text []byte) (*document, error) {
 	d := &document{notes: map[string]note{}}
 	object := bytes.Trim(text, " \t\r\n")
@@ -315,7 +315,7 @@ func parse(text []byte) (*document, error) {
 	return d, nil
 }
 
-// hasOnly reports whether an object has no member besides these names.
+// hasOnly reports whether an object has only members with these names.
 func hasOnly(object []byte, names ...string) bool {
 	for literal := range jsontext.Members(object) {
 		if !slices.Contains(names, jsontext.Unquote(literal)) {
@@ -327,7 +327,7 @@ func hasOnly(object []byte, names ...string) bool {
 
 // appendText appends the file: one note on each line, so that line tools can show a change.
 func (d *document) appendText(b []byte) []byte {
-	const around = 80 // bytes of a line beside its texts
+	const around = 80 // bytes of a line besides its texts
 	size := around
 	for name, n := range d.notes {
 		size += around + len(name) + len(n.literal)

@@ -13,10 +13,10 @@ const (
 	maxInstructions = 2048 // of a compiled regular expression
 )
 
-// Compile compiles an expression in which ^ and $ match at the ends of lines. A match
-// takes at most the product of the length of the text and the number of instructions,
-// which repetitions can make a thousand times as large as the expression is long. So
-// both have a limit. tree is the parsed expression.
+// Compile compiles an expression in which ^ and $ match at the ends of lines. A match takes
+// at most the product of the text's length and the number of instructions. Repetitions can
+// make the number of instructions a thousand times the length of the expression, so both are
+// limited. tree is the parsed expression.
 func Compile(expression string, ignoreCase bool) (re *regexp.Regexp, tree *syntax.Regexp, err error) {
 	switch {
 	case expression == "":
@@ -41,8 +41,8 @@ func Compile(expression string, ignoreCase bool) (re *regexp.Regexp, tree *synta
 	return re, tree, err
 }
 
-// Inside compiles the tree of an expression, which it changes, for a text without line
-// ends that begins inside of a line: nowhere in it does a line begin.
+// Inside compiles the tree of an expression, which it changes, for a text without line ends
+// that begins inside a line: ^ matches nowhere in it.
 func Inside(tree *syntax.Regexp) (*regexp.Regexp, error) {
 	withoutBegin(tree)
 	return regexp.Compile(tree.String())
@@ -57,7 +57,7 @@ func withoutBegin(re *syntax.Regexp) {
 	}
 }
 
-// Instructions estimates to how many instructions an expression is compiled.
+// Instructions estimates the number of instructions of a compiled expression.
 func Instructions(re *syntax.Regexp) int {
 	n := max(1, len(re.Sub))
 	if re.Op == syntax.OpLiteral {

@@ -18,7 +18,7 @@ import (
 
 const (
 	maxInput  = 256 << 10              // bytes of a text
-	tailPause = 500 * time.Millisecond // in the output, which ends the tail of an input
+	tailPause = 500 * time.Millisecond // of the output; it ends the tail of an input
 
 	terminalKeys = "enter, tab, shift-tab, escape, backspace, insert, delete, up, down, left, right, home, end, page-up, page-down, f1 to f12, or ctrl-a to ctrl-z"
 	otherSignals = "INT, HUP, QUIT, KILL, USR1, USR2, ALRM, STOP, CONT, TSTP or WINCH"
@@ -64,8 +64,8 @@ func (s *server) input(ctx context.Context, p *program, args toolserver.Argument
 	return toolserver.TextResult(fmt.Appendf(nil, "%s; %s; bytes %d to %d of its output follow\n%s", answer, state, from, next, shown)), nil
 }
 
-// keyBytes is what a key sends. Without a terminal ctrl-d sends nothing: it closes the
-// input.
+// keyBytes are the bytes that a key sends. Without a terminal ctrl-d sends nothing: it closes
+// the input.
 func (p *program) keyBytes(key string) (string, error) {
 	sends := map[string]string{"enter": "\n", "tab": "\t", "ctrl-d": ""}
 	v, noScreen := p.view()
@@ -82,8 +82,8 @@ func (p *program) keyBytes(key string) (string, error) {
 	return "", fmt.Errorf("key %.100q: a process without pty has enter, tab and ctrl-d alone; signal INT is its ctrl-c", key)
 }
 
-// terminalKeyBytes are what the keys of a terminal send, as xterm-256color has them in
-// terminfo. The program decides what the cursor keys send (DECCKM).
+// terminalKeyBytes are the bytes of a terminal's keys, from the terminfo of xterm-256color.
+// application is the mode of the cursor keys that the program chose (DECCKM).
 func terminalKeyBytes(application bool) map[string]string {
 	sends := map[string]string{
 		"enter": "\r", "tab": "\t", "shift-tab": "\x1b[Z", "escape": "\x1b", "backspace": "\x7f", "insert": "\x1b[2~", "delete": "\x1b[3~",
@@ -108,8 +108,7 @@ func terminalKeyBytes(application bool) map[string]string {
 	return sends
 }
 
-// write gives the program its input. A program that does not read it is not waited
-// for.
+// write gives the program its input. It does not wait for a program that does not read.
 func (p *program) write(ctx context.Context, text string) error {
 	p.in.SetWriteDeadline(time.Now().Add(p.patience.input))
 	stop := goroutine.AfterContext(ctx, func() { p.in.SetWriteDeadline(time.Now()) })

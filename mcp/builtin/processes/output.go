@@ -13,11 +13,11 @@ import (
 
 const (
 	defaultRead = 16 << 10 // bytes of output that are read at once
-	minRead     = 100      // so that a character or a sequence fits
+	minRead     = 100      // room for a character or a sequence
 	maxMatches  = 200      // lines that a search shows
 	maxShown    = 400      // bytes of a matching line that an answer shows
 	maxSearched = 64 << 10 // bytes of a line that are searched
-	longestEsc  = 4 << 10  // bytes of an escape sequence; some hold a text
+	longestEsc  = 4 << 10  // bytes of an escape sequence; some contain a text
 )
 
 func readOutput(_ context.Context, p *program, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
@@ -32,7 +32,7 @@ func readOutput(_ context.Context, p *program, args toolserver.Arguments, _ func
 	if err != nil {
 		return nil, err
 	}
-	state := p.describe() // asked first: if the program has ended, its output is whole
+	state := p.describe() // before the output is read: if the program has ended, its output is complete
 	if since < 0 {
 		since = p.lastLines(int(limit))
 	}
@@ -50,8 +50,8 @@ func (p *program) since(args toolserver.Arguments, otherwise int64) (int64, erro
 	return since, nil
 }
 
-// lastLines is the offset of the first line that begins in the last n bytes of the
-// output; of the last n bytes if none begins there.
+// lastLines is the offset of the first line that begins in the last n bytes of the output, or
+// the offset of these n bytes if none begins there.
 func (p *program) lastLines(n int) int64 {
 	from := max(0, p.out.Size()-int64(n))
 	b, at := p.out.From(from, n)
@@ -61,9 +61,8 @@ func (p *program) lastLines(n int) int64 {
 	return from
 }
 
-// part is the output from an offset on, at most limit bytes of it, and the offset at
-// which the next part begins. An escape sequence or a character that is not complete yet
-// is left to the next part.
+// part is the output from an offset on, at most limit bytes, and the offset of the next part.
+// An escape sequence or a character that is not complete yet is left to the next part.
 func (p *program) part(since int64, limit int, raw bool) (text []byte, next int64) {
 	ended := p.hasEnded()
 	for next = since; limit > 0; {
@@ -95,9 +94,9 @@ func (p *program) part(since int64, limit int, raw bool) (text []byte, next int6
 	return text, next
 }
 
-// plain is b without what only a terminal understands: escape sequences, and control
-// characters other than tabs and line ends. A carriage return is a line end. It leaves
-// out rest bytes at the end of b: the bytes that follow decide what they are.
+// plain is b without bytes for terminals: escape sequences, and control characters other than
+// tabs and line ends. A carriage return becomes a line end. rest is the number of bytes at
+// the end of b that are left out because later bytes decide about them.
 func plain(b []byte) (text []byte, rest int) {
 	text = make([]byte, 0, len(b))
 	for i := 0; i < len(b); i++ {
@@ -120,10 +119,10 @@ func plain(b []byte) (text []byte, rest int) {
 	return whole, len(text) - len(whole)
 }
 
-// sequence is the length of the escape sequence that b begins with, 0 if it is not
+// sequence is the length of the escape sequence at the beginning of b, 0 if it is not
 // complete (ECMA-48, 5.4 and 5.6). A line end or another ESC ends a broken sequence.
 func sequence(b []byte) int {
-	isString := len(b) > 1 && bytes.IndexByte([]byte("]P^_X"), b[1]) >= 0 // holds a text, up to BEL or ESC \
+	isString := len(b) > 1 && bytes.IndexByte([]byte("]P^_X"), b[1]) >= 0 // contains a text, up to BEL or ESC \
 	isControl := len(b) > 1 && b[1] == '['                                // has parameters, up to its final byte
 	for i := 1; i < len(b); i++ {
 		switch c := b[i]; {

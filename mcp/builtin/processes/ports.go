@@ -37,7 +37,7 @@ func findPorts(_ context.Context, p *program, _ toolserver.Arguments, _ func(wir
 	return toolserver.TextResult(b), nil
 }
 
-// urls are those in the output, the first of many.
+// urls are the first maxURLs different URLs in the output.
 func (p *program) urls() (all []string) {
 	url := regexp.MustCompile(`https?://[^\s"'<>` + "`" + `\\|{}^]{1,500}`)
 	for next, size := int64(0), p.out.Size(); next < size; {

@@ -21,15 +21,15 @@ const (
 	stateListen    = "0A"     // TCP_LISTEN of the kernel
 )
 
-// listening are the TCP addresses that processes listen on, each with the pid of one
-// that does.
+// listening lists the TCP addresses that processes listen on, each with the pid of one of
+// them.
 func listening(pids []int) (addresses []string, err error) {
 	owners := map[string]int{} // pid by inode of a socket
 	for _, pid := range pids {
 		dir := "/proc/" + strconv.Itoa(pid)
 		links, openErr := os.ReadDir(dir + "/fd")
 		if openErr != nil && !errors.Is(openErr, os.ErrNotExist) {
-			err = openErr // of another user
+			err = openErr // another user's process
 		}
 		for _, link := range links {
 			target, _ := os.Readlink(dir + "/fd/" + link.Name())
@@ -38,7 +38,7 @@ func listening(pids []int) (addresses []string, err error) {
 			}
 		}
 	}
-	for _, pid := range pids { // each may be in a network of its own
+	for _, pid := range pids { // each may be in its own network namespace
 		dir := fmt.Sprintf("/proc/%d/net/", pid)
 		addresses = slices.Concat(addresses, listeners(dir+"tcp", owners), listeners(dir+"tcp6", owners))
 	}
@@ -48,8 +48,8 @@ func listening(pids []int) (addresses []string, err error) {
 	return nil, err
 }
 
-// listeners are the addresses in a list of sockets (proc_pid_net(5)) that have an
-// owner. A list that does not exist has none.
+// listeners are the addresses in a list of sockets (proc_pid_net(5)) that have an owner. A
+// missing list has none.
 func listeners(list string, owners map[string]int) (addresses []string) {
 	f, err := os.Open(list)
 	if err != nil {
@@ -58,7 +58,7 @@ func listeners(list string, owners map[string]int) (addresses []string) {
 	defer f.Close()
 	lines := bufio.NewScanner(io.LimitReader(f, maxSocketTable))
 	for lines.Scan() {
-		fields := strings.Fields(lines.Text()) // number, address, remote, state, …, inode in the tenth
+		fields := strings.Fields(lines.Text()) // number, address, remote, state, …; the tenth is the inode
 		if len(fields) < 10 || fields[3] != stateListen || owners[fields[9]] == 0 {
 			continue
 		}
@@ -69,8 +69,7 @@ func listeners(list string, owners map[string]int) (addresses []string) {
 	return addresses
 }
 
-// socketAddress reads 0100007F:1F90: words in the order of the machine's bytes, and
-// the port.
+// socketAddress reads 0100007F:1F90: words in the machine's byte order, and the port.
 func socketAddress(text string) (netip.AddrPort, bool) {
 	host, port, _ := strings.Cut(text, ":")
 	b, err := hex.DecodeString(host)

@@ -1,9 +1,9 @@
-// Package processes is the built-in tool server for programs that go on while the
-// model works: servers, builds, programs that ask. A program is started as a command of
-// mcp/builtin/shell is, with the same environment and in the same directories, but no call
-// waits for its end. The beginning and the end of its output are kept. A program with a
-// terminal has a screen too: what a person would see of its output at the moment. No program
-// outlives the run, nor the connection of the client that started it.
+// Package processes is the built-in tool server for programs that run while the model works:
+// servers, builds, interactive programs. A program is started like a command of
+// mcp/builtin/shell, with the same environment and in the same directories, but no call waits
+// for its end. The beginning and the end of its output are kept. A program with a terminal
+// also has a screen: the part of its output that a person would see now. No program outlives
+// the run, or the connection of the client that started it.
 package processes
 
 import (
@@ -26,44 +26,43 @@ import (
 	"toolpipe/stream/text/screen"
 )
 
-// A Spec says how programs are started.
+// A Spec configures how programs are started.
 type Spec struct {
 	Commands command.Spec
-	Limit    time.Duration // the longest that a wait may take; 0: 10 min
+	Limit    time.Duration // the longest wait; 0: 10 min
 	Version  string
 }
 
 const (
-	maxPrograms = 32 // programs that the server knows at once, with those that have ended
+	maxPrograms = 32 // programs that the server keeps at once, including ended ones
 	maxName     = 32 // bytes of the name of a program
 	nameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	maxWait     = 10 * time.Minute // the run's own limit for a silent call pauses meanwhile
 	defaultWait = 30 * time.Second
-	killLimit   = 2 * time.Second // for the end of a program that was killed
+	killLimit   = 2 * time.Second // for the end of a killed program
 )
 
-// A server starts the programs of one client, and knows them until they have ended and others
-// need room.
+// A server starts the programs of one client. It keeps ended programs until others need room.
 type server struct {
 	commands *command.Commands
-	note     string        // of what holds them
+	note     string        // about the restrictions of programs
 	limit    time.Duration // of a wait
 	patience patience
 
-	mu       sync.Mutex // held while a program is started
+	mu       sync.Mutex // locked while a program is started
 	programs []*program // in the order of their start
 	count    int        // the number in the last id that the server chose
-	over     bool       // the client has left: no more programs are started
+	over     bool       // the client has disconnected: no more programs are started
 }
 
-// patience is for how long a call waits until a program does what it is asked to.
+// patience is how long a call waits for a program to react.
 type patience struct {
-	signal time.Duration // for it to end by a signal
-	end    time.Duration // for it to end by SIGTERM, before it is killed
+	signal time.Duration // for its end after a signal
+	end    time.Duration // for its end after SIGTERM, before it is killed
 	input  time.Duration // for it to read its input
 }
 
-// New makes the server, in which each client has programs of its own. An error is about the
+// New makes the server, in which each client has separate programs. Errors are about the
 // directory or PathPrepend of the commands.
 func New(spec Spec) (*toolserver.Server, error) {
 	s, err := newServer(spec)
@@ -91,7 +90,7 @@ func (s *server) offer(version string) *toolserver.Server {
 	return local
 }
 
-// close ends all programs, side by side.
+// close ends all programs, concurrently.
 func (s *server) close() {
 	s.mu.Lock()
 	s.over = true
@@ -111,7 +110,7 @@ type tool struct {
 func (s *server) tools() []tool {
 	id := toolserver.Parameter{Name: "id", Kind: "string", About: "id of the process, as start and list say it", Required: true}
 	runs := command.Effects()
-	brings := toolserver.Effects{Private: true, Untrusted: true} // what a program has written
+	brings := toolserver.Effects{Private: true, Untrusted: true} // output of a program
 	return []tool{
 		{toolserver.Define("start", "Start a program that goes on in the background, such as a server, a long build or an interactive program, and answer its id. "+
 			strings.TrimSpace("Give argv, or script for /bin/sh. It is killed at the end of the run, or of the connection that started it. "+s.note), toolserver.RunsFree, runs, append(command.Parameters(),
@@ -161,7 +160,7 @@ func (s *server) tools() []tool {
 	}
 }
 
-// forProgram makes the function of a tool whose argument id names a program.
+// forProgram makes the function of a tool with a program as its argument id.
 func (s *server) forProgram(run func(context.Context, *program, toolserver.Arguments, func(wire.Progress)) (*wire.Result, error)) toolserver.BuiltinFunc {
 	return func(ctx context.Context, args toolserver.Arguments, progress func(wire.Progress)) (*wire.Result, error) {
 		p, err := s.find(args.Text("id"))
@@ -195,7 +194,7 @@ func (s *server) start(ctx context.Context, args toolserver.Arguments, _ func(wi
 		return nil, err
 	}
 	if i >= 0 {
-		s.programs[i].process.KillTree(killLimit) // what it left may have the port that the new one needs
+		s.programs[i].process.KillTree(killLimit) // its remaining processes may use the port that the new one needs
 	}
 	p, err := s.launch(id, cmd, of)
 	if err != nil {
@@ -209,8 +208,8 @@ func (s *server) start(ctx context.Context, args toolserver.Arguments, _ func(wi
 	return toolserver.TextResult(fmt.Sprintf("[toolpipe] %s was started (pid %d)\n", id, p.process.Pid())), nil
 }
 
-// terminalSize is the size of the terminal that a call of start asks for, the zero value
-// for none.
+// terminalSize is the size of the terminal that a call of start requests, the zero value for
+// none.
 func terminalSize(args toolserver.Arguments) (size, error) {
 	if args.Flag("pty") {
 		return sizeOf(args, size{usualColumns, usualRows})
@@ -239,10 +238,9 @@ func variables(raw []byte) (map[string]string, error) {
 	return env, nil
 }
 
-// place chooses the id of a new program, which is the argument name or a number, and the
-// index of the program that it replaces, -1 for none. A program replaces the one with
-// its id, which must have ended, or the oldest one that has ended when there is no room.
-// s.mu is held.
+// place chooses the id of a new program, the argument name or a number, and the index of the
+// program that it replaces, -1 for none. A program replaces the one with its id, which must
+// have ended, or, if there is no room, the oldest ended one. The caller holds s.mu.
 func (s *server) place(args toolserver.Arguments) (id string, index int, err error) {
 	id, index = args.Text("name"), -1
 	switch {
@@ -266,8 +264,7 @@ func (s *server) place(args toolserver.Arguments) (id string, index int, err err
 	return id, index, nil
 }
 
-// index is where the program of that id is in the list, -1 if there is none. s.mu is
-// held.
+// index is the index of the program with that id, -1 if there is none. The caller holds s.mu.
 func (s *server) index(id string) int {
 	return slices.IndexFunc(s.programs, func(p *program) bool { return p.id == id })
 }
@@ -288,7 +285,7 @@ func (s *server) find(id string) (*program, error) {
 	return nil, fmt.Errorf("no process has the id %.100q; there are %s", id, strings.Join(ids, ", "))
 }
 
-// all are the programs, with those that have ended.
+// all are the programs, including ended ones.
 func (s *server) all() []*program {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -306,8 +303,7 @@ func (s *server) list(context.Context, toolserver.Arguments, func(wire.Progress)
 	return toolserver.TextResult(b), nil
 }
 
-// restart starts a program again in the directory that was looked at when it was
-// started first.
+// restart starts a program again in the directory that was checked at its first start.
 func (s *server) restart(_ context.Context, old *program, _ toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 	if !old.end() {
 		return nil, fmt.Errorf("%s could not be ended within %v, so it was not started again", old.id, old.patience.end+killLimit)

@@ -17,16 +17,15 @@ import (
 
 const (
 	keptHead = 64 << 10  // bytes that are kept of the beginning of an output
-	keptTail = 448 << 10 // and of its end
-	// terminalPause is the time between two reads of a terminal that no process has
-	// open.
+	keptTail = 448 << 10 // bytes that are kept of its end
+	// terminalPause is the time between two reads of a terminal that no process has open.
 	terminalPause = 100 * time.Millisecond
 )
 
 // A program is a command that was started, with its output.
 type program struct {
 	id       string
-	cmd      *exec.Cmd // as a call asked for it; each start takes a copy
+	cmd      *exec.Cmd // as a call requested it; each start takes a copy
 	terminal *terminal // nil: it was started without pty
 	patience patience
 	began    time.Time
@@ -35,13 +34,13 @@ type program struct {
 	in       *os.File      // our end of its input, or of its terminal
 	from     *os.File      // our end of its output; in, if it has a terminal
 	read     chan struct{} // closed when its output was read to the end
-	ended    chan struct{} // closed when it has ended and OutputDelay has passed, or read is closed
-	took     time.Duration // from its start to its end; set when ended is closed
-	changed  atomic.Int64  // nanoseconds from its start until it wrote or ended last
+	ended    chan struct{} // closed when it has ended, and then OutputDelay has passed or read is closed
+	took     time.Duration // from its start to its end; set before ended is closed
+	changed  atomic.Int64  // nanoseconds from its start to its last output, or to its end
 }
 
-// launch starts a program, with a terminal unless the size is 0. Its reader takes whatever it writes at once, so that the
-// program never waits for one of the tools. s.mu is held.
+// launch starts a program, with a terminal unless the size is 0. A goroutine reads its output
+// at once, so that the program never waits for a tool. The caller holds s.mu.
 func (s *server) launch(id string, cmd *exec.Cmd, of size) (*program, error) {
 	if s.over {
 		return nil, errors.New("the connection has ended")
@@ -76,8 +75,8 @@ func (s *server) launch(id string, cmd *exec.Cmd, of size) (*program, error) {
 	return p, nil
 }
 
-// connect gives the child its standard streams, and returns the ends of them that
-// are the child's alone. After an error some of the files are nil.
+// connect gives the child its standard streams, and returns the ends that belong only to the
+// child. After an error some of the files are nil.
 func (p *program) connect(child *exec.Cmd) (theirs []*os.File, err error) {
 	var stdin, stdout *os.File
 	if p.terminal != nil {
@@ -93,8 +92,8 @@ func (p *program) connect(child *exec.Cmd) (theirs []*os.File, err error) {
 	return []*os.File{stdin, stdout}, err
 }
 
-// copyOutput reads the output to its end. It never waits for a tool that reads what
-// is kept.
+// copyOutput reads the output to its end. It never waits for a tool that reads the kept
+// output.
 func (p *program) copyOutput() {
 	defer close(p.read)
 	if p.terminal != nil {
@@ -111,8 +110,8 @@ func (p *program) copyOutput() {
 		if err == nil {
 			continue
 		}
-		// A terminal that no process has open is not at its end while the program
-		// runs, which may open it again.
+		// A terminal that no process has open is not at its end while the program runs,
+		// because the program may open it again.
 		closed := p.terminal != nil && errors.Is(err, syscall.EIO)
 		if !closed || p.process.EndsWithin(terminalPause) {
 			return
@@ -131,7 +130,7 @@ func (p *program) live() {
 	close(p.ended)
 }
 
-// hasEnded reports whether the program has ended and its output is read.
+// hasEnded reports whether the program has ended and its output was read.
 func (p *program) hasEnded() bool {
 	select {
 	case <-p.ended:
@@ -141,12 +140,12 @@ func (p *program) hasEnded() bool {
 	}
 }
 
-// end ends the program and all that it started, politely at first. It reports whether
+// end ends the program and everything that it started, first by SIGTERM. It reports whether
 // the program has ended.
 func (p *program) end() bool {
 	if !p.hasEnded() {
 		p.process.Signal(syscall.SIGTERM)
-		p.process.Signal(syscall.SIGCONT) // a stopped one takes no other signal
+		p.process.Signal(syscall.SIGCONT) // a stopped process handles no other signal
 		goroutine.Await(p.ended, p.patience.end)
 	}
 	p.process.KillTree(killLimit)
@@ -159,7 +158,7 @@ func (p *program) close() {
 	p.from.Close()
 }
 
-// describe says what the program is and how it is.
+// describe is the state of the program, in words.
 func (p *program) describe() string {
 	if !p.hasEnded() {
 		return fmt.Sprintf("%s is running (pid %d, for %v)", p.id, p.process.Pid(), time.Since(p.began).Round(time.Second/10))

@@ -18,16 +18,15 @@ import (
 
 const (
 	usualColumns, usualRows = 80, 24
-	// screenTerm is the terminal that a program with pty is told it has: what the screen
-	// understands.
+	// screenTerm is the TERM of a program with pty: the terminal that the screen understands.
 	screenTerm = "xterm-256color"
-	maxAnswers = 16 // of the terminal that wait for the program to read them; further ones are dropped
+	maxAnswers = 16 // of the terminal that the program has not read yet; further ones are dropped
 )
 
-// A size of a terminal. The zero value is that of a program without one.
+// A size of a terminal. The zero value means no terminal.
 type size struct{ columns, rows int }
 
-// sizeOf is what the arguments cols and rows say; otherwise where they are absent.
+// sizeOf is the size in the arguments cols and rows; otherwise if they are absent.
 func sizeOf(args toolserver.Arguments, otherwise size) (size, error) {
 	columns, rows := args.Integer("cols", int64(otherwise.columns)), args.Integer("rows", int64(otherwise.rows))
 	switch {
@@ -39,9 +38,9 @@ func sizeOf(args toolserver.Arguments, otherwise size) (size, error) {
 	return size{int(columns), int(rows)}, nil
 }
 
-// A terminal is that of a program: what a person would see there, and what it answers.
+// A terminal is the terminal of a program: its screen, and its answers to the program.
 type terminal struct {
-	mu      sync.Mutex // held while the output is written to both the screen and the stream
+	mu      sync.Mutex // locked while output is written to both the screen and the stream
 	size    size
 	shown   *screen.Screen
 	answers chan []byte
@@ -58,7 +57,7 @@ func newTerminal(of size) *terminal {
 	return t
 }
 
-// keep keeps what the program has written.
+// keep keeps output of the program.
 func (p *program) keep(b []byte) {
 	if p.terminal == nil {
 		p.out.Write(b)
@@ -70,15 +69,15 @@ func (p *program) keep(b []byte) {
 	p.terminal.shown.Write(b)
 }
 
-// answer gives the program what its terminal answers, until copyOutput ends. A program that
-// does not read its input holds up nothing but this.
+// answer gives the program the answers of its terminal, until copyOutput ends. A program that
+// does not read its input blocks only this goroutine.
 func (p *program) answer() {
 	for answer := range p.terminal.answers {
 		p.in.Write(answer)
 	}
 }
 
-// view is what the screen of the program shows.
+// view is the screen of the program.
 func (p *program) view() (screen.View, error) {
 	if p.terminal == nil {
 		return screen.View{}, fmt.Errorf("%s has no screen: start it with pty", p.id)
@@ -88,14 +87,14 @@ func (p *program) view() (screen.View, error) {
 	return p.terminal.shown.View(), nil
 }
 
-// version is that of the screen of a program that has one.
+// version is the version of the screen; the program must have one.
 func (p *program) version() int64 {
 	p.terminal.mu.Lock()
 	defer p.terminal.mu.Unlock()
 	return p.terminal.shown.Version()
 }
 
-// describeScreen says which screen it is, and where the cursor is.
+// describeScreen describes the version and size of a screen and the cursor's position.
 func describeScreen(v screen.View) string {
 	cursor := "the cursor is in row " + strconv.Itoa(v.Row) + ", column " + strconv.Itoa(v.Column)
 	if v.CursorHidden {
@@ -104,7 +103,7 @@ func describeScreen(v screen.View) string {
 	return fmt.Sprintf("screen %d of %d columns and %d rows; %s", v.Version, v.Columns, len(v.Rows), cursor)
 }
 
-// screenText is what a screen shows, without the blank rows at its end.
+// screenText is the text on a screen, without the blank rows at its end.
 func screenText(v screen.View) string {
 	text := strings.TrimRight(strings.Join(v.Rows, "\n"), "\n")
 	if text != "" {
@@ -117,7 +116,7 @@ func readScreen(p *program, args toolserver.Arguments) (*wire.Result, error) {
 	if args.Has("since") || args.Has("max_bytes") || args.Has("raw") {
 		return nil, errors.New("since, max_bytes and raw are for the output as a stream, and not for the screen")
 	}
-	state := p.describe() // asked first: if the program has ended, its screen is the last one
+	state := p.describe() // before the screen is read: if the program has ended, its screen is the last one
 	v, err := p.view()
 	if err != nil {
 		return nil, err
@@ -130,8 +129,8 @@ func readScreen(p *program, args toolserver.Arguments) (*wire.Result, error) {
 	return r, nil
 }
 
-// searchScreens finds the rows that match on the screens of programs. One that was not
-// asked for by its id may have none.
+// searchScreens finds the matching rows on the screens of programs. A program without a
+// screen is an error only if it was named.
 func searchScreens(programs []*program, named bool, re *regexp.Regexp) (*wire.Result, error) {
 	b := []byte("[toolpipe] id, version of the screen and row of each row that matches:\n")
 	found := 0
@@ -153,18 +152,18 @@ func searchScreens(programs []*program, named bool, re *regexp.Regexp) (*wire.Re
 	return toolserver.TextResult(b), nil
 }
 
-// A screenCondition is what a call waits for on the screen of a program. The zero value
-// waits for nothing.
+// A screenCondition is a condition for the screen of a program. The zero value waits for
+// nothing.
 type screenCondition struct {
 	wanted  bool
-	row     *regexp.Regexp // that a row matches; nil: any
-	after   int64          // the version of the screen is a later one
-	looked  int64          // the version that was looked at last
-	hasSeen bool           // one was
+	row     *regexp.Regexp // must match a row; nil: any row
+	after   int64          // the version must be later than this
+	looked  int64          // the version that was checked last
+	hasSeen bool           // looked is set
 }
 
-// isMet looks at the screen if it is another one than before. It says what was met; "" if
-// nothing was.
+// isMet checks the screen if it has changed since the last check. It describes what was met;
+// "" if nothing was.
 func (c *screenCondition) isMet(p *program) string {
 	if !c.wanted {
 		return ""
@@ -196,7 +195,7 @@ func resize(_ context.Context, p *program, args toolserver.Arguments, _ func(wir
 		return nil, errors.New(p.describe())
 	}
 	t := p.terminal
-	t.mu.Lock() // so that the screen has the size for which the program draws
+	t.mu.Lock() // so that the screen has the size that the program draws for
 	defer t.mu.Unlock()
 	to, err := sizeOf(args, t.size)
 	if err != nil {

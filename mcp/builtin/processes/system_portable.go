@@ -7,14 +7,13 @@ import (
 	"os"
 )
 
-// openTerminal says that there is no terminal for a program: every system makes one
-// in a way of its own.
+// openTerminal always fails: every system creates terminals in its own way.
 func openTerminal(size) (ours, program *os.File, err error) {
 	return nil, nil, errors.New("there is no pseudo-terminal on this system: start it without pty")
 }
 
-// listening says that the system does not tell what processes listen on.
+// listening is not supported: the system does not report what processes listen on.
 func listening([]int) ([]string, error) { return nil, errors.ErrUnsupported }
 
-// setSize is not called where there is no terminal.
+// setSize is never called on a system without terminals.
 func setSize(*os.File, size) error { return errors.ErrUnsupported }

@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// openTerminal makes a pseudo-terminal (pts(4)): our side, and the side of a program.
-// Neither becomes the terminal of this process.
+// openTerminal makes a pseudo-terminal (pts(4)): our side, and the program's side. Neither
+// becomes the terminal of this process.
 func openTerminal(of size) (ours, program *os.File, err error) {
 	const flags = syscall.O_RDWR | syscall.O_NOCTTY | syscall.O_CLOEXEC
 	master, err := syscall.Open("/dev/ptmx", flags|syscall.O_NONBLOCK, 0) // so that reads can be ended
@@ -37,7 +37,7 @@ func openTerminal(of size) (ours, program *os.File, err error) {
 // window is the size in the form of tty_ioctl(4).
 func window(of size) [4]uint16 { return [4]uint16{uint16(of.rows), uint16(of.columns)} }
 
-// setSize gives a pseudo-terminal another size, of which its programs get the signal WINCH.
+// setSize changes the size of a pseudo-terminal; its programs get the signal WINCH.
 func setSize(ours *os.File, to size) error {
 	c, err := ours.SyscallConn()
 	if err != nil {

@@ -17,30 +17,30 @@ import (
 )
 
 const (
-	waitTail  = 2 << 10 // bytes of the end of each output that a wait answers
+	waitTail  = 2 << 10 // bytes at the end of each output in the answer of a wait
 	lookEvery = 10 * time.Millisecond
 )
 
-// A condition is what a call waits for in one program: a line of its output, a screen, a
-// pause, or its end, whatever comes first.
+// A condition is what a call waits for in one program: a line of output, a screen, a pause,
+// or the end, whichever comes first.
 type condition struct {
 	*program
 	lineSearch
 	screen screenCondition
-	idle   time.Duration // how long a pause is; 0: no pause is waited for
-	reacts bool          // a pause counts only behind output that came since began
+	idle   time.Duration // the length of a pause; 0: pauses do not count
+	reacts bool          // a pause counts only after output that came since began
 
 	began   time.Time // when the wait began
-	outcome string    // what was met; "" until then
+	outcome string    // the met condition, in words; "" until then
 }
 
-// A lineSearch is how far a line of output was looked for.
+// A lineSearch is the progress of the search for a line of output.
 type lineSearch struct {
-	pattern *regexp.Regexp // that a line matches; nil: no line is waited for
-	inside  *regexp.Regexp // pattern for a text that begins inside of a line
-	next    int64          // offset of the first line of output that was not searched whole
-	inLine  bool           // next is inside of a line
-	size    int64          // of the output, when it was searched last
+	pattern *regexp.Regexp // must match a line; nil: no search
+	inside  *regexp.Regexp // pattern for a text that begins inside a line
+	next    int64          // offset of the first line of output that was not completely searched
+	inLine  bool           // next is inside a line
+	size    int64          // of the output at the last search
 	unseen  int64          // bytes of output that were dropped before they were searched
 }
 
@@ -76,7 +76,7 @@ func (s *server) wait(ctx context.Context, args toolserver.Arguments, progress f
 	return r, nil
 }
 
-// conditions are those that the arguments of a wait name, one for each process.
+// conditions are the conditions in the arguments of a wait, one for each process.
 func (s *server) conditions(args toolserver.Arguments) (all []*condition, err error) {
 	ids := args.List("ids")
 	ofOne := args.Has("since") || args.Has("screen_after")
@@ -114,7 +114,7 @@ func (s *server) conditions(args toolserver.Arguments) (all []*condition, err er
 	return all, nil
 }
 
-// condition is what the arguments of a wait ask for, without a program.
+// condition is the condition in the arguments of a wait, without a program.
 func (s *server) condition(args toolserver.Arguments) (*condition, error) {
 	want := &condition{began: time.Now(), screen: screenCondition{
 		wanted: args.Has("screen_pattern") || args.Has("screen_after"), after: args.Integer("screen_after", -1),
@@ -167,7 +167,7 @@ func await(ctx context.Context, conditions []*condition, wanted int, limit time.
 	}
 }
 
-// awaited says what is waited for, in a line.
+// awaited describes in one line what is waited for.
 func awaited(conditions []*condition) string {
 	text := "waiting"
 	for _, c := range conditions {
@@ -178,13 +178,13 @@ func awaited(conditions []*condition) string {
 	return readable.Cut(text, 200, "…")
 }
 
-// isMet reports whether the condition is met. The end of the program meets all that it
-// can no longer meet.
+// isMet reports whether the condition is met. The end of the program also meets it, because
+// then nothing else can.
 func (c *condition) isMet() bool {
 	if c.outcome != "" {
 		return true
 	}
-	ended := c.hasEnded() // asked before the output is searched, which is whole then
+	ended := c.hasEnded() // before the output is searched, which is complete then
 	switch {
 	case c.pattern != nil && c.match():
 	case c.onScreen():
@@ -196,13 +196,13 @@ func (c *condition) isMet() bool {
 	return c.outcome != ""
 }
 
-// onScreen reports whether what is waited for is on the screen.
+// onScreen reports whether the screen's condition is met.
 func (c *condition) onScreen() bool {
 	c.outcome = c.screen.isMet(c.program)
 	return c.outcome != ""
 }
 
-// isIdle reports whether the program is quiet for long enough.
+// isIdle reports whether the program was silent for long enough.
 func (c *condition) isIdle() bool {
 	changed := c.program.began.Add(time.Duration(c.changed.Load()))
 	if changed.Before(c.began) {
@@ -211,8 +211,8 @@ func (c *condition) isIdle() bool {
 	return time.Since(changed) >= c.idle
 }
 
-// match looks for the pattern in the lines that were not searched whole, each by
-// itself. A line of more than maxSearched bytes is searched in parts that overlap.
+// match searches the lines that were not completely searched, one by one. A line of more than
+// maxSearched bytes is searched in parts that overlap.
 func (c *condition) match() bool {
 	size := c.out.Size()
 	for c.size < size {
@@ -244,8 +244,8 @@ func (c *condition) match() bool {
 	return false
 }
 
-// matches reports whether text, which begins at next, matches. A carriage return has
-// become a line end there.
+// matches reports whether text, which begins at next, matches. Line ends in it were carriage
+// returns.
 func (c *condition) matches(text []byte) bool {
 	if !c.inLine {
 		return c.pattern.Match(text)

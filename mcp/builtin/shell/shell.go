@@ -1,5 +1,5 @@
-// Package shell is the built-in command tool: a tool server that runs a command
-// with a bound on its time and its output, and ends all that it started.
+// Package shell is the built-in command tool: a tool server that runs a command with limits
+// on its time and its output, and ends everything that it started.
 package shell
 
 import (
@@ -19,38 +19,37 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// A Spec says how commands are run.
+// A Spec configures how commands run.
 type Spec struct {
 	Commands command.Spec
-	Timeout  time.Duration // of a command that names none; 0: 60 s
-	Limit    time.Duration // the longest any command may run, whatever it names; 0: none but the 24 h of timeout_s
+	Timeout  time.Duration // of a command that requests none; 0: 60 s
+	Limit    time.Duration // the longest time of any command, whatever it requests; 0: the 24 h of timeout_s
 	Version  string
 }
 
-// CommandTool is the name by which the model knows the tool.
+// CommandTool is the tool's name for the model.
 const CommandTool = "shell__run_command"
 
 const (
 	defaultTimeout = 60 * time.Second
-	// keptOutput is how many bytes of each end of an output are kept: both outputs
-	// with their copies in an answer stay below what a model is shown.
+	// keptOutput is how many bytes of each end of an output are kept: both outputs and their
+	// copies in an answer stay below the limit of a model's text.
 	keptOutput = 24 << 10
 )
 
 type shell struct {
 	commands  *command.Commands
-	timeout   time.Duration // of a command that names none
+	timeout   time.Duration // of a command that requests none
 	limit     time.Duration // of any command
-	killLimit time.Duration // of the end of a command and what it started
+	killLimit time.Duration // of the end of a command and its children
 }
 
-// New makes a server whose one tool runs commands. It confines
-// nothing: what a command does is up to the user's account. Every command is
-// the leader of a session without a terminal, its input is empty and its
-// environment is clean. A timeout and a cancel kill all its processes, on Linux
-// also those that left its group (see KillTree). A process that a command leaves
-// in the background lives until the end of the run at most. An
-// error is about the directory or PathPrepend.
+// New makes a server with one tool that runs commands. It confines nothing: the user's
+// account limits what a command can do. Every command is the leader of a session without a
+// terminal, its input is empty and its environment is clean. A timeout and a cancel kill all
+// its processes, on Linux also those that left its group (see KillTree). A process that a
+// command leaves in the background lives at most until the end of the run. Errors are about
+// the directory or PathPrepend.
 func New(spec Spec) (*toolserver.Server, error) {
 	sh, err := newShell(spec)
 	if err != nil {
@@ -94,14 +93,14 @@ func (sh *shell) run(ctx context.Context, args toolserver.Arguments, progress fu
 	return commandResult(&out, &errs, p.State(), killed), nil
 }
 
-// What a timeout killed, in an answer's words.
+// The results of a timeout, in an answer's words.
 const (
 	killedAll   = "the command and its child processes were killed"
 	killedGroup = "the command's process group was sent SIGKILL; what it started may still run"
 )
 
-// await returns when the command has ended and its output was read, or when it was
-// killed. killed is not empty after a timeout.
+// await returns when the command has ended and its output was read, or when it was killed.
+// killed is not empty after a timeout.
 func (sh *shell) await(ctx context.Context, p *process.Process, timeout time.Duration, progress func(wire.Progress)) (killed string) {
 	limit := time.After(timeout)
 	tick := time.NewTicker(command.ProgressEvery)
@@ -128,8 +127,8 @@ func (sh *shell) await(ctx context.Context, p *process.Process, timeout time.Dur
 	}
 }
 
-// commandResult is the answer of a command that ran: the same as text and as
-// an object. Only a timeout is an error; killed says what it did.
+// commandResult is the answer of a command that ran, as text and as an object. Only a timeout
+// is an error; killed describes it.
 func commandResult(out, errs *process.Output, state *os.ProcessState, killed string) *wire.Result {
 	stdout, dropped := outputText(out)
 	stderr, droppedErr := outputText(errs)
@@ -153,7 +152,7 @@ func commandResult(out, errs *process.Output, state *os.ProcessState, killed str
 	return r
 }
 
-// outputText is what was kept of an output, with a mark where bytes were dropped.
+// outputText is the kept part of an output, with a mark where bytes were dropped.
 func outputText(o *process.Output) (text []byte, dropped int64) {
 	head, tail, dropped := o.Kept()
 	if dropped > 0 {

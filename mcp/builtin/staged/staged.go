@@ -1,7 +1,6 @@
-// Package staged has the contents that files would have if what was staged were made: calls
-// that change files are kept for a review, and the files stay as they are. Tools that read
-// one file, and those that change it, see its staged content; those that walk over
-// directories do not, and say so.
+// Package staged keeps the contents of files after staged changes: such changes wait for a
+// review, and the files stay as they are. Tools that read or change one file see its staged
+// content. Tools that walk over directories do not, and report that.
 package staged
 
 import (
@@ -30,19 +29,19 @@ type Files struct {
 	bytes    int
 }
 
-// A Change is what a call would change in a file, or in several as one.
+// A Change is a call's change of a file, or of several files as one.
 type Change struct {
-	Path   string // absolute, without links; of several files, that of the first
-	Before string // SHA-256 of the content that it was made against, in hex; "" for a new file; of several files, of their names and sums
-	Diff   string // unified; "" for a new file, and for a file that is no text or too large; of several files, with their names
+	Path   string // absolute, without links; the path of the first of several files
+	Before string // SHA-256 of the content that it was made against, in hex; "" for a new file; for several files, of their names and sums
+	Diff   string // unified; "" for a new file, and for a file that is not text or too large; with file names if there are several files
 }
 
 // An Edit is the new content of one of several files that a call changes.
 type Edit struct {
 	Path    string // absolute, without links
-	Name    string // as a diff names it
+	Name    string // its name in a diff
 	Content []byte
-	Old     io.Reader // the file as it is on the disk; nil for a new file
+	Old     io.Reader // the present file on the disk; nil for a new file
 }
 
 const (
@@ -62,7 +61,8 @@ func (s *Files) Content(path string) (content []byte, ok bool) {
 	return content, ok
 }
 
-// Put stages the content of a file, which old, if it is not nil, reads as it is on the disk.
+// Put stages the content of a file. old reads the present file on the disk; nil if there is
+// none.
 func (s *Files) Put(path string, content []byte, old io.Reader) (c Change, err error) {
 	c.Path = path
 	before, exists := s.Content(path)
@@ -119,7 +119,8 @@ func sum(content []byte) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// hashed is the digest of a file, and its content; nil if that is too large for a diff.
+// hashed is the content of a file and its digest. The content is nil if it is too large for a
+// diff.
 func hashed(f io.Reader) (content []byte, digest string, err error) {
 	hash := sha256.New()
 	content, err = io.ReadAll(io.TeeReader(io.LimitReader(f, maxDiffed), hash))
@@ -133,7 +134,7 @@ func hashed(f io.Reader) (content []byte, digest string, err error) {
 	return content, hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// Open opens a staged content as a file that has no name.
+// Open opens a staged content as a file without a name.
 func Open(content []byte) (*os.File, fs.FileInfo, error) {
 	f, err := os.CreateTemp("", "toolpipe-staged-")
 	if err != nil {
@@ -152,8 +153,8 @@ func Open(content []byte) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// UnseenText tells a call that staged contents were not seen, and of which files; "" where
-// there are none.
+// UnseenText is a note for a call that did not see staged contents, with the names of the
+// files; "" if there are none.
 func (s *Files) UnseenText() string {
 	if s == nil {
 		return ""

@@ -1,6 +1,6 @@
-// Package unified makes unified diffs of texts, as diff -u and git print them,
-// without the lines that name the file, which Names gives for a diff of several files. The built-in tools show with them what a
-// call changes.
+// Package unified makes unified diffs of texts in the format of diff -u and git, without the
+// lines that name the file. Names makes those lines for a diff of several files. The built-in
+// tools use it to show what a call changes.
 package unified
 
 import (
@@ -13,21 +13,20 @@ import (
 const (
 	around = 3 // unchanged lines shown before and after each change
 
-	// maxEdits is how many lines may be removed and added for the shortest diff to
-	// be looked for: time and memory grow with its square. Beyond it, everything
-	// between the first and the last changed line is replaced.
+	// maxEdits is the largest number of removed and added lines for which a shortest diff is
+	// searched: time and memory grow with its square. With more, everything between the first
+	// and the last changed line is replaced.
 	maxEdits = 1000
 )
 
-// Diff returns the hunks that lead from one text to another; "" if they are the
-// same.
+// Diff returns the hunks that lead from one text to another; "" if they are the same.
 func Diff(before, after string) string {
 	a, b := slices.Collect(strings.Lines(before)), slices.Collect(strings.Lines(after))
 	var out strings.Builder
 	same := common(a, b)
 	for i := 0; i < len(same); {
-		// A hunk is the changes between same[i] and same[j], with no run of unchanged
-		// lines between them that is longer than what is shown around two hunks.
+		// A hunk is the changes between same[i] and same[j]. Between them, no run of
+		// unchanged lines is longer than the lines shown around two hunks.
 		j := i + 1
 		for j < len(same)-1 && same[j].n <= 2*around {
 			j++
@@ -40,8 +39,8 @@ func Diff(before, after string) string {
 	return out.String()
 }
 
-// Names are the two lines that name a file in a diff of several files. The name of a file
-// that may be taken for another line is quoted, as git does.
+// Names are the two lines that name a file in a diff of several files. A name that could be
+// mistaken for another line is quoted, as in git.
 func Names(name string, isNew bool) string {
 	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
 		name = quoted
@@ -53,12 +52,11 @@ func Names(name string, isNew bool) string {
 	return "--- " + before + "\n+++ " + name + "\n"
 }
 
-// A run is n lines that are the same in both texts, from line a of the one and
-// line b of the other on.
+// A run is n equal lines in both texts, from line a of the first and line b of the second.
 type run struct{ a, b, n int }
 
-// common returns runs in rising order, with changes between each two. The first one
-// begins both texts and the last one ends both; these may be empty.
+// common returns runs in rising order, with changes between each two. The first one begins
+// both texts and the last one ends both; these two may be empty.
 func common(a, b []string) []run {
 	head := 0
 	for head < min(len(a), len(b)) && a[head] == b[head] {
@@ -78,13 +76,13 @@ func common(a, b []string) []run {
 	return append(runs, run{len(a) - tail, len(b) - tail, tail})
 }
 
-// shortest returns the runs of a shortest diff. Myers, "An O(ND) difference
-// algorithm and its variations": after d edits, at(far, k) is how many lines of a
-// are passed at best where that is k more than the lines of b that are passed.
+// shortest returns the runs of a shortest diff. Myers, "An O(ND) difference algorithm and its
+// variations": after d edits, far has for each k the best x, where x lines of a and x-k lines
+// of b are passed.
 func shortest(a, b []string) []run {
 	most := min(len(a)+len(b), maxEdits)
 	far := make([]int, 2*most+3)
-	var before [][]int // for each d, far from k = -d-1 to d+1 before it
+	var before [][]int // for each d, the values of far from k = -d-1 to d+1 before it
 	for d := range most + 1 {
 		before = append(before, slices.Clone(far[most-d:most+d+3]))
 		for k := -d; k <= d; k += 2 {
@@ -101,9 +99,9 @@ func shortest(a, b []string) []run {
 	return nil
 }
 
-// step makes one edit. From the lines passed before d edits, it gives the lines of a
-// that are passed behind it where that is k more than of b, and the k before it. The
-// first step makes no edit.
+// step makes one edit. before are the lines of a that are passed before d edits. It returns
+// the lines of a that are passed after the edit on diagonal k (k more than of b), and the
+// diagonal before it. The first step makes no edit.
 func step(before []int, k int) (x, from int) {
 	middle := len(before) / 2
 	removed, added := before[middle+k-1]+1, before[middle+k+1]
@@ -134,8 +132,8 @@ func trace(before [][]int, x, y int) []run {
 	return runs
 }
 
-// writeHunk writes the changes between the runs, with lines of the first and the
-// last run around them.
+// writeHunk writes the changes between the runs, with lines of the first and the last run
+// around them.
 func writeHunk(out *strings.Builder, a, b []string, runs []run) {
 	first, last := runs[0], runs[len(runs)-1]
 	head, tail := min(first.n, around), min(last.n, around)
@@ -154,8 +152,8 @@ func writeHunk(out *strings.Builder, a, b []string, runs []run) {
 	}
 }
 
-// extent gives the first line, from 1, and the number of lines; an empty extent has
-// the line before it.
+// extent formats the first line, from 1, and the number of lines. For an empty extent the
+// first number is the line before it.
 func extent(from, to int) string {
 	switch to - from {
 	case 0:

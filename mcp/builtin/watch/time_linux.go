@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// changeTime is when the system last changed anything of a file, which no program can set.
+// changeTime is when the system last changed anything about a file. No program can set it.
 func changeTime(info fs.FileInfo) (time.Time, bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

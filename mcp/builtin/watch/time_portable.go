@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// changeTime is not known here: files are read each time.
+// changeTime is unknown here, so files are read each time.
 func changeTime(fs.FileInfo) (time.Time, bool) { return time.Time{}, false }

@@ -1,11 +1,11 @@
-// Package watch looks at files below a root that other programs run or obey without being
-// asked, such as git's hooks and the definitions of CI, and says which have changed.
+// Package watch checks files below a root that other programs run or obey without being
+// asked, such as git's hooks and the definitions of CI, and reports which have changed.
 //
-// A place is a directory of which certain names matter. Places are the root, the directories
-// directly in it, directories such as .github in those, what git obeys of its own, and all
-// below a protected directory. What is deeper is not looked at: packages that a tool installs
-// are full of such files, which nothing obeys there. For the same reason a directory that is
-// made later is a place only if its name says so.
+// A place is a directory in which certain names matter. Places are the root, the directories
+// directly in it, directories such as .github in those, git's own hooks and configuration,
+// and everything below a protected directory. Deeper directories are not checked: installed
+// packages are full of such files, which nothing obeys there. For the same reason a directory
+// that is made later is a place only because of its name.
 package watch
 
 import (
@@ -26,46 +26,47 @@ import (
 )
 
 const (
-	maxPlaces = 2000    // directories that are looked at
+	maxPlaces = 2000    // directories that are checked
 	maxListed = 4000    // directories that are searched
-	maxFiles  = 10000   // files that are noted
-	maxDigest = 4 << 20 // bytes of a file of which only size and times are compared beyond
+	maxFiles  = 10000   // files that are recorded
+	maxDigest = 4 << 20 // bytes of a file; for larger ones only size and times are compared
 )
 
-// How far below a root a directory is a place, and is searched for secrets.
+// How deep below a root a directory is a place, and is searched for secrets.
 const watchedDepth, searchedDepth = 2, 3
 
-// A Watch knows protected files, and how they were. Its methods are safe for concurrent
+// A Watch knows protected files and their last state. Its methods are safe for concurrent
 // use.
 type Watch struct {
-	except  []string // what is below these is not protected
-	secrets bool     // they are searched for
+	except  []string // nothing below these is protected
+	secrets bool     // also search for secrets
 
 	mu     sync.Mutex
 	places map[string]place
 	files  map[string]note
-	top    []string // the protected files and directories that no other one holds
+	top    []string // the protected files and directories that are not in another one
 	secret []string
-	full   bool // there is more than may be looked at
+	full   bool // there is more than the limits allow
 }
 
 // A place is a directory, and which names in it matter.
 type place struct {
 	protects func(name string, dir bool) bool
-	depth    int // below the root; watchedDepth for places whose directories are none
+	depth    int // below the root; watchedDepth if directories in it are not places
 	seen     note
 }
 
-// A note is how a file was.
+// A note is the state of a file.
 type note struct {
 	info   fs.FileInfo
 	target string // of a symbolic link
 	sum    [sha256.Size]byte
-	recent bool // it had changed so shortly before that another change may show the same times
+	recent bool // it had changed so shortly before that a further change may have the same times
 }
 
-// New notes what is protected below roots, which are absolute and without links, but not what is
-// below one of except. It searches for secrets only if that is asked for: they may be deeper.
+// New records what is protected below roots, except below a path of except. Roots are
+// absolute and without links. It searches for secrets only if secrets is set, since they may
+// be deeper.
 func New(roots, except []string, secrets bool) *Watch {
 	w := &Watch{except: except, secrets: secrets, places: map[string]place{}, files: map[string]note{}}
 	listed := 0
@@ -73,7 +74,7 @@ func New(roots, except []string, secrets bool) *Watch {
 	if secrets {
 		levels = searchedDepth
 	}
-	level := slices.Clone(roots) // what is nearer to a root comes first, so that no wide directory takes its place
+	level := slices.Clone(roots) // directories near a root come first, so that a large directory cannot use up the limits
 	for depth := range levels {
 		var below []string
 		for _, dir := range level {
@@ -88,17 +89,17 @@ func New(roots, except []string, secrets bool) *Watch {
 	return w
 }
 
-// Protected are the files and directories that are protected and exist.
+// Protected are the existing files and directories that are protected.
 func (w *Watch) Protected() []string { return slices.Compact(slices.Sorted(slices.Values(w.top))) }
 
-// Secret are the files and directories whose names say that they hold secrets, as file tools
-// take it, in the roots and two directories below. Git's own are not among them.
+// Secret are the files and directories with secret names (as for file tools) in the roots and
+// two levels of directories below. Git's own are not included.
 func (w *Watch) Secret() []string { return slices.Sorted(slices.Values(w.secret)) }
 
-// Full reports whether there is more below the roots than is looked at.
+// Full reports whether there is more below the roots than the limits allow.
 func (w *Watch) Full() bool { return w.full }
 
-// isPlace reports whether a directory so far below a root is a place.
+// isPlace reports whether a directory at this depth below a root is a place.
 func isPlace(dir string, depth int) bool {
 	return depth < watchedDepth || depth == watchedDepth && confine.HoldsReadOnly(filepath.Base(dir))
 }
@@ -113,15 +114,16 @@ func (w *Watch) put(dir string, p place) {
 	w.places[dir] = p
 }
 
-// protecting says which names in a directory are protected. A file .git names a git directory.
+// protecting decides which names in a directory are protected. A file .git points to a git
+// directory.
 func protecting(dir string) func(name string, isDir bool) bool {
 	return func(name string, isDir bool) bool {
 		return confine.ReadOnlyPath(filepath.Base(dir), name) != "" || name == ".git" && !isDir
 	}
 }
 
-// add adds a directory that is depth directories below a root, and returns those in it that are
-// to be searched next.
+// add adds a directory that is depth levels below a root, and returns the directories in it
+// that must be searched next.
 func (w *Watch) add(dir string, depth int) (below []string) {
 	protects, placed := protecting(dir), isPlace(dir, depth)
 	if placed {
@@ -141,7 +143,7 @@ func (w *Watch) add(dir string, depth int) (below []string) {
 			if !w.excepts(path) {
 				w.secret = append(w.secret, path)
 			}
-		case entry.IsDir() && depth < watchedDepth && confine.HoldsReadOnly(name): // it is a place, before what is only searched
+		case entry.IsDir() && depth < watchedDepth && confine.HoldsReadOnly(name): // places come before directories that are only searched
 			below = append(below, w.add(path, depth+1)...)
 		case entry.IsDir():
 			below = append(below, path)
@@ -154,7 +156,7 @@ func (w *Watch) excepts(path string) bool {
 	return slices.ContainsFunc(w.except, func(dir string) bool { return confine.IsBelow(path, dir) })
 }
 
-// protect notes a protected file, or all below such a directory.
+// protect records a protected file, or everything below a protected directory.
 func (w *Watch) protect(path string) {
 	if w.excepts(path) {
 		return
@@ -180,12 +182,12 @@ func (w *Watch) noteAll(path string) {
 	})
 }
 
-// gitObeys are what git runs or obeys in a git directory (gitrepository-layout(5)).
-// commondir and gitdir name another one.
+// gitObeys are the files of a git directory that git runs or obeys (gitrepository-layout(5)).
+// commondir and gitdir name another git directory.
 var gitObeys = []string{"config", "config.worktree", "hooks", "commondir", "gitdir"}
 
-// addGit adds a git directory, those of submodules in it, and the directory of hooks that
-// its configuration names, from tree.
+// addGit adds a git directory, the git directories of submodules in it, and the directory of
+// hooks in its configuration. tree is the working tree.
 func (w *Watch) addGit(dir, tree string) {
 	protects := func(name string, _ bool) bool { return slices.Contains(gitObeys, name) }
 	w.put(dir, place{protects: protects, depth: watchedDepth})
@@ -206,7 +208,7 @@ func (w *Watch) addGit(dir, tree string) {
 	}
 }
 
-// directories are those in a directory. A link is none: it may lead round in a circle.
+// directories are the directories in a directory, without links, which may lead in a circle.
 func directories(dir string) (paths []string) {
 	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
 		return nil
@@ -220,8 +222,8 @@ func directories(dir string) (paths []string) {
 	return paths
 }
 
-// hooksPath is the directory core.hooksPath of a configuration, if that is in the tree; ""
-// for none.
+// hooksPath is the directory core.hooksPath of a configuration, if it is in the tree; "" for
+// none.
 func hooksPath(config, tree string) string {
 	f, err := os.OpenFile(config, confine.OpenFlags, 0) // it may be a FIFO
 	if err != nil {
@@ -247,7 +249,7 @@ func hooksPath(config, tree string) string {
 	return ""
 }
 
-// noteOf notes a file, a link or a directory as it is now.
+// noteOf records the present state of a file, a link or a directory.
 func noteOf(path string) (n note) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -261,7 +263,7 @@ func noteOf(path string) (n note) {
 	case info.Mode().Type() == fs.ModeSymlink:
 		n.target, _ = os.Readlink(path)
 	case info.Mode().IsRegular() && info.Size() <= maxDigest:
-		if f, err := os.OpenFile(path, confine.OpenFlags, 0); err == nil { // another file may have come there
+		if f, err := os.OpenFile(path, confine.OpenFlags, 0); err == nil { // another file may have replaced it
 			defer f.Close()
 			h := sha256.New()
 			_, _ = io.Copy(h, io.LimitReader(f, maxDigest))
@@ -271,7 +273,7 @@ func noteOf(path string) (n note) {
 	return n
 }
 
-// same reports whether a file is as it was, without reading it.
+// same reports whether a file is unchanged, without reading it.
 func (n *note) same(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || n.info == nil {
@@ -282,7 +284,7 @@ func (n *note) same(path string) bool {
 	return known && !n.recent && then.Equal(now) && os.SameFile(n.info, info) && info.Size() == n.info.Size() && info.ModTime().Equal(n.info.ModTime())
 }
 
-// equal reports whether two notes are of the same content.
+// equal reports whether two notes have the same content.
 func (n *note) equal(m *note) bool {
 	if n.info == nil || m.info == nil {
 		return n.info == m.info
@@ -291,8 +293,8 @@ func (n *note) equal(m *note) bool {
 		(n.info.Size() <= maxDigest || n.info.ModTime().Equal(m.info.ModTime()))
 }
 
-// Changed are the protected files that are others than when they were last looked at, or
-// gone, or new.
+// Changed are the protected files that have changed, disappeared or appeared since the last
+// check.
 func (w *Watch) Changed() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -318,7 +320,7 @@ func (w *Watch) Changed() []string {
 	return slices.Sorted(maps.Keys(changed))
 }
 
-// look looks again at the names in a place, and returns those that are new and protected.
+// look checks the names in a place again, and returns the new protected ones.
 func (w *Watch) look(dir string, p place) (found []string) {
 	w.put(dir, p)
 	entries, _ := os.ReadDir(dir)

@@ -1,6 +1,5 @@
-// Package dpop proves with each request that its sender has the key that a token is
-// bound to (RFC 9449, DPoP): a token that is stolen without the key is of no use.
-// Package oauth uses it.
+// Package dpop proves with each request that its sender has the key that a token is bound to
+// (RFC 9449, DPoP): a stolen token is useless without the key. Package oauth uses it.
 package dpop
 
 import (
@@ -19,27 +18,25 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Algorithm is how proofs are signed, as metadata names it (RFC 7518).
+// Algorithm is the signature algorithm of proofs, by its name in metadata (RFC 7518).
 const Algorithm = "ES256"
 
 // WantsNonce is the error code of a server that wants its nonce in the proof.
 const WantsNonce = "use_dpop_nonce"
 
-// A Key signs proofs, and remembers the nonce of each server. It may be used
-// concurrently. Its text, which is secret, is its private number in base64url. The
-// methods of nil do nothing.
+// A Key signs proofs and remembers the nonce of each server. It may be used concurrently. Its
+// text is secret: the private number in base64url. The methods of nil do nothing.
 type Key struct {
 	private *ecdsa.PrivateKey
-	nonces  sync.Map // from the origin of a server to the nonce that it gave last
+	nonces  sync.Map // from the origin of a server to its latest nonce
 }
 
-// New makes a key.
 func New() (*Key, error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	return &Key{private: private}, err
 }
 
-// MarshalText gives the text of the key.
+// MarshalText returns the text of the key.
 func (k *Key) MarshalText() ([]byte, error) {
 	number, err := k.private.Bytes()
 	return []byte(base64.RawURLEncoding.EncodeToString(number)), err
@@ -54,8 +51,8 @@ func (k *Key) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Sign puts a new proof into a request, in the place of one that is there. token is
-// the access token that the request has, "" for none.
+// Sign puts a new proof into a request and replaces an old one. token is the access token in
+// the request, "" for none.
 func (k *Key) Sign(req *http.Request, token string) error {
 	if k == nil {
 		return nil
@@ -88,11 +85,11 @@ func (k *Key) Sign(req *http.Request, token string) error {
 	return nil
 }
 
-// maxNonce bounds a nonce, which is sent with every request.
+// maxNonce limits a nonce, which is sent with every request, in bytes.
 const maxNonce = 4 << 10
 
-// Learn keeps the nonce that a server gave with its response to a request to u, for
-// the next proofs that go there.
+// Learn keeps the nonce in a server's response to a request to u, for the next proofs for
+// that server.
 func (k *Key) Learn(u *url.URL, header http.Header) {
 	if nonce := header.Get("DPoP-Nonce"); k != nil && nonce != "" && len(nonce) <= maxNonce {
 		k.nonces.Store(origin(u), nonce)

@@ -21,15 +21,15 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// A bubblewrap is the program bwrap, which was seen to work.
+// A bubblewrap is the program bwrap, after a trial that it works.
 type bubblewrap struct {
 	bwrap, setsid string
 }
 
-// maxTrial bounds how long bwrap is tried.
+// maxTrial limits the trial of bwrap.
 const maxTrial = 5 * time.Second
 
-// FindHolder finds what holds cages here. look gives the paths of programs.
+// FindHolder finds out what enforces cages here. look returns the path of a program.
 func FindHolder(look func(name string) (path string, err error)) Holder {
 	b, err := findBubblewrap(look)
 	if err != nil {
@@ -38,8 +38,8 @@ func FindHolder(look func(name string) (path string, err error)) Holder {
 	return Holder{Name: "bubblewrap and seccomp", Below: true, bubblewrap: b}
 }
 
-// findBubblewrap finds the programs that are needed and tries them: that bwrap exists says
-// nothing, as the system may refuse what it does.
+// findBubblewrap finds the programs that are needed and tries them: even an installed bwrap
+// may not work, since the system may refuse its calls.
 func findBubblewrap(look func(name string) (path string, err error)) (*bubblewrap, error) {
 	var paths [2]string
 	for i, name := range []string{"bwrap", "setsid"} {
@@ -71,7 +71,7 @@ func findBubblewrap(look func(name string) (path string, err error)) (*bubblewra
 	return b, nil
 }
 
-// rootOwned refuses a program that another user than root could replace.
+// rootOwned refuses a program that a user other than root could replace.
 func rootOwned(path string) error {
 	for at := path; ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
@@ -88,9 +88,9 @@ func rootOwned(path string) error {
 	}
 }
 
-// namespaces are the arguments about everything but files. Root keeps its user namespace,
-// and the capabilities over files: a container's job works as root in a directory of
-// another user, who has no number in a namespace of its own.
+// namespaces are the arguments about everything except files. Root keeps its user namespace
+// and the capabilities over files: a container's job works as root in a directory of another
+// user, and that user has no number in a new namespace.
 func (b *bubblewrap) namespaces(network Network, terminal bool) []string {
 	args := []string{"--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"}
 	if os.Getuid() == 0 {
@@ -107,12 +107,12 @@ func (b *bubblewrap) namespaces(network Network, terminal bool) []string {
 	return args
 }
 
-// basicMounts are the arguments about the root of the file system, which bind binds.
+// basicMounts are the arguments about the root of the file system, mounted with bind.
 func basicMounts(bind string) []string {
 	return []string{bind, "/", "/", "--dev", "/dev", "--proc", "/proc"}
 }
 
-// A mount is how a path is seen in the cage.
+// A mount is how a path appears in the cage.
 type mount int
 
 const (
@@ -122,10 +122,10 @@ const (
 	hiddenDirectory
 )
 
-// mounts are the arguments about the files of a specification as they are now: bwrap fails at a
-// path that is not there any more, and no mount is put on a link. Each directory between one
-// that may be written and what is protected in it is a mount of its own: else it could be
-// renamed, and another one made in its place.
+// mounts are the arguments about the files of a specification in their present state: bwrap
+// fails at a missing path, and nothing is mounted on a link. Each directory between a
+// writable directory and a protected path in it is a separate mount. Otherwise it could be
+// renamed and replaced.
 func mounts(spec *Spec) []string {
 	at, root := map[string]mount{}, "--ro-bind"
 	mayWrite := func(path string) bool {
@@ -168,8 +168,8 @@ func mounts(spec *Spec) []string {
 	return append(basicMounts(root), mountArguments(at)...)
 }
 
-// mountArguments mount each path as it is to be seen, what is above something before it. What
-// hides a directory is read-only when all that is in it is mounted.
+// mountArguments mount each path, parents first. The mount that hides a directory becomes
+// read-only when everything in it is mounted.
 func mountArguments(at map[string]mount) (args []string) {
 	var closed []string
 	for _, path := range slices.Sorted(maps.Keys(at)) {
@@ -188,7 +188,7 @@ func mountArguments(at map[string]mount) (args []string) {
 	return append(args, closed...)
 }
 
-// sockets are the files by which the servers of this system are reached now (proc_net_unix(5)).
+// sockets are the socket files of the servers that now run on this system (proc_net_unix(5)).
 func sockets() (paths []string) {
 	f, err := os.Open("/proc/net/unix")
 	if err != nil {
@@ -206,10 +206,11 @@ func sockets() (paths []string) {
 	return paths
 }
 
-// start has bwrap start cmd. What it is to do comes by descriptors, and so do the variables:
-// bwrap itself, which is in no cage yet, gets none of them, as some have a program run code.
+// start starts cmd through bwrap. The arguments and the variables go through descriptors.
+// bwrap itself is not in a cage yet, so it gets no variables: some make a program run other
+// code.
 func (b *bubblewrap) start(spec *Spec, cmd *exec.Cmd) error {
-	if _, err := exec.LookPath(cmd.Path); err != nil { // which bwrap would say on the stderr of cmd
+	if _, err := exec.LookPath(cmd.Path); err != nil { // otherwise bwrap would report it on the stderr of cmd
 		return err
 	}
 	attr := cmd.SysProcAttr
@@ -222,14 +223,14 @@ func (b *bubblewrap) start(spec *Spec, cmd *exec.Cmd) error {
 	}
 	rules := filter(spec.Network, true, 0)
 	program := unsafe.Slice((*byte)(unsafe.Pointer(&rules[0])), len(rules)*int(unsafe.Sizeof(rules[0])))
-	const first = 3 // descriptor of what a child inherits beside its standard streams
+	const first = 3 // the first descriptor that a child inherits after its standard streams
 	args = append(args, "--seccomp", strconv.Itoa(first+1))
 	for _, content := range [][]byte{[]byte(strings.Join(args, "\x00") + "\x00"), program} {
 		r, w, err := os.Pipe()
 		if err != nil {
 			return err
 		}
-		defer r.Close() // which ends the write if nothing reads
+		defer r.Close() // ends the write if nothing reads
 		goroutine.Start(func() {
 			defer w.Close()
 			_, _ = w.Write(content)
@@ -237,7 +238,7 @@ func (b *bubblewrap) start(spec *Spec, cmd *exec.Cmd) error {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, r)
 	}
 	argv := []string{"bwrap", "--args", strconv.Itoa(first), "--"}
-	if terminal { // of the child alone: what is typed there is no signal for bwrap
+	if terminal { // only for the child: keys typed there must not become signals for bwrap
 		attr.Setctty = false
 		argv = append(argv, b.setsid, "-c")
 	}

@@ -1,15 +1,15 @@
-// Package cage has the kernel hold a child to less than this program may do.
+// Package cage makes the kernel restrict a child to less than this program may do.
 //
-// A cage is what a child may write, what it may not read, and whether it may use the
-// network. On Linux one of two holds the files and the processes, and a seccomp filter the
-// rest. Landlock (Documentation/userspace-api/landlock.rst) belongs to a thread, and a
-// child has that of the thread that starts it: so a child is started on a thread of its
-// own, and the program itself stays free. Nothing is executed in between. Bubblewrap
-// (bwrap(1)) is a program that starts the child in namespaces of its own: it is slower,
-// and holds what is below a directory that may be written, too.
+// A cage limits what a child may write and read, and whether it may use the network. On Linux
+// a seccomp filter is one part. The other part, for files and processes, is Landlock or
+// bubblewrap. Landlock (Documentation/userspace-api/landlock.rst) applies to a thread, and a
+// child inherits the restrictions of the thread that starts it. So each child is started on a
+// separate thread, and the program itself stays unrestricted. Nothing is executed in between.
+// Bubblewrap (bwrap(1)) is a program that starts the child in new namespaces. It is slower,
+// but can also protect paths below a writable directory.
 //
-// On macOS a profile of Seatbelt (sandbox-exec(1)) holds it. There is no cage on other
-// systems, and New says so.
+// On macOS the cage is a profile of Seatbelt (sandbox-exec(1)). Other systems have no cage;
+// there New returns an error.
 package cage
 
 import (
@@ -17,33 +17,33 @@ import (
 	"strings"
 )
 
-// A Spec says what a child in the cage may do.
+// A Spec is the list of permissions of a child in the cage.
 type Spec struct {
-	// Write are directories below which it may write, make, rename and remove, and devices
-	// beside those that every program needs. They are absolute, and exist.
+	// Write are directories in which it may write, make, rename and remove files, and devices
+	// in addition to the standard ones. They are absolute and exist.
 	Write []string
-	// Protect are files and directories below those of Write that it may not change. They are
-	// absolute. Of a link, what it leads to is held, and the link may be replaced. Landlock does
-	// not hold them: see Holder.
+	// Protect are files and directories below Write that it may not change. They are
+	// absolute. For a link, the target is protected; the link itself can be replaced.
+	// Landlock cannot enforce Protect: see Holder.
 	Protect []string
-	// Hide are files and directories of which it may read nothing, though it may see their
-	// names. They are absolute, and need not exist. Landlock hides nothing that is below
-	// Write: see Open.
+	// Hide are files and directories that it may not read, though it may see their names.
+	// They are absolute and need not exist. Landlock cannot hide anything below Write: see
+	// Open.
 	Hide    []string
 	Network Network
 	Holder  Holder
-	// Read are, if it is not nil, the files and directories that alone may be read, beside
-	// Write and the devices that every program needs. Links are followed when the cage is
-	// made: /proc/self/fd/N is the very file that is open then, wherever its name is later.
-	// The state of other files is seen all the same, and so is where links lead. Only
-	// Landlock holds it, and nothing can be hidden below it.
+	// Read, if not nil, are the only files and directories that may be read, in addition to
+	// Write and the standard devices. Links are resolved when the cage is made:
+	// /proc/self/fd/N means the file that is open then, even if it is renamed later. The
+	// metadata of other files and the targets of links stay visible. Only Landlock enforces
+	// Read, and nothing below it can be hidden.
 	Read []string
-	// Execute are, if it is not nil, the files that alone may be executed. A program needs
-	// its loader among them. Only Landlock holds it.
+	// Execute, if not nil, are the only files that may be executed. It must include the
+	// loader of each program. Only Landlock enforces it.
 	Execute []string
 }
 
-// checkAlone says why Read and Execute cannot be held.
+// checkAlone returns an error if Read and Execute cannot be enforced.
 func (s *Spec) checkAlone(landlock bool) error {
 	switch {
 	case s.Read == nil && s.Execute == nil:
@@ -56,40 +56,40 @@ func (s *Spec) checkAlone(landlock bool) error {
 	return nil
 }
 
-// A Holder is what holds a cage. The zero value is what the system always has.
+// A Holder enforces a cage. The zero value is always available on the system.
 type Holder struct {
-	Name    string // in words
-	Below   bool   // it holds what is below a directory that may be written
-	Without string // why bubblewrap is not used on a system for which there is one
+	Name    string // for people
+	Below   bool   // it can protect and hide paths below a writable directory
+	Without string // why bubblewrap is not used on a system that supports it
 
 	bubblewrap *bubblewrap
 }
 
-// A Network is what of it a child may use.
+// A Network is how much of the network a child may use.
 type Network int
 
 const (
-	NoNetwork    Network = iota // it makes no sockets
-	OwnNetwork                  // its own, in which there is nothing else; only bubblewrap gives it
-	WholeNetwork                // that of this program
+	NoNetwork    Network = iota // it cannot make sockets
+	OwnNetwork                  // a new, empty network; only bubblewrap supports it
+	WholeNetwork                // the network of this program
 )
 
-// Open are the paths of Hide that are below those of Write, which Landlock cannot hide, and
-// what this system does not hold, in words.
+// Open are the limits that cannot be enforced: paths of Hide below Write, which Landlock
+// cannot hide, and what else this system cannot restrict, in words.
 type Open struct {
 	Paths []string
 	Words []string // such as "signals to other processes"
 }
 
-// A Child is how a child was started.
+// A Child describes how a child was started.
 type Child struct {
-	Release func() // to be called when it was reaped
-	// Wrapped says that another program started it, which has its pid, and has to be spared
-	// by all signals but SIGKILL: that ends both.
+	Release func() // must be called after it was reaped
+	// Wrapped means that the pid belongs to another program, which started the child. That
+	// program must get no signal except SIGKILL, which ends both.
 	Wrapped bool
 }
 
-// below reports whether a path is a directory, or below it.
+// below reports whether path is dir or below it.
 func below(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }

@@ -17,16 +17,16 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// A Cage holds the children that it starts. It may start any number of them, from any
+// A Cage restricts the children that it starts. It may start any number of them, from any
 // goroutine.
 type Cage struct {
 	spec   Spec
-	rules  *ruleset // nil: bubblewrap holds them
+	rules  *ruleset // nil: bubblewrap enforces them
 	filter []instruction
 }
 
-// New makes a cage. What it cannot hold is in the second result; the error says why there
-// can be none.
+// New makes a cage. The second result lists the limits that it cannot enforce. The error is
+// the reason why there can be no cage.
 func New(spec Spec) (*Cage, Open, error) {
 	var open Open
 	if filterArch == 0 {
@@ -64,8 +64,8 @@ func New(spec Spec) (*Cage, Open, error) {
 	return c, open, nil
 }
 
-// hidden are the paths of Hide without links, and those of them that cannot be hidden
-// because they are below what may be written.
+// hidden returns the paths of Hide without links, and separately those that cannot be hidden
+// because they are below a writable directory.
 func hidden(spec *Spec) (hide, open []string) {
 	for _, path := range spec.Hide {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -80,20 +80,20 @@ func hidden(spec *Spec) (hide, open []string) {
 	return hide, open
 }
 
-// Close frees the cage. Children go on in it.
+// Close frees the cage. Children in it continue.
 func (c *Cage) Close() {
 	if c.rules != nil {
 		_ = syscall.Close(c.rules.fd)
 	}
 }
 
-// handles has the package os find out, on a thread without a filter, whether it can use
-// descriptors of processes: it asks once and remembers the answer.
+// handles makes package os check, on a thread without a filter, whether it can use
+// descriptors of processes. Package os checks once and remembers the answer.
 var handles sync.Once
 
-// Start starts cmd in the cage, and may change it. Under Landlock the thread that starts it
-// lives until Release is called: a child that is to die with its parent (PR_SET_PDEATHSIG,
-// prctl(2)) dies with the thread that started it.
+// Start starts cmd in the cage, and may change it. Under Landlock the starting thread lives
+// until Release is called: a child that dies with its parent (PR_SET_PDEATHSIG, prctl(2))
+// dies with the thread that started it.
 func (c *Cage) Start(cmd *exec.Cmd) (Child, error) {
 	if c.rules == nil {
 		return Child{Release: func() {}, Wrapped: true}, c.spec.Holder.bubblewrap.start(&c.spec, cmd)
@@ -107,12 +107,13 @@ func (c *Cage) Start(cmd *exec.Cmd) (Child, error) {
 	return Child{Release: sync.OnceFunc(func() { close(over) })}, nil
 }
 
-// onThread starts cmd on the thread of the calling goroutine, which ends with it.
+// onThread starts cmd on the thread of the calling goroutine; the thread ends with the
+// goroutine.
 func (c *Cage) onThread(cmd *exec.Cmd, started chan<- error, over <-chan struct{}) {
 	runtime.LockOSThread()
 	if syscall.Gettid() == syscall.Getpid() {
-		// The first thread stands for the program, and never ends: another one is taken
-		// while this goroutine holds it.
+		// The first thread represents the program and never ends. Start another thread while
+		// this goroutine occupies the first one.
 		taken := make(chan struct{})
 		goroutine.Start(func() {
 			runtime.LockOSThread()
@@ -133,8 +134,8 @@ func (c *Cage) onThread(cmd *exec.Cmd, started chan<- error, over <-chan struct{
 	}
 }
 
-// enter puts the calling thread into the cage. The order matters: what comes later forbids
-// what came before.
+// enter puts the calling thread into the cage. The order matters: later steps forbid the
+// earlier ones.
 func (c *Cage) enter() error {
 	if err := prctl(prSetNoNewPrivs, 1); err != nil {
 		return err
@@ -153,8 +154,8 @@ const (
 	prCapAmbient    = 47
 	ambientClear    = 4
 
-	// keptCapabilities are over files: a container's job works as root in a directory of
-	// another user. They are CHOWN, DAC_OVERRIDE, FOWNER and FSETID.
+	// keptCapabilities are CHOWN, DAC_OVERRIDE, FOWNER and FSETID, which are over files: a
+	// container's job works as root in a directory of another user.
 	keptCapabilities  = 1<<0 | 1<<1 | 1<<3 | 1<<4
 	capabilityVersion = 0x20080522
 )
@@ -166,9 +167,9 @@ func prctl(option, argument uintptr) error {
 	return nil
 }
 
-// dropCapabilities takes from the calling thread, and so from what it starts, all
-// capabilities but those over files. With no_new_privs no program that it executes gets
-// others (capabilities(7)), whatever its bounding set has.
+// dropCapabilities removes all capabilities except those over files from the calling thread
+// and its children. With no_new_privs no program that it executes gets others
+// (capabilities(7)), whatever its bounding set is.
 func dropCapabilities() error {
 	_ = prctl(prCapAmbient, ambientClear)
 	header := struct {

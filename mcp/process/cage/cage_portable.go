@@ -11,17 +11,17 @@ import (
 	"slices"
 )
 
-// seatbelt is the program that starts another one in a sandbox of macOS. It is named by its
-// path, so that nobody else's is taken for it.
+// seatbelt is the program that starts another one in a sandbox of macOS. It has an absolute
+// path, so that no other program of that name is used.
 const seatbelt = "/usr/bin/sandbox-exec"
 
-// A Cage holds the children that it starts.
+// A Cage restricts the children that it starts.
 type Cage struct{ spec Spec }
 
-// A bubblewrap is for Linux.
+// A bubblewrap exists only on Linux.
 type bubblewrap struct{}
 
-// FindHolder finds what holds cages here.
+// FindHolder finds out what enforces cages here.
 func FindHolder(func(name string) (path string, err error)) Holder {
 	return Holder{Name: "Seatbelt", Below: true}
 }
@@ -40,7 +40,7 @@ func New(spec Spec) (*Cage, Open, error) {
 	if _, err := os.Stat(seatbelt); err != nil {
 		return nil, Open{}, err
 	}
-	for _, paths := range []*[]string{&spec.Write, &spec.Protect, &spec.Hide} { // rules are about paths without links
+	for _, paths := range []*[]string{&spec.Write, &spec.Protect, &spec.Hide} { // rules need paths without links
 		*paths = slices.Clone(*paths)
 		for i, path := range *paths {
 			if real, err := filepath.EvalSymlinks(path); err == nil {

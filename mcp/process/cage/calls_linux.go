@@ -2,8 +2,7 @@
 
 package cage
 
-// callNumbers are the numbers of the system calls that the filter knows, on one
-// architecture.
+// callNumbers are the numbers of the filtered system calls on one architecture.
 type callNumbers struct {
 	seccomp uint32
 
@@ -15,8 +14,8 @@ type callNumbers struct {
 
 	fcntl     []uint32
 	truncate  []uint32
-	sockets   []uint32   // that make sockets
-	modes     []modeCall // that set the mode of a file
-	creating  []modeCall // that may make a file
-	forbidden []uint32   // that nothing in a cage needs; see names
+	sockets   []uint32   // calls that make sockets
+	modes     []modeCall // calls that set the mode of a file
+	creating  []modeCall // calls that may create a file
+	forbidden []uint32   // calls that nothing in a cage needs; see the names beside the numbers
 }

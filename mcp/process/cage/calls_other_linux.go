@@ -2,8 +2,8 @@
 
 package cage
 
-// There is no filter for other architectures, and so no cage: nor for 386, whose children may
-// be programs of amd64, which need another one.
+// Other architectures have no filter and therefore no cage. This includes 386: its children
+// may be programs of amd64, which need another filter.
 const (
 	filterArch   = 0
 	otherNumbers = 0

@@ -13,7 +13,7 @@ import (
 	"unsafe"
 )
 
-// The system calls of Landlock, which have the same numbers on all architectures.
+// The system calls of Landlock have the same numbers on all architectures.
 const (
 	sysCreateRuleset = 444
 	sysAddRule       = 445
@@ -40,24 +40,24 @@ const (
 	ioctlDev
 
 	allRights = 1<<16 - 1
-	onFiles   = execute | writeFile | readFile | truncate | ioctlDev // what a rule about a file may have
+	onFiles   = execute | writeFile | readFile | truncate | ioctlDev // rights that apply to a file
 	reading   = execute | readFile | readDir
 )
 
-// What is held besides, from ABI 6 on.
+// Further restrictions, from ABI 6 on.
 const (
 	scopeAbstractSocket = 1 << iota
 	scopeSignal
 )
 
-const minABI = 2 // Linux 5.19: with one before, no file can be renamed into another directory
+const minABI = 2 // Linux 5.19: with earlier ones no file can be renamed into another directory
 
-// abi is the version of Landlock that the kernel has.
+// abi is the kernel's version of Landlock.
 func abi() (int, error) {
 	const askVersion = 1
 	n, _, errno := syscall.Syscall(sysCreateRuleset, 0, 0, askVersion)
 	switch {
-	case errno == syscall.ENOSYS || errno == syscall.EPERM: // of an old container's filter
+	case errno == syscall.ENOSYS || errno == syscall.EPERM: // from an old container's filter
 		return 0, errors.New("the kernel has no Landlock (Linux 5.19), or a filter around this program forbids it")
 	case errno == syscall.EOPNOTSUPP:
 		return 0, errors.New("the kernel has Landlock switched off: the lsm= list of its command line does not name it")
@@ -69,13 +69,13 @@ func abi() (int, error) {
 	return int(n), nil
 }
 
-// A ruleset is an open Landlock ruleset, which any number of threads may enforce.
+// A ruleset is an open Landlock ruleset. Any number of threads may enforce it.
 type ruleset struct {
 	fd     int
-	rights uint64 // that it handles
+	rights uint64 // that it covers
 	hidden []string
 
-	reading uint64 // the rights over what may be read
+	reading uint64 // the rights for readable files
 }
 
 func newRuleset(abi int) (*ruleset, error) {
@@ -101,8 +101,8 @@ func newRuleset(abi int) (*ruleset, error) {
 
 const oPath = 0x200000 // O_PATH
 
-// allow gives rights over a file, or over all below a directory. A path that is not there,
-// or cannot be opened, needs none.
+// allow gives rights over a file, or over everything below a directory. A path that is
+// missing or cannot be opened needs none.
 func (r *ruleset) allow(path string, rights uint64) error {
 	return r.allowOpened(path, syscall.O_NOFOLLOW, rights)
 }
@@ -119,7 +119,7 @@ func (r *ruleset) allowOpened(path string, flag int, rights uint64) error {
 		return err
 	}
 	switch stat.Mode & syscall.S_IFMT {
-	case syscall.S_IFLNK: // what it leads to has a rule of its own
+	case syscall.S_IFLNK: // a separate rule covers its target
 		return nil
 	case syscall.S_IFDIR:
 	default:
@@ -139,9 +139,9 @@ func (r *ruleset) allowOpened(path string, flag int, rights uint64) error {
 	return nil
 }
 
-// allowReading lets all be read below a directory but what is hidden there. A rule gives
-// rights over all below a directory, so where something is hidden, what stands beside it
-// gets rules one by one: what comes there later cannot be read.
+// allowReading makes everything below a directory readable except hidden paths. A rule
+// applies to everything below a directory. So a directory with a hidden path gets one rule
+// for each other entry, and entries that are added later cannot be read.
 func (r *ruleset) allowReading(dir string) error {
 	below := strings.TrimSuffix(dir, "/") + "/"
 	if !slices.ContainsFunc(r.hidden, func(h string) bool { return strings.HasPrefix(h, below) }) {
@@ -149,7 +149,7 @@ func (r *ruleset) allowReading(dir string) error {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // nor can a child read it
+		return nil // a child cannot read it either
 	}
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
@@ -168,10 +168,10 @@ func (r *ruleset) allowReading(dir string) error {
 	return nil
 }
 
-// devices are those that programs write to, whatever they are for.
+// devices are the devices that any program may need to write to.
 var devices = [...]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 
-// fill gives the rights of the specification.
+// fill adds the rights of the specification.
 func (r *ruleset) fill(spec *Spec) error {
 	if spec.Execute != nil {
 		r.reading &^= execute

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// seatbeltBase is what every program needs. Of the services that it may ask, those are named
-// that tell who the user is and what the settings are; others would start programs outside.
+// seatbeltBase are the rules that every program needs. It allows only the services for users
+// and settings; others would start programs outside of the cage.
 const seatbeltBase = `(version 1)
 (deny default)
 (allow process-exec process-fork)
@@ -24,17 +24,16 @@ const seatbeltBase = `(version 1)
 (allow file-write-data file-ioctl (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (literal "/dev/ptmx") (regex #"^/dev/ttys[0-9]+$"))
 `
 
-// seatbeltNetwork is what a program with the network needs beside sockets: names and
-// certificates.
+// seatbeltNetwork are the rules that a program with the network needs in addition to sockets:
+// name resolution and certificates.
 const seatbeltNetwork = `(allow network* system-socket)
 (allow mach-lookup (global-name "com.apple.trustd.agent") (global-name "com.apple.SystemConfiguration.configd") (global-name "com.apple.SystemConfiguration.DNSConfiguration"))
 `
 
-// seatbeltArguments are those of sandbox-exec before the program and its arguments. Paths are
-// parameters, so that none is read as a rule. Where two rules are about a path, the later one
-// counts: those about what is below come after those about what is above. A name between a
-// directory that may be written and what is protected in it is not renamed: else another
-// directory could take its place.
+// seatbeltArguments are the arguments of sandbox-exec before the program. Paths are
+// parameters, so that none is read as a rule. If two rules apply to a path, the later one
+// counts, so rules for parents come first. A directory between a writable directory and a
+// protected path in it cannot be renamed; otherwise another directory could replace it.
 func seatbeltArguments(spec *Spec) []string {
 	rules := map[string]string{}
 	for _, path := range spec.Write {

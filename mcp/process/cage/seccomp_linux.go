@@ -27,7 +27,7 @@ const (
 	answer      = 0x06 // BPF_RET | BPF_K
 
 	killProcess = 0x80000000
-	refuse      = 0x00050000 // with the number of an error
+	refuse      = 0x00050000 // with an error number
 	permit      = 0x7fff0000
 
 	eperm  = refuse | uint32(syscall.EPERM)
@@ -36,8 +36,8 @@ const (
 	offsetNumber, offsetArch, offsetArguments = 0, 4, 16 // in struct seccomp_data
 )
 
-// An answers has, for each call that not all may make, the instructions that answer it: they
-// load what they need, and end where it is permitted.
+// An answers maps each restricted call to the instructions that decide about it: they load
+// their data, and a call that reaches their end is permitted.
 type answers map[uint32][]instruction
 
 func (a answers) add(call uint32, i ...instruction) {
@@ -46,19 +46,19 @@ func (a answers) add(call uint32, i ...instruction) {
 	}
 }
 
-// always answers a call, whatever its arguments.
+// always gives a call the same verdict for all arguments.
 func (a answers) always(verdict uint32, calls ...uint32) {
 	for _, call := range calls {
 		a.add(call, instruction{answer, 0, 0, verdict})
 	}
 }
 
-// load loads the low half of an argument, which is what counts as the kernel takes it.
+// load loads the low half of an argument, the part that the kernel uses.
 func load(argument int) instruction {
 	return instruction{loadWord, 0, 0, offsetArguments + 8*uint32(argument)}
 }
 
-// where answers a call where its argument is one of values.
+// where gives the verdict if the argument is one of values.
 func (a answers) where(verdict uint32, call uint32, argument int, values ...uint32) {
 	a.add(call, load(argument))
 	for _, v := range values {
@@ -66,7 +66,7 @@ func (a answers) where(verdict uint32, call uint32, argument int, values ...uint
 	}
 }
 
-// unless answers a call where its argument is none of values.
+// unless gives the verdict if the argument is not one of values.
 func (a answers) unless(verdict uint32, call uint32, argument int, values ...uint32) {
 	a.add(call, load(argument))
 	for i, v := range values {
@@ -75,13 +75,14 @@ func (a answers) unless(verdict uint32, call uint32, argument int, values ...uin
 	a.add(call, instruction{answer, 0, 0, verdict})
 }
 
-// withBits answers a call where its argument has one of the bits.
+// withBits gives the verdict if the argument has one of the bits.
 func (a answers) withBits(verdict uint32, call uint32, argument int, bits uint32) {
 	a.add(call, load(argument), instruction{jumpAnyBit, 0, 1, bits}, instruction{answer, 0, 0, verdict})
 }
 
-// tree finds the answer for the number of a call by halves: the kernel tries a filter on every
-// number when it takes it, which costs more than all else of a cage if it is a list.
+// tree finds the rules for a call's number by binary search. When a filter is installed, the
+// kernel tries it on every number; with a list that would cost more than the rest of the
+// cage.
 func (a answers) tree(calls []uint32) (p []instruction) {
 	if len(calls) == 1 {
 		p = append(p, instruction{jumpEqual, 1, 0, calls[0]}, instruction{answer, 0, 0, permit})
@@ -94,10 +95,10 @@ func (a answers) tree(calls []uint32) (p []instruction) {
 	return append(append(p, low...), high...)
 }
 
-// anyThread stands in a filter for the number of the thread that will start the child.
+// anyThread is the placeholder for the id of the thread that will start the child.
 const anyThread = 1<<32 - 2
 
-// forThread is a filter with the number of a thread.
+// forThread is a filter with the id of a thread.
 func forThread(filter []instruction, thread int) []instruction {
 	own := slices.Clone(filter)
 	for i := range own {
@@ -108,7 +109,7 @@ func forThread(filter []instruction, thread int) []instruction {
 	return own
 }
 
-// absent stands for a call that an architecture has not.
+// absent is the number of a call that an architecture does not have.
 const absent = ^uint32(0)
 
 const (
@@ -120,14 +121,14 @@ const (
 	fSetOwn, fSetSig, fSetOwnEx              = 8, 10, 15
 )
 
-// filter is the filter of a child, which is started by a thread of a process: it could
-// reach the whole program through that thread, which is in the same Landlock domain. process
-// is 0 where it sees neither. truncation is whether files are held against truncate(2). What the
-// arguments show in memory cannot be looked at, as another thread may change it meanwhile, so
-// such calls are refused whole.
+// filter is the filter of a child. process is the pid of the process that starts it: the
+// child could reach the whole program through the starting thread, which is in the same
+// Landlock domain. process is 0 if the child sees neither. truncation means that
+// truncate(2) is restricted elsewhere. The filter cannot check arguments in memory, because
+// another thread may change them meanwhile; it refuses such calls completely.
 func filter(network Network, truncation bool, process int) []instruction {
 	p := answers{}
-	// Programs have a second way where these are not there. clone3 has its flags in memory,
+	// Programs use other calls if these are missing. clone3 has its flags in memory, and
 	// io_uring makes sockets without the call for it.
 	p.always(enosys, calls.clone3, calls.openat2, calls.ioUringSetup, calls.ioUringEnter, calls.ioUringRegister, calls.pidfdSendSignal)
 	p.always(eperm, calls.forbidden[:]...)
@@ -148,7 +149,8 @@ func filter(network Network, truncation bool, process int) []instruction {
 	for _, call := range calls.fcntl {
 		p.where(eperm, call, 1, fSetOwn, fSetSig, fSetOwnEx)
 	}
-	// A file that runs as its owner is harmless to who cannot get rights, and not to others.
+	// A set-user-ID file is harmless in a cage, where nobody can gain rights, but not
+	// outside.
 	for _, c := range calls.modes {
 		p.withBits(eperm, c.call, c.mode, setUserID)
 	}
@@ -161,32 +163,32 @@ func filter(network Network, truncation bool, process int) []instruction {
 	switch network {
 	case NoNetwork:
 		p.always(eperm, calls.sockets...)
-	case OwnNetwork: // others, such as those to what runs this virtual machine, are in no namespace
+	case OwnNetwork: // other families, such as sockets to this virtual machine's host, are in no namespace
 		for _, call := range calls.sockets {
 			p.unless(eperm, call, 0, syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6, syscall.AF_NETLINK)
 		}
 	}
 	program := []instruction{{loadWord, 0, 0, offsetArch}, {jumpEqual, 1, 0, filterArch}, {answer, 0, 0, killProcess}, {loadWord, 0, 0, offsetNumber}}
-	if otherNumbers != 0 { // the calls of another form of the same architecture
+	if otherNumbers != 0 { // calls of another ABI of the same architecture
 		program = append(program, instruction{jumpAtLeast, 0, 1, otherNumbers}, instruction{answer, 0, 0, enosys})
 	}
 	return append(program, p.tree(slices.Sorted(maps.Keys(p)))...)
 }
 
-// creating refuses to make a file that runs as its owner. Without the flag that makes a
-// file the mode means nothing, and may hold anything.
+// creating refuses to create a set-user-ID file. Without the flag that creates a file, the
+// mode is ignored and may have any value.
 func (a answers) creating(c modeCall) {
 	a.add(c.call, load(c.flags), instruction{jumpAnyBit, 0, 3, newFiles},
 		load(c.mode), instruction{jumpAnyBit, 0, 1, setUserID}, instruction{answer, 0, 0, eperm})
 }
 
-// A modeCall is a call with the mode of a file among its arguments, and perhaps flags.
+// A modeCall is a call with a file mode, and perhaps flags, as arguments.
 type modeCall struct {
 	call        uint32
 	flags, mode int
 }
 
-// canFilter says why the kernel takes no filter.
+// canFilter returns an error if the kernel takes no filter.
 func canFilter() error {
 	verdict := uint32(refuse)
 	if _, _, errno := syscall.RawSyscall(uintptr(calls.seccomp), actionAvailable, 0, uintptr(unsafe.Pointer(&verdict))); errno != 0 {
@@ -198,7 +200,7 @@ func canFilter() error {
 const (
 	setModeFilter   = 1
 	actionAvailable = 2
-	specAllow       = 4 // before Linux 5.16 a filter made code slower without it
+	specAllow       = 4 // before Linux 5.16 a filter without it made code slower
 )
 
 // install gives the calling thread the filter.

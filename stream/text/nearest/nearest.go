@@ -1,5 +1,4 @@
-// Package nearest finds the name that was meant by a misspelt one, for the hint
-// of an error.
+// Package nearest guesses the name that a misspelt one means, for the hint of an error.
 package nearest
 
 import "strings"

@@ -1,6 +1,6 @@
-// Package subschema writes a JSON Schema in the part of the language that a provider takes
-// for the form of an answer. What a provider does not know goes into descriptions, where the
-// model reads it: an answer that fits the result may break only that.
+// Package subschema writes a JSON Schema in the part of the language that a provider accepts
+// for the form of an answer. The rest goes into descriptions, where the model reads it: an
+// answer that fits the result can violate only that rest.
 package subschema
 
 import (
@@ -12,12 +12,12 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A Provider says which part of JSON Schema it takes. All of them demand that an object has
-// no other members than those that its schema names.
+// A Provider says which part of JSON Schema it accepts. All of them demand that an object has
+// only members that its schema names.
 type Provider struct {
-	Keywords    []string // that it takes beside those that all take
-	Formats     []string // of strings, that it takes
-	ObjectRoot  bool     // the whole schema must be of an object
+	Keywords    []string // that it accepts in addition to the common ones
+	Formats     []string // of strings, that it accepts
+	ObjectRoot  bool     // the complete schema must be of an object
 	AllRequired bool     // an object must have all members
 	Recursive   bool     // a schema may refer to itself
 }
@@ -45,8 +45,8 @@ var silent = []string{"$schema", "$id", "$comment", "$defs", "definitions", "pro
 // maxDepth bounds how deep a schema nests.
 const maxDepth = 50
 
-// Of is a schema in the part that a provider takes; false if there is none: an object may
-// have members that nobody names, or anything may stand somewhere.
+// Of returns a schema in the part that a provider accepts; false if there is none: an object
+// may have members that nobody names, or a value may be anything.
 func (p *Provider) Of(schema []byte) ([]byte, bool) {
 	root := gjson.ParseBytes(schema)
 	w := writer{Provider: p, root: root}
@@ -67,7 +67,7 @@ type writer struct {
 	*Provider
 	root   gjson.Result
 	inside []string // the references that are being followed
-	done   []string // those that were
+	done   []string // the references that were followed
 	failed bool
 }
 
@@ -76,7 +76,7 @@ func (w *writer) fail() []byte {
 	return []byte("{}")
 }
 
-// schema is one schema, at a depth.
+// schema writes one schema, at a depth.
 func (w *writer) schema(v gjson.Result, depth int) []byte {
 	if !v.IsObject() || depth > maxDepth {
 		return w.fail()
@@ -134,14 +134,14 @@ func (w *writer) schema(v gjson.Result, depth int) []byte {
 	return append(out, '}')
 }
 
-// object adds what is of an object alone.
+// object adds the keywords of an object.
 func (w *writer) object(out []byte, v gjson.Result, depth int) []byte {
 	properties, required := v.Get("properties"), v.Get("required")
 	names := 0
 	properties.ForEach(func(name, _ gjson.Result) bool {
 		names++
 		if w.AllRequired && !slices.ContainsFunc(required.Array(), func(r gjson.Result) bool { return r.Str == name.Str }) {
-			w.fail() // a model would have to make up what it may leave out
+			w.fail() // a model would have to invent a member that it may leave out
 		}
 		return true
 	})
@@ -170,7 +170,7 @@ func hasMember(object gjson.Result, name string) (found bool) {
 	return found
 }
 
-// named is an object of schemas.
+// named writes an object of schemas.
 func (w *writer) named(v gjson.Result, depth int) []byte {
 	out := []byte{'{'}
 	v.ForEach(func(name, value gjson.Result) bool {
@@ -180,7 +180,7 @@ func (w *writer) named(v gjson.Result, depth int) []byte {
 	return append(out, '}')
 }
 
-// list is an array of schemas.
+// list writes an array of schemas.
 func (w *writer) list(v gjson.Result, depth int) []byte {
 	out := []byte{'['}
 	for i, value := range v.Array() {
@@ -192,8 +192,8 @@ func (w *writer) list(v gjson.Result, depth int) []byte {
 	return append(out, ']')
 }
 
-// follow fails on a reference that leads elsewhere than to a definition of the schema, or
-// round in a circle where that is not taken.
+// follow fails on a reference that does not lead to a definition of the schema, or that leads
+// back to itself if the provider does not accept that.
 func (w *writer) follow(ref string, depth int) {
 	if w.Recursive && ref == "#" {
 		return

@@ -1,4 +1,4 @@
-// Package toolong reads the refusals by which endpoints say that a request is too long.
+// Package toolong reads the refusals of endpoints that say that a request is too long.
 package toolong
 
 import (
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Refuses reports whether a refusal, in lower case, says that the request is longer
-// than the model's context or than what the endpoint takes. Each provider has its own words
-// for it. They name what is too long, a prompt, an input, messages or tokens, and say so;
-// OpenAI and llama-server add a code of their own. A max_tokens that has no room beside the
+// Refuses reports whether a refusal, in lower case, says that the request is longer than the
+// model's context or than the endpoint's limit. The words differ from provider to provider.
+// They name the thing that is too long, a prompt, an input, messages or tokens, and say so;
+// OpenAI and llama-server add a code. A max_tokens that does not fit into the context after the
 // conversation is refused in the same words.
 func Refuses(status int, refusal string) bool {
 	switch status {
@@ -32,12 +32,12 @@ func Refuses(status int, refusal string) bool {
 				"maximum context length", "maximum prompt length", "context length is only", "context size is", "must have less than", "must be <=", "range of input length")
 }
 
-// Fits is the share of the request that the endpoint would have taken, as far as
-// its refusal for length tells: the limit by what was asked for. It is 0 where the text
-// does not hold both. The larger of two numbers is what was asked for; of three and more,
-// such as an input and a max_tokens beside the limit, it is the one that is the sum of
-// others, or, if there is none, the sum of the two others that are largest. It is never
-// below leastShare: a number may be something else.
+// Fits returns the share of the request that the endpoint would have accepted: the limit
+// divided by the requested number of tokens, as its refusal for length names them. It is 0 if
+// the text does not name both. The larger of two numbers is the requested one. Of three and
+// more, such as an input and a max_tokens beside the limit, it is the number that is the sum of
+// two others; if there is none, the largest is the limit, and the sum of the next two is
+// requested. The share is never below leastShare: a number may be something else.
 func Fits(refusal string) float64 {
 	numbers := tokenCounts(refusal)
 	if len(numbers) < 2 {
@@ -69,7 +69,7 @@ func Fits(refusal string) float64 {
 
 const leastShare = 0.1
 
-// restWithout is the largest of numbers but those at two places; 0 if there is no other.
+// restWithout returns the largest of numbers except the two at i and k; 0 if there is no other.
 func restWithout(numbers []int, i, k int) int {
 	for at, n := range slices.Backward(numbers) {
 		if at != i && at != k {
@@ -82,8 +82,8 @@ func restWithout(numbers []int, i, k int) int {
 // fewestTokens is less than any context has: smaller numbers in a refusal are something else.
 const fewestTokens = 256
 
-// tokenCounts are the different numbers of a text that may count tokens. What is a part of a
-// word, such as the 4 of gpt-4, is none; 128,000 is one.
+// tokenCounts returns the different numbers of a text that may count tokens. A part of a word,
+// such as the 4 of gpt-4, is no number; 128,000 is one.
 func tokenCounts(text string) (counts []int) {
 	isDigit := func(c byte) bool { return '0' <= c && c <= '9' }
 	isWord := func(c byte) bool {

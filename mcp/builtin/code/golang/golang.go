@@ -1,5 +1,5 @@
-// Package golang finds the definitions of a Go text, with go/parser: functions, types, and
-// the constants and variables of the package.
+// Package golang finds the definitions of a Go text with go/parser: functions, types, and the
+// constants and variables of the package.
 package golang
 
 import (
@@ -11,23 +11,24 @@ import (
 	"strings"
 )
 
-// A Definition is a named thing of a text. Lines are counted from 1 and included.
+// A Definition is a named thing in a text. Lines are counted from 1; the last one is
+// included.
 type Definition struct {
 	Name, Kind string
 	Scope      string // the names of the definitions around it, joined by dots
 	Line       int    // of the name
-	Start, End int    // Start is that of the comment above
-	Signature  string // of a function: the text behind its name
+	Start, End int    // Start includes the comment above
+	Signature  string // of a function: the text after its name
 	Parents    []string
 }
 
-// Definitions gives the definitions of a Go file. Of a file with syntax errors it gives
+// Definitions returns the definitions of a Go file. In a file with syntax errors it finds
 // those that the parser recognises.
 func Definitions(text []byte) []Definition {
 	g := goFile{positions: token.NewFileSet(), text: text}
 	file, _ := parser.ParseFile(g.positions, "", text, parser.ParseComments|parser.SkipObjectResolution)
 	if clause := "package p; "; len(file.Decls) == 0 && !file.Package.IsValid() && !bytes.HasPrefix(text, []byte(clause)) {
-		return Definitions(append([]byte(clause), text...)) // of a piece of a file
+		return Definitions(append([]byte(clause), text...)) // of a part of a file
 	}
 	for _, declaration := range file.Decls {
 		switch declaration := declaration.(type) {
@@ -48,7 +49,7 @@ type goFile struct {
 
 func (g *goFile) line(pos token.Pos) int { return g.positions.PositionFor(pos, false).Line }
 
-// add adds a definition at a name, of which node is the whole with doc above it.
+// add adds a definition at a name. node is the complete definition, doc the comment above it.
 func (g *goFile) add(name *ast.Ident, kind, scope string, node ast.Node, doc *ast.CommentGroup) *Definition {
 	start := node.Pos()
 	if doc != nil {
@@ -87,8 +88,8 @@ func (g *goFile) localTypes(body *ast.BlockStmt, scope string) {
 	})
 }
 
-// general adds the definitions in a declaration of const, var or type. A definition in
-// a declaration without brackets has the lines of the whole declaration.
+// general adds the definitions in a declaration of const, var or type. A definition in a
+// declaration without brackets has the lines of the whole declaration.
 func (g *goFile) general(d *ast.GenDecl) {
 	for _, spec := range d.Specs {
 		node, doc := ast.Node(spec), (*ast.CommentGroup)(nil)
@@ -136,7 +137,7 @@ func (g *goFile) typeSpec(spec *ast.TypeSpec, node ast.Node, doc *ast.CommentGro
 	g.defs[at].Parents = parents
 }
 
-// signature is the text behind a function's name.
+// signature is the text after a function's name.
 func (g *goFile) signature(f *ast.FuncType) string {
 	from, to := f.Params.Pos(), f.End()
 	if f.TypeParams != nil {
@@ -149,8 +150,8 @@ func (g *goFile) signature(f *ast.FuncType) string {
 	return string(g.text[file.Offset(from):min(file.Offset(to), len(g.text))])
 }
 
-// typeName is the name of a type without pointers, type parameters and package;
-// "" for one without a name.
+// typeName is the name of a type without pointers, type parameters and package; "" for an
+// unnamed type.
 func typeName(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.Ident:

@@ -11,15 +11,15 @@ import (
 	"toolpipe/mcp/builtin/code/lexis"
 )
 
-// A Rule says how files of some languages name others, as a pattern in their texts.
+// A Rule describes how files of some languages name others, as a pattern in their texts.
 type Rule struct {
 	Languages string // separated by spaces
-	Quoted    bool   // the name stands in quotes, where the mask is blank
-	Separator string // between the parts of a name; "" where a name is a path
-	From      string // where a name is looked for: dir, root, up (all directories above), or a directory
-	Endings   string // of the names of files; "" must be named, "-" is none
+	Quoted    bool   // the name is in quotes, where the mask is blank
+	Separator string // between the parts of a name; "" if a name is a path
+	From      string // where to look for a name: dir, root, up (all parent directories), or a directory
+	Endings   string // file extensions; "" means that the name includes it, "-" none
 
-	pattern string // at the begin of a line, unless it begins with \b; its group is the names, separated by commas
+	pattern string // at the beginning of a line, unless it begins with \b; its group is the names, separated by commas
 }
 
 const scriptEndings = "- .ts .tsx .d.ts .js .jsx .mjs .cjs .json /index.ts /index.tsx /index.js"
@@ -50,10 +50,10 @@ var rules = []Rule{
 
 var (
 	rulesOnce sync.Once
-	patterns  []*regexp.Regexp // those of rules
+	patterns  []*regexp.Regexp // for rules
 )
 
-// RulesOf are the rules of a language; none where it is not known how it names files.
+// RulesOf are the rules of a language; none for a language without known rules.
 func RulesOf(l *lexis.Language) (found []*Rule) {
 	for i := range rules {
 		if l.Is(strings.Fields(rules[i].Languages)...) {
@@ -63,8 +63,8 @@ func RulesOf(l *lexis.Language) (found []*Rule) {
 	return found
 }
 
-// Pattern is the expression that finds the names. Its first group is what is shown, its second
-// the names. All are compiled when a file first needs one.
+// Pattern is the expression that finds the names. Its first group is the shown text, its
+// second the names. All patterns are compiled when a file first needs one.
 func (r *Rule) Pattern() *regexp.Regexp {
 	rulesOnce.Do(func() {
 		for _, rule := range rules {
@@ -78,16 +78,16 @@ func (r *Rule) Pattern() *regexp.Regexp {
 	return patterns[slices.IndexFunc(rules, func(other Rule) bool { return other == *r })]
 }
 
-// List gives the names in what the second group of a pattern has matched.
+// List returns the names in a match of the second group.
 func (r *Rule) List(text string) (names []string) {
 	if r.Quoted {
 		return []string{strings.Trim(text, `"'`)}
 	}
-	prefix, list, found := strings.Cut(text, "{") // Rust has crate::a::{b, c}, PHP A\{B, C}
+	prefix, list, found := strings.Cut(text, "{") // as in Rust's crate::a::{b, c} and PHP's A\{B, C}
 	if !found {
 		prefix, list = "", text
 	}
-	if base, members, found := strings.Cut(text, " import"); found && r.Separator == "." { // Python has from a import b, c
+	if base, members, found := strings.Cut(text, " import"); found && r.Separator == "." { // as in Python's from a import b, c
 		prefix, list = strings.TrimSpace(base), members
 		names = append(names, prefix)
 		if !strings.HasSuffix(prefix, ".") {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// opensHereDoc reports whether a here-document is announced here, and passes its
-// name. << is an operator elsewhere, so it is one only when its end is found.
+// opensHereDoc reports whether a here-document is announced at this position, and skips its
+// name. Elsewhere << is an operator, so it counts as one only if its end is found.
 func (s *scanner) opensHereDoc() bool {
 	h := &s.hereDoc
 	rest, found := bytes.CutPrefix(s.in[s.i:], []byte(h.open))
@@ -45,8 +45,8 @@ func (s *scanner) opensHereDoc() bool {
 	return true
 }
 
-// hereDocEnd returns where the here-document of that name ends that begins at
-// from; -1 when it does not.
+// hereDocEnd returns the end of the here-document with that name that begins at from; -1 if
+// it does not end.
 func (s *scanner) hereDocEnd(from int, name string) int {
 	for line := range bytes.Lines(s.in[min(from, len(s.in)):]) {
 		text := bytes.TrimSuffix(line, []byte("\n"))
@@ -62,7 +62,7 @@ func (s *scanner) hereDocEnd(from int, name string) int {
 	return -1
 }
 
-// hereDocs passes the here-documents that begin behind the end of this line.
+// hereDocs skips the here-documents that begin after this line.
 func (s *scanner) hereDocs() {
 	for _, name := range s.pending {
 		if end := s.hereDocEnd(s.i+1, name); end >= 0 {

@@ -1,9 +1,8 @@
-// Package lexis knows how languages write comments and strings, and blanks them
-// out of a text, so that what is left can be searched for names and brackets.
-// The languages are a table; one scanner reads them all, in time that grows with
-// the text's length. It is exact for well-formed source of most languages. Of a
-// string that does not end, it takes the line, or all the rest where a string
-// may span lines.
+// Package lexis knows how languages write comments and strings, and blanks them out of a
+// text, so that the rest can be searched for names and brackets. The languages are a table;
+// one scanner reads them all, in time proportional to the text's length. It is exact for
+// well-formed source of most languages. An unterminated string ends with its line, or with
+// the text if such a string may span lines.
 package lexis
 
 import (
@@ -15,62 +14,62 @@ import (
 	"sync"
 )
 
-// A Language describes how a language is written. Nil is a language that is not known.
+// A Language describes the syntax of a language. nil is an unknown language.
 type Language struct {
 	Name string
 	Data bool // it has no functions and no types
 
-	files       string // their names in lower case: "x", "*.x", or "#!x" for a program that the first line names
+	files       string // file names in lower case: "x", "*.x", or "#!x" for a program in the first line
 	spans       []span
 	hereDoc     hereDoc
-	escapes     bool     // a backslash in code takes the meaning from the byte behind it
-	characters  bool     // a ? where a value is expected is one character, with the next
-	regexAfter  []string // words behind which a slash opens a regular expression
-	regexSpaced bool     // so it does behind a space, when no space is behind the slash
+	escapes     bool     // a backslash in code escapes the next byte
+	characters  bool     // a ? instead of a value forms a character with the next byte
+	regexAfter  []string // after these words a slash opens a regular expression
+	regexSpaced bool     // so does a slash after a space and not before one
 	outside     bool     // the text begins inside spans[0], unless it begins with its close
 }
 
-// A span is a comment or a string.
+// A span is a kind of comment or string.
 type span struct {
-	open, close string // a … in both is filled with the same characters
+	open, close string // a … in both means the same filling
 	fill        string // the character of the filling; "w" for any character of a word
 	flags       flags
-	code        string // opens code inside the string, up to the bracket that closes it
-	prefix      string // letters that may stand directly before open and belong to it
-	needs       string // one of which must
-	after       string // it opens only at the text's start, or behind one of these or white space
-	never       string // nor directly behind one of these
-	not         string // nor when this is behind open
+	code        string // opens code inside the string, up to the matching bracket
+	prefix      string // letters that may precede open and belong to it
+	needs       string // one of these letters is required
+	after       string // it opens only at the text's start, or after one of these or white space
+	never       string // it does not open after one of these
+	not         string // it does not open if this follows open
 }
 
 type flags uint
 
 const (
 	comment   flags = 1 << iota
-	lines           // it may span lines; any other ends with its line
-	escapes         // a backslash takes the meaning from the byte behind it
-	nests           // the same kind of comment may be inside it, or the bracket that close closes
-	lineStart       // it opens only where a line begins
-	character       // it is one character; else the quote is something else, such as a lifetime in Rust
-	number          // it does not open behind a digit of a number, where C++ has ' between digits
-	block           // it spans lines when the line in which it opens does not close it
-	operand         // it opens only where an operand may stand
-	regex           // so does a regular expression, in which [ ] hold the closing slash
+	lines           // it may span lines; other spans end with their line
+	escapes         // a backslash escapes the next byte
+	nests           // it may contain comments of the same kind, or brackets that match close
+	lineStart       // it opens only at the beginning of a line
+	character       // it is one character; otherwise the quote is something else, such as a lifetime in Rust
+	number          // it does not open after a digit of a number; C++ has ' between digits
+	block           // it spans lines if the line where it opens does not close it
+	operand         // it opens only instead of an operand
+	regex           // the same for a regular expression, where the closing slash may be inside [ ]
 	variables       // $name and ${name inside it are code
-	doubled         // the text that closes it stands for itself when it is written twice
-	staying         // the text that closes it is not part of it
+	doubled         // close written twice is an escaped close
+	staying         // close is not part of it
 )
 
-// A hereDoc says how a document in the text opens.
+// A hereDoc describes how a here-document opens.
 type hereDoc struct {
 	open   string
 	marks  string // one of these characters may follow
 	spaces bool   // and then spaces
-	word   bool   // the last line begins with the name, where else it is the name
+	word   bool   // the last line begins with the name; otherwise it is the name
 }
 
-// Of returns the language of a file, by its name or by its first line, of which
-// head is the begin. It returns nil when neither tells.
+// Of returns the language of a file, from its name or its first line. head is the beginning
+// of the text. The result is nil if neither identifies a language.
 func Of(name string, head []byte) *Language {
 	name = strings.ToLower(path.Base(name))
 	fileOnce.Do(fillByFile)
@@ -80,7 +79,7 @@ func Of(name string, head []byte) *Language {
 
 var (
 	fileOnce sync.Once
-	byFile   map[string]*Language // the languages by the names of their files
+	byFile   map[string]*Language // the languages by file name
 )
 
 func fillByFile() {
@@ -92,8 +91,8 @@ func fillByFile() {
 	}
 }
 
-// Interpreter is the program that a first line "#!" names, without directory and
-// version; "" without such a line.
+// Interpreter is the program in a first line "#!", without directory and version; "" without
+// such a line.
 func Interpreter(text []byte) string {
 	line, found := bytes.CutPrefix(text[:min(len(text), 256)], []byte("#!"))
 	if !found {
@@ -109,8 +108,8 @@ func Interpreter(text []byte) string {
 	return ""
 }
 
-// Fragment is the language of a part of a text. A text of PHP begins outside the code, and
-// a part of its code does not.
+// Fragment is the language for a part of a text. A PHP text begins outside the code, but a
+// part of its code does not.
 func (l *Language) Fragment() *Language {
 	if l == nil || !l.outside {
 		return l
@@ -120,11 +119,11 @@ func (l *Language) Fragment() *Language {
 	return &inside
 }
 
-// Is reports whether a language is one of these. A language that is not known is none.
+// Is reports whether a language is one of these. An unknown language is none of them.
 func (l *Language) Is(names ...string) bool { return l != nil && slices.Contains(names, l.Name) }
 
-// IsWord reports whether a byte is part of a name: a letter, a digit, an underscore,
-// or a byte of a character that is not ASCII.
+// IsWord reports whether a byte is part of a name: a letter, a digit, an underscore, or a
+// byte of a non-ASCII character.
 func IsWord(c byte) bool {
 	return c == '_' || c >= 0x80 || c-'0' < 10 || c|0x20-'a' < 26
 }

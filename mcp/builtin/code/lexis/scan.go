@@ -10,18 +10,18 @@ import (
 const (
 	maxFill    = 64  // characters that fill the opening of a span
 	maxNesting = 100 // strings inside the code of strings
-	maxFailed  = 16  // names of here-documents whose end was looked for in vain
+	maxFailed  = 16  // names of here-documents without an end that are searched for
 	maxPending = 8   // here-documents that begin in one line
 )
 
-// A State is what a line begins in. The zero State is code outside everything.
+// A State describes the beginning of a line. The zero State is code outside everything.
 type State struct {
 	Part Part
-	Open int // how many comments and strings are open; code inside a string is in one
-	Cut  int // how many strings above it ended with their line, before what closes them
+	Open int // how many comments and strings are open; code inside a string counts as in one
+	Cut  int // how many strings above it ended with their line, unterminated
 }
 
-// A Part tells code, comments and strings apart.
+// A Part distinguishes code, comments and strings.
 type Part uint8
 
 const (
@@ -31,12 +31,11 @@ const (
 )
 
 // Scan returns the mask of a text: of the same length, with blanks for comments and the
-// insides of strings. Ends of lines stay, and so do the quotes around a string. Where
-// others than quotes are around it, as the slashes of a regular expression, the mask has
-// a double quote for the first of what opens it and of what closes it. Code inside a
-// string, as in `${name}`, stays. The mask of a language that is not known
-// is the text itself. states are those of the lines; behind them is the state in which a
-// line behind the text would begin.
+// insides of strings. Line ends stay, and so do the quotes around a string. For other
+// delimiters, such as the slashes of a regular expression, the first byte of each becomes a
+// double quote. Code inside a string, as in `${name}`, stays. The mask for an unknown
+// language is the text itself. states are the states of the lines, followed by the state at
+// the end of the text.
 func (l *Language) Scan(text []byte) (mask []byte, states []State) {
 	if l == nil {
 		n := bytes.Count(text, []byte("\n"))
@@ -49,7 +48,7 @@ func (l *Language) Scan(text []byte) (mask []byte, states []State) {
 	for i := range l.spans {
 		sp := &l.spans[i]
 		s.first[sp.open[0]] = true
-		if strings.HasPrefix(sp.open, filling) { // nothing may fill it
+		if strings.HasPrefix(sp.open, filling) { // the filling may be empty
 			s.first[sp.open[len(filling)]] = true
 			s.first[sp.fill[0]] = true
 		}
@@ -103,29 +102,29 @@ type scanner struct {
 	in, out []byte
 	states  []State
 	cuts    int
-	first   [256]bool // bytes with which a span or a here-document opens
+	first   [256]bool // the first bytes of spans and here-documents
 
 	i        int
 	stack    []frame
-	word     int // where the word that ends before i begins; i when there is none
+	word     int // where the word before i begins; i if there is none
 	lastWord int // where the last word began
 	last     int // the last byte of code that is not white space; -1 for none
 
-	pending []string // names of the here-documents that begin behind this line
+	pending []string // names of the here-documents that begin after this line
 	failed  int
 }
 
-// A frame is a span that is open.
+// A frame is an open span.
 type frame struct {
 	*span
 	close  string
-	depth  int  // of comments in this one, or of brackets in the code
+	depth  int  // of nested comments, or of brackets in the code
 	inCode bool // the scanner is in code inside the string
 	lines  bool // it may span lines
 	class  bool // the scanner is between [ and ] of a regular expression
 }
 
-// bracket gives the brackets that open and close code inside the string.
+// bracket returns the brackets that open and close code inside the string.
 func (f *frame) bracket() (open, shut byte) {
 	if open = f.code[len(f.code)-1]; open == '{' {
 		return open, '}'
@@ -133,7 +132,7 @@ func (f *frame) bracket() (open, shut byte) {
 	return open, ')'
 }
 
-// inner is what opens one more inside the span, which close then closes first.
+// inner is the text that opens a nested span, which close then closes first.
 func (sp *span) inner() string {
 	if n := strings.Index(")]}>", sp.close); n >= 0 {
 		return "([{<"[n : n+1]
@@ -141,7 +140,7 @@ func (sp *span) inner() string {
 	return sp.open
 }
 
-// code goes through code, up to where a span opens or code inside a string ends.
+// code scans code, up to the opening of a span or the end of code inside a string.
 func (s *scanner) code() {
 	var inside *frame
 	var open, shut byte
@@ -189,7 +188,7 @@ func (s *scanner) code() {
 	}
 }
 
-// opens reports whether a span opened here, or something else that was passed.
+// opens reports whether a span opened here, or a here-document was skipped.
 func (s *scanner) opens() bool {
 	if s.hereDoc.open != "" && s.opensHereDoc() {
 		return true
@@ -216,14 +215,14 @@ func (s *scanner) opens() bool {
 
 const filling = "…"
 
-// goesOn reports whether a span opened for certain, and its line does not close it.
+// goesOn reports whether a span certainly opened and its line does not close it.
 func (s *scanner) goesOn(at int, close string) bool {
 	line, _, _ := bytes.Cut(s.in[at:], []byte("\n"))
 	return s.afterOperator() && !bytes.Contains(line, []byte(close))
 }
 
-// match returns how many bytes at the begin of b open the span, 0 when none do, and
-// the text that closes it.
+// match returns how many bytes at the beginning of b open the span, 0 if none do, and the
+// text that closes it.
 func (sp *span) match(b []byte) (n int, close string) {
 	head, tail, filled := strings.Cut(sp.open, filling)
 	if len(b) < len(head) || string(b[:len(head)]) != head {
@@ -242,7 +241,7 @@ func (sp *span) match(b []byte) (n int, close string) {
 	return n + len(tail), strings.Replace(sp.close, filling, string(b[len(head):n]), 1)
 }
 
-// mayOpen reports whether a span may open here, whose open ends before behind.
+// mayOpen reports whether a span may open here. behind is the offset after its opening.
 func (s *scanner) mayOpen(sp *span, behind int) bool {
 	before := byte('\n')
 	if s.i > 0 {
@@ -268,8 +267,7 @@ func prefixed(word []byte, letters string) bool {
 	return len(word) > 0 && len(word) <= 3 && strings.Trim(string(word), letters) == ""
 }
 
-// oneCharacter reports whether a single character, or one written with a backslash,
-// and a quote are at the begin of b.
+// oneCharacter reports whether b begins with a single or escaped character and a quote.
 func oneCharacter(b []byte) bool {
 	if len(b) > 0 && b[0] == '\\' {
 		return true
@@ -278,13 +276,13 @@ func oneCharacter(b []byte) bool {
 	return n < len(b) && b[n] == '\'' && b[0] != '\''
 }
 
-// isOperand reports whether a value is expected here, so that a slash does not divide.
+// isOperand reports whether a value is expected here, so that a slash is not a division.
 func (s *scanner) isOperand() bool {
 	spaced := s.last < s.i-1 && s.i+1 < len(s.in) && s.in[s.i+1] > ' ' && s.in[s.i+1] != '='
 	return s.afterOperator() || s.regexSpaced && spaced && IsWord(s.in[s.last])
 }
 
-// afterOperator reports whether a value must follow what is before.
+// afterOperator reports whether the preceding code must be followed by a value.
 func (s *scanner) afterOperator() bool {
 	if s.last < 0 {
 		return true
@@ -297,8 +295,7 @@ func (s *scanner) afterOperator() bool {
 	}
 }
 
-// content goes through a comment or a string, up to where it ends or code opens
-// in it.
+// content scans a comment or a string, up to its end or the opening of code in it.
 func (s *scanner) content(f *frame) {
 	for s.i < len(s.in) {
 		rest := s.in[s.i:]
@@ -339,7 +336,7 @@ func (s *scanner) content(f *frame) {
 	}
 }
 
-// closes passes a text that may close a span, and reports whether it does.
+// closes handles a text that may close a span, and reports whether it does.
 func (s *scanner) closes(f *frame, behind []byte) bool {
 	n := len(f.close)
 	switch {
@@ -362,7 +359,7 @@ func (s *scanner) closes(f *frame, behind []byte) bool {
 
 func (s *scanner) pop() { s.stack = s.stack[:len(s.stack)-1] }
 
-// variable passes a dollar sign in a string, and the name behind it.
+// variable skips a dollar sign in a string, and the name after it.
 func (s *scanner) variable(rest []byte) {
 	n := 1
 	if len(rest) > 1 && rest[1] == '{' {
@@ -374,8 +371,8 @@ func (s *scanner) variable(rest []byte) {
 	}
 }
 
-// blank passes n bytes and makes them blanks, but for ends of lines and, if they
-// are to stay, quotes. Of bytes that have no quote, the first becomes one.
+// blank turns n bytes into blanks, except line ends and, with quotes, quotes. With quotes,
+// the first byte becomes a quote if there is none.
 func (s *scanner) blank(n int, quotes bool) {
 	end := min(s.i+n, len(s.in))
 	if quotes && !bytes.ContainsAny(s.in[s.i:end], "\"'`\n") {
@@ -386,7 +383,7 @@ func (s *scanner) blank(n int, quotes bool) {
 		switch c := s.in[s.i]; {
 		case c == '\n':
 			state := s.state()
-			if state.Part == Code { // the end of a here-document is its last line's
+			if state.Part == Code { // the end of a here-document is on its last line
 				state.Part = String
 			}
 			s.states = append(s.states, state)

@@ -1,6 +1,6 @@
 package lexis
 
-// Spans that several languages have.
+// Spans of several languages.
 var (
 	slashes    = span{open: "//", flags: comment}
 	slashStar  = span{open: "/*", close: "*/", flags: comment | lines}

@@ -1,12 +1,13 @@
-// Package parsers finds syntax errors in source texts: of Go and JSON itself, of other
-// languages by programs that read a text from their input and run nothing of it.
+// Package parsers finds syntax errors in source texts. It checks Go and JSON itself, and
+// other languages by programs that read a text from their input and run nothing of it.
 //
 // Languages without such a program have no parser here. Compilers read other files, as cc
 // -fsyntax-only does for #include, or do far more, as rustc, javac and tsc. The grammars of
 // tree-sitter as WebAssembly were measured with wazero 1.12: the runtime, the core and the
-// grammar of Rust add 4.1 MB to the program, each further grammar 0.4 to 1.1 MB; to compile
-// them takes 300 ms and 30 MB at each start, to interpret them 25 ms and a slow parser. They
-// also accept wrong texts, which they mend. So they are left out.
+// grammar of Rust add 4.1 MB to the program, and each further grammar 0.4 to 1.1 MB.
+// Compiling them takes 300 ms and 30 MB at each start; interpreting them takes 25 ms, and the
+// parser is slow. They also accept wrong texts, because they recover from errors. So they are
+// not used.
 package parsers
 
 import (
@@ -37,22 +38,22 @@ import (
 
 const (
 	maxProblems     = 20               // in one answer
-	maxMessage      = 300              // bytes of the message of one
-	maxParsed       = 4 << 20          // bytes of a text that another program parses: Python's takes hundreds of times as many
-	parserTime      = 20 * time.Second // after which such a program is ended
-	maxParserOutput = 64 << 10         // bytes that are read of its errors
+	maxMessage      = 300              // bytes of one message
+	maxParsed       = 4 << 20          // bytes of a text for another program: Python's parser needs hundreds of times as many
+	parserTime      = 20 * time.Second // then such a program is ended
+	maxParserOutput = 64 << 10         // bytes of its errors that are read
 )
 
-// Parsers are the parsers that are installed.
+// Parsers are the installed parsers.
 type Parsers struct {
-	// LookPath finds a program, and gives the environment to start it in.
+	// LookPath finds a program, and returns the environment to start it in.
 	LookPath  func(name string) (program string, env []string, err error)
 	Processes *process.Processes
 }
 
 // A Problem is a syntax error in a text.
 type Problem struct {
-	Line, Column int // from 1; a Column of 0 is not known
+	Line, Column int // from 1; Column 0 means unknown
 	Message      string
 }
 
@@ -64,7 +65,7 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%d:%d: %s", p.Line, p.Column, p.Message)
 }
 
-// Lines are problems in the lines of an answer, the first of them if there are many.
+// Lines formats problems as lines of an answer; if there are many, only the first ones.
 func Lines(problems []Problem) string {
 	var b strings.Builder
 	for _, p := range problems[:min(len(problems), maxProblems)] {
@@ -76,16 +77,16 @@ func Lines(problems []Problem) string {
 	return b.String()
 }
 
-// ErrUnchecked says that no parser can tell.
+// ErrUnchecked means that no parser can check a text.
 var ErrUnchecked = errors.New("the syntax cannot be checked")
 
-// unchecked is an ErrUnchecked that says why.
+// unchecked is an ErrUnchecked with a reason.
 func unchecked(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrUnchecked, fmt.Sprintf(format, args...))
 }
 
-// Check gives the syntax errors of a text, in a file of that name. It runs no code of the
-// text. The error is an ErrUnchecked when no parser can tell.
+// Check returns the syntax errors of a text, in a file of that name. It runs no code of the
+// text. The error is an ErrUnchecked if no parser can check it.
 func (ps *Parsers) Check(ctx context.Context, name string, language *lexis.Language, text []byte) ([]Problem, error) {
 	extension := path.Ext(strings.ToLower(name))
 	switch {
@@ -106,8 +107,8 @@ func (ps *Parsers) Check(ctx context.Context, name string, language *lexis.Langu
 	return ps.parseByAny(ctx, parsers, text)
 }
 
-// parseByAny has a text parsed until a parser accepts it. If none does, it gives the
-// errors of the parser that came farthest. The first parser must be installed.
+// parseByAny tries the parsers until one accepts the text. If none does, it returns the
+// errors of the parser that got furthest. The first parser must be installed.
 func (ps *Parsers) parseByAny(ctx context.Context, parsers []textParser, text []byte) (problems []Problem, err error) {
 	for i, p := range parsers {
 		found, err := ps.parse(ctx, p, text)
@@ -124,7 +125,7 @@ func (ps *Parsers) parseByAny(ctx context.Context, parsers []textParser, text []
 }
 
 func goProblems(text []byte) (problems []Problem) {
-	_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution) // which gives the first of each line, ten at most
+	_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution) // it reports the first error of each line, ten at most
 	list, _ := errors.AsType[scanner.ErrorList](err)
 	slices.SortStableFunc(list, func(a, b *scanner.Error) int { return a.Pos.Offset - b.Pos.Offset })
 	for _, e := range list { // a comment //line may have changed the line in the error
@@ -135,7 +136,7 @@ func goProblems(text []byte) (problems []Problem) {
 	return problems
 }
 
-// maxJSONDepth bounds the stack: the grammar of RFC 8259 has no bound.
+// maxJSONDepth limits the stack: the grammar of RFC 8259 has no limit.
 const maxJSONDepth = 10_000
 
 func jsonProblems(text []byte) []Problem {
@@ -151,17 +152,16 @@ func oneLine(message string) string {
 	return readable.Cut(strings.Join(strings.Fields(message), " "), maxMessage, " …")
 }
 
-// A textParser is a program that parses a text from its input and runs nothing of
-// it.
+// A textParser is a program that parses a text from its input and runs nothing of it.
 type textParser struct {
 	program string
 	args    []string
-	place   string // begins a line about an error, before the number of the error's line
+	place   string // begins a line about an error, before the line number
 }
 
-// pythonParser says each thing as Ruby does, and the column too. Isolated and
-// without site, Python reads no file of a directory, user or environment that may
-// hold code; ast.parse compiles nothing.
+// pythonParser reports errors in the format of Ruby, plus the column. Isolated and without
+// site, Python reads no file of a directory, user or environment that may contain code;
+// ast.parse compiles nothing.
 const pythonParser = `import ast, sys
 try:
     ast.parse(sys.stdin.buffer.read())
@@ -177,16 +177,16 @@ sys.exit(1)
 
 var (
 	python     = textParser{"python3", []string{"-I", "-S", "-c", pythonParser}, "-:"}
-	posixShell = textParser{"sh", []string{"-n", "/dev/stdin"}, "/dev/stdin: "} // a shell that reads a script from no file counts no lines
+	posixShell = textParser{"sh", []string{"-n", "/dev/stdin"}, "/dev/stdin: "} // a shell that reads a script without a file name counts no lines
 	bash       = textParser{"bash", []string{"--norc", "--noprofile", "-n", "/dev/stdin"}, "/dev/stdin: "}
 	nodeScript = textParser{"node", []string{"--no-warnings", "--check", "-"}, "[stdin]:"}
 	nodeModule = textParser{"node", []string{"--no-warnings", "--input-type=module", "--check", "-"}, "[stdin]:"}
 	rubyParser = textParser{"ruby", []string{"--disable=gems,rubyopt", "-W0", "-c", "-"}, "-:"}
 )
 
-// parsersOf are the parsers of which one must accept a text, by its language, or by
-// its language and its extension or the program of its first line. Where nothing tells
-// which kind of script it is, there is a parser for each kind.
+// parsersOf are the parsers for a text; one of them must accept it. They depend on the
+// language, and also on the extension or the program in the first line. If the kind of a
+// script is unknown, there is a parser for each kind.
 func parsersOf(language, extension string, text []byte) ([]textParser, error) {
 	all := map[string][]textParser{
 		"Python": {python}, "Ruby": {rubyParser},
@@ -210,8 +210,8 @@ func parsersOf(language, extension string, text []byte) ([]textParser, error) {
 	return parsers, nil
 }
 
-// parse has a program parse a text. It starts in the root directory, where no
-// project's files are, with an environment that no code is loaded by.
+// parse runs a parser on a text. The parser starts in the root directory, away from the
+// project's files, with an environment that loads no code.
 func (ps *Parsers) parse(ctx context.Context, p textParser, text []byte) ([]Problem, error) {
 	program, env, err := ps.LookPath(p.program)
 	if err != nil {
@@ -235,8 +235,8 @@ func (ps *Parsers) parse(ctx context.Context, p textParser, text []byte) ([]Prob
 	return problems, nil
 }
 
-// withoutProgramLine makes a first line "#!" a mere comment: Ruby obeys the options
-// in it, of which -r loads a file.
+// withoutProgramLine turns a first line "#!" into a comment: Ruby obeys the options in it,
+// and -r loads a file.
 func withoutProgramLine(text []byte) []byte {
 	body := bytes.TrimPrefix(text, toolserver.ByteOrderMark)
 	if !bytes.HasPrefix(body, []byte("#!")) {
@@ -247,8 +247,8 @@ func withoutProgramLine(text []byte) []byte {
 	return text
 }
 
-// problems reads the errors that a parser has told. A line with the place is followed
-// by the message, or by lines with the source, a mark below it, and the message.
+// problems reads the errors that a parser reported. A line with the position is followed by
+// the message, or by lines with the source, a mark below it, and the message.
 func (p textParser) problems(said string, text []byte) (problems []Problem) {
 	place := regexp.MustCompile("^" + regexp.QuoteMeta(p.place) + `(?:line )?(\d+)(?::(\d+): )?:?(.*)`)
 	lines, last := strings.Split(said, "\n"), bytes.Count(text, []byte("\n"))+1
@@ -262,7 +262,7 @@ func (p textParser) problems(said string, text []byte) (problems []Problem) {
 			continue
 		}
 		e := Problem{Line: number, Message: oneLine(m[3])}
-		if m[3] == "" { // Node.js says it behind the source
+		if m[3] == "" { // Node.js prints the message after the source
 			_, message, _ := strings.Cut(said, "\nSyntaxError: ")
 			message, _, _ = strings.Cut(message, "\n")
 			e.Message = oneLine(cmp.Or(message, "syntax error"))
@@ -277,8 +277,8 @@ func (p textParser) problems(said string, text []byte) (problems []Problem) {
 	return problems
 }
 
-// markedColumn is the column that a mark ^ shows below a line of a text; 0 when the
-// lines are no such pair.
+// markedColumn is the column of a mark ^ below a line of a text; 0 if the lines are not such
+// a pair.
 func markedColumn(lines []string, text []byte, number int) int {
 	if len(lines) < 2 || lines[0] == "" || strings.Trim(lines[1], " \t^~") != "" {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"toolpipe/mcp/builtin/code/lexis"
 )
 
-// path passes names with :: between.
+// path reads names with :: between.
 func (p *parser) path() (names []string) {
 	for p.at < len(p.mask) {
 		switch {
@@ -22,7 +22,7 @@ func (p *parser) path() (names []string) {
 	return names
 }
 
-// module passes the head of a module or class. class << object defines nothing.
+// module reads the head of a module or class. class << object defines nothing.
 func (p *parser) module(kind string) {
 	p.blanks()
 	names := p.path()
@@ -43,10 +43,10 @@ func (p *parser) module(kind string) {
 	}
 }
 
-// operators are the names of methods that are no words. Longer ones come first.
+// operators are the method names that are not words. Longer ones come first.
 var operators = [...]string{"[]=", "[]", "<=>", "===", "==", "=~", "!=", "!~", "!", "**", "*", "+@", "+", "-@", "-", "/", "%", "<<", "<=", "<", ">>", ">=", ">", "~", "^", "&", "|", "``", "`"}
 
-// method passes the head of a method up to its parameters. A method whose head a = ends
+// method reads the head of a method up to its parameters. If = follows the head, the method
 // has no end.
 func (p *parser) method() {
 	p.blanks()
@@ -81,8 +81,7 @@ func (p *parser) method() {
 	p.push(block{definition: at})
 }
 
-// methodName passes the name of a method: a word that may have ?, ! or = behind it, or
-// an operator.
+// methodName reads the name of a method: a word, optionally with ?, ! or =, or an operator.
 func (p *parser) methodName() string {
 	if p.at < len(p.mask) && lexis.IsWord(p.mask[p.at]) {
 		name := p.name()
@@ -102,7 +101,7 @@ func (p *parser) methodName() string {
 	return ""
 }
 
-// brackets passes a bracket and what it holds.
+// brackets skips a bracket and its content.
 func (p *parser) brackets() {
 	for depth := 0; p.at < len(p.mask); {
 		switch p.mask[p.at] {
@@ -120,8 +119,7 @@ func (p *parser) brackets() {
 	}
 }
 
-// statement passes the head of a statement that may define constants, accessors or an
-// alias.
+// statement reads the head of a statement that may define constants, accessors or an alias.
 func (p *parser) statement(word string, begins bool) {
 	if !begins {
 		return
@@ -138,7 +136,7 @@ func (p *parser) statement(word string, begins bool) {
 	}
 }
 
-// assignment passes the begin of an assignment to a constant, such as A or B::A.
+// assignment reads the beginning of an assignment to a constant, such as A or B::A.
 func (p *parser) assignment(word string) {
 	names := append([]string{word}, p.path()...)
 	to := p.at
@@ -165,10 +163,11 @@ func (p *parser) accessors(word string) {
 	})
 }
 
-// member defines what stands in its line.
+// member defines a name that ends in its line.
 func (p *parser) member(name, kind string) { p.found[p.define(name, kind, p.scope())].End = p.line }
 
-// symbols passes names with commas between, as :a, :b or as a, and visits at most so many.
+// symbols reads names with commas between, such as :a, :b or a, and visits at most most of
+// them.
 func (p *parser) symbols(most int, visit func(name string)) {
 	for range most {
 		p.blanks()

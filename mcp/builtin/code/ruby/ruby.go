@@ -1,9 +1,9 @@
 // Package ruby finds the definitions of a Ruby text: its modules, classes, methods,
 // constants, accessors and aliases, each with the line of the "end" that closes it.
 //
-// It reads the mask of a text, in which comments and the insides of strings are blank.
-// In it, a block opens with a word such as class, def, do or if, and closes with end.
-// It looks at these words only and knows no other syntax.
+// It reads the mask of a text, in which comments and the insides of strings are blank. In a
+// mask, a block opens with a word such as class, def, do or if, and closes with end. The
+// parser checks only these words and knows no other syntax.
 package ruby
 
 import (
@@ -14,15 +14,15 @@ import (
 	"toolpipe/mcp/builtin/code/lexis"
 )
 
-// A Definition is a named thing of a text. Lines are counted from 1.
+// A Definition is a named thing in a text. Lines are counted from 1.
 type Definition struct {
 	Name, Kind string   // the kind is module, class, method, singletonMethod, constant, accessor or alias
 	Scope      []string // the names of the modules and classes around it
-	Line, End  int      // of the name, and of the end; an End of 0 says that it stays open
+	Line, End  int      // of the name, and of the end; End 0 means that it is never closed
 	Parents    []string // the superclass
 }
 
-// Definitions gives the definitions of a text by its mask, in the order of their lines.
+// Definitions returns the definitions of a text from its mask, in the order of their lines.
 func Definitions(mask []byte) []Definition {
 	p := &parser{cursor: cursor{mask: mask, line: 1}, begins: true}
 	for p.at < len(mask) {
@@ -32,7 +32,7 @@ func Definitions(mask []byte) []Definition {
 	return p.found
 }
 
-// A cursor is where a parser is in a mask.
+// A cursor is the position of a parser in a mask.
 type cursor struct {
 	mask     []byte
 	at, line int
@@ -40,18 +40,18 @@ type cursor struct {
 
 type parser struct {
 	cursor
-	last   byte // the last byte that is not white space; 0 at the begin
+	last   byte // the last byte that is not white space; 0 at the beginning
 	begins bool // a statement may begin here
-	loop   bool // while, until or for began in this statement: its do opens nothing more
+	loop   bool // while, until or for began in this statement: its do opens no further block
 	quoted bool // the mask is between the quotes of a string, or in code inside a string
-	depth  int  // of brackets that are open
+	depth  int  // of open brackets
 	open   []block
 
-	values []value // that are not at their ends; the last is the innermost
+	values []value // values that have not ended; the last is the innermost
 	found  []Definition
 }
 
-// A value is what follows the = of a constant, or of a method without end.
+// A value is the code after the = of a constant, or of a method without end.
 type value struct {
 	definition int // its index
 	outer      int // how many blocks and brackets were open before it
@@ -61,11 +61,11 @@ type value struct {
 type block struct {
 	definition int      // its index; -1 for a block that defines nothing
 	names      []string // of the module or class
-	scope      []string // of what is inside
-	singleton  bool     // class << self: its methods are those of the object
+	scope      []string // for definitions inside it
+	singleton  bool     // class << self: its methods are the object's methods
 }
 
-// token passes a word, or another byte.
+// token reads a word, or another byte.
 func (p *parser) token() {
 	c := p.mask[p.at]
 	switch {
@@ -103,7 +103,7 @@ func (p *parser) token() {
 	p.at++
 }
 
-// newLine ends a line, and the values that do not go on in the next.
+// newLine ends a line, and the values that do not continue on the next.
 func (p *parser) newLine(atEnd bool) {
 	for n := len(p.values) - 1; n >= 0 && !p.quoted && len(p.open)+p.depth <= p.values[n].outer && (atEnd || !p.goesOn()); n-- {
 		p.found[p.values[n].definition].End = p.line
@@ -117,7 +117,7 @@ func (p *parser) newLine(atEnd bool) {
 	p.begins = true
 }
 
-// goesOn reports whether the statement of a line goes on in the next line.
+// goesOn reports whether the statement of a line continues on the next line.
 func (p *parser) goesOn() bool {
 	if strings.IndexByte("=+-*/%&|^?:<.\\,([{", p.last) >= 0 {
 		return true
@@ -126,7 +126,7 @@ func (p *parser) goesOn() bool {
 	return len(next) > 1 && (next[0] == '.' && next[1] != '.' || next[0] == '&' && next[1] == '.')
 }
 
-// word passes a word that may open or close a block.
+// word reads a word that may open or close a block.
 func (p *parser) word() {
 	begins, before := p.begins, p.last
 	direct := p.at > 0 && p.mask[p.at-1] == before
@@ -172,7 +172,7 @@ func (p *parser) word() {
 	}
 }
 
-// name passes a word, with the ? or ! that may end it.
+// name reads a word, including a final ? or !.
 func (p *parser) name() string {
 	from := p.at
 	for p.at < len(p.mask) && lexis.IsWord(p.mask[p.at]) {
@@ -184,7 +184,7 @@ func (p *parser) name() string {
 	return string(p.mask[from:p.at])
 }
 
-// block opens the block of a call. That of Name = Struct.new do holds methods of Name.
+// block opens the block of a call. The block of Name = Struct.new do has methods of Name.
 func (p *parser) block() {
 	b := block{definition: -1}
 	if n := len(p.values) - 1; n >= 0 && p.values[n].outer == len(p.open)+p.depth && p.found[p.values[n].definition].Kind == "constant" {
@@ -193,7 +193,7 @@ func (p *parser) block() {
 	p.push(b)
 }
 
-// maxScope bounds the names of a scope.
+// maxScope limits the names of a scope.
 const maxScope = 100
 
 func (p *parser) push(b block) {
@@ -215,7 +215,7 @@ func (p *parser) pop() {
 	p.open = p.open[:n]
 }
 
-// scope is the names of the modules and classes around.
+// scope is the names of the modules and classes around the cursor.
 func (p *parser) scope() []string {
 	if n := len(p.open); n > 0 {
 		return slices.Clip(p.open[n-1].scope)
@@ -228,7 +228,7 @@ func (p *parser) define(name, kind string, scope []string) int {
 	return len(p.found) - 1
 }
 
-// blanks passes white space in the line.
+// blanks skips white space in the line.
 func (p *parser) blanks() {
 	for p.at < len(p.mask) && (p.mask[p.at] == ' ' || p.mask[p.at] == '\t') {
 		p.at++

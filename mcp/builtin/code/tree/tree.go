@@ -1,5 +1,5 @@
-// Package tree writes trees as text: a line for each branch, two spaces for each level.
-// What stands in several places is shown whole in the first one.
+// Package tree writes trees as text: a line for each branch, two spaces for each level. A
+// branch that occurs several times is shown completely only the first time.
 package tree
 
 import (
@@ -11,26 +11,26 @@ import (
 	"toolpipe/mcp/toolserver"
 )
 
-// MaxLines is how many lines a tree has at most.
+// MaxLines is the largest number of lines of a tree.
 const MaxLines = 1000
 
-// A Branch is a line of a tree, and what stands below it. Branches of one label are
-// the same, and are followed once.
+// A Branch is a line of a tree, and the branches below it. Branches with one label are the
+// same, and are followed once.
 type Branch struct {
 	Label string
 	Below func() []Branch // nil for nothing
 }
 
-// A Text is a tree while it is written.
+// A Text is a tree that is being written.
 type Text struct {
-	B        []byte // what is written so far
+	B        []byte // the text so far
 	ctx      context.Context
 	deepest  int // levels below the first line
 	lines    int
-	more     int             // branches that are left out, without the branches below them
+	more     int             // omitted branches, without the branches below them
 	deeper   int             // branches at the deepest level that have others below them
-	followed map[string]bool // the labels of the branches whose own are shown
-	way      []string        // the labels from the first line to here
+	followed map[string]bool // the labels of the branches that were followed
+	way      []string        // the labels from the first line to the present one
 }
 
 // New begins a tree of at most deepest levels below the first line.
@@ -38,7 +38,7 @@ func New(ctx context.Context, deepest int) *Text {
 	return &Text{ctx: ctx, deepest: deepest, followed: map[string]bool{}}
 }
 
-// Add adds a branch and all that is below it, until the context ends.
+// Add adds a branch and everything below it, until the context ends.
 func (t *Text) Add(br Branch) {
 	if t.ctx.Err() != nil {
 		return
@@ -73,7 +73,7 @@ func (t *Text) Add(br Branch) {
 	t.way = t.way[:depth]
 }
 
-// AppendNotes appends lines that say how much the tree left out.
+// AppendNotes appends lines about what the tree left out.
 func (t *Text) AppendNotes(b []byte) []byte {
 	if t.more > 0 {
 		b = fmt.Appendf(b, "[toolpipe] %d more branches, and what is below them, are left out; a path further down shows less\n", t.more)
