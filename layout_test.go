@@ -20,44 +20,32 @@ import (
 // a change of design and belongs into the same commit.
 var imports = map[string]string{
 	".":              "run run/flags run/config run/face run/failure run/stdio stream/goroutine github.com/spf13/pflag github.com/mattn/go-isatty",
-	"run":            "run/apply run/calls run/config run/event run/face run/failure run/finder run/input run/invocation run/modes run/report run/session run/stdio run/toolbox run/turn approve mcp/builtin/confine stream stream/goroutine stream/text/jsontext",
-	"run/apply":      "run/config run/event run/failure run/stage run/turn approve stream/text/escape",
-	"run/calls":      "run/event run/failure run/turn stream/goroutine stream/text/jsontext",
-	"run/config":     "run/document run/failure run/stdio run/trace approve mcp/process mcp/socket stream stream/disk stream/text/jsontext stream/text/readable",
+	"run":            "run/calls run/config run/event run/face run/failure run/input run/invocation run/modes run/report run/session run/stdio run/toolbox run/turn approve mcp/builtin/confine stream stream/goroutine stream/text/jsontext",
+	"run/builtin":    "run/config run/event run/failure run/servers approve mcp/builtin/code mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/process mcp/process/cage",
+	"run/calls":      "run/config run/event run/failure run/stage run/turn approve stream/goroutine stream/text/escape stream/text/jsontext",
+	"run/config":     "run/document run/failure run/stdio approve mcp/process mcp/socket stream stream/disk stream/goroutine stream/text/jsontext stream/text/readable",
 	"run/document":   "run/failure stream/text/jsontext stream/text/readable",
-	"run/elicit":     "run/config run/event run/schema approve mcp/toolserver mcp/wire stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/endtoend":   "",
 	"run/event":      "run/failure stream/text/escape stream/text/jsontext stream/text/secrets",
-	"run/face":       "run/event run/failure run/stdio stream/goroutine stream/text/escape stream/text/jsontext stream/text/readable stream/text/secrets",
-	"run/failure":    "stream",
-	"run/far":        "approve stream/text/jsontext",
-	"run/finder":     "run/failure run/invocation run/toolbox approve mcp/toolserver mcp/wire stream stream/text/jsontext stream/text/readable",
-	"run/flags":      "run/config run/document run/failure run/manual run/settings",
-	"run/input":      "run/config run/document run/failure run/servers run/stdio approve stream stream/goroutine stream/text/jsontext",
-	"run/invocation": "run/config run/event run/face run/failure run/schema run/servers run/settings run/stdio approve mcp/oauth mcp/process stream stream/disk stream/goroutine stream/netguard stream/text/jsontext stream/text/secrets",
-	"run/lock":       "run/config run/document run/event run/failure mcp/builtin/confine mcp/wire stream/text/jsontext stream/text/readable",
-	"run/lru":        "",
+	"run/face":       "run/config run/event run/failure run/stdio stream/goroutine stream/text/escape stream/text/jsontext stream/text/readable stream/text/secrets",
+	"run/failure":    "",
+	"run/flags":      "run/config run/document run/failure run/invocation run/manual",
+	"run/input":      "run/config run/document run/failure approve stream stream/goroutine stream/text/jsontext",
+	"run/invocation": "run/config run/document run/event run/face run/failure run/schema run/servers run/stdio approve mcp/oauth mcp/process stream stream/disk stream/goroutine stream/netguard stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/manual":     "",
-	"run/modes":      "run/config run/elicit run/event run/face run/failure run/far run/input run/invocation run/lock run/review run/servers run/session run/settings run/stage run/toolbox run/turn approve mcp mcp/builtin/code mcp/oauth mcp/process mcp/socket mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
-	"run/report":     "run/config run/failure run/invocation run/report/history run/report/markdown run/report/page run/stdio",
-	"run/review":     "run/event stream/text/escape stream/text/jsontext stream/text/readable",
-	"run/sandbox":    "run/config run/event run/failure run/invocation run/settings approve mcp/builtin/confine mcp/builtin/shell mcp/process mcp/process/cage",
+	"run/modes":      "run/config run/event run/failure run/invocation run/servers run/session run/stage run/toolbox run/turn approve mcp mcp/builtin/code mcp/oauth mcp/process mcp/socket mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
+	"run/report":     "run/config run/failure run/invocation run/report/history run/report/markdown run/report/page stream/goroutine",
 	"run/schema":     "stream/text/jsontext stream/text/readable",
-	"run/servers":    "run/config run/document run/failure run/servers/convert run/stdio approve mcp mcp/oauth mcp/socket mcp/toolserver stream/text/secrets",
+	"run/servers":    "run/config run/document run/failure run/stdio approve mcp mcp/oauth mcp/socket mcp/toolserver stream/goroutine stream/text/secrets",
 	"run/session":    "run/config run/document run/failure run/input run/stdio approve stream stream/disk stream/text/jsontext",
-	"run/settings":   "run/config run/document run/event run/failure run/servers run/stdio approve mcp/oauth mcp/process stream stream/netguard stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/stage":      "run/config run/document run/failure run/stdio approve stream/disk stream/text/jsontext stream/text/readable",
 	"run/stdio":      "mcp/process stream/goroutine",
-	"run/toolbox":    "run/config run/elicit run/event run/failure run/far run/input run/invocation run/lock run/sandbox run/schema run/servers run/settings run/stdio approve mcp mcp/builtin/code mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/notes mcp/builtin/processes mcp/builtin/shell mcp/oauth mcp/process mcp/process/cage mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/readable",
-	"run/trace":      "",
-	"run/trim":       "run/event run/failure run/session stream stream/text/jsontext stream/text/readable",
-	"run/turn":       "run/config run/elicit run/event run/face run/failure run/finder run/invocation run/lru run/schema run/servers run/session run/settings run/stage run/stdio run/toolbox run/trace run/trim approve mcp mcp/builtin/confine mcp/builtin/shell mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/secrets",
+	"run/toolbox":    "run/builtin run/config run/document run/event run/failure run/input run/invocation run/schema run/servers approve mcp mcp/builtin/confine mcp/oauth mcp/toolserver mcp/wire stream stream/goroutine stream/text/escape stream/text/jsontext stream/text/readable",
+	"run/turn":       "run/config run/event run/failure run/invocation run/schema run/servers run/session run/stage run/toolbox approve mcp mcp/builtin/confine mcp/builtin/shell mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/readable stream/text/secrets",
 
 	"run/report/history":  "run/failure run/session stream/text/jsontext",
 	"run/report/markdown": "run/event run/report/history stream/text/escape stream/text/readable",
 	"run/report/page":     "run/report/history stream/text/escape stream/text/readable",
-
-	"run/servers/convert": "run/config",
 
 	"approve":     "approve/tty stream/text/escape stream/text/jsontext stream/text/readable",
 	"approve/tty": "",
@@ -412,11 +400,11 @@ func builds(t *testing.T, path string, tags ...string) bool {
 // unnecessary for it, or why nothing could. Each number is the one of today.
 var mostLines = map[string]int{
 	".":       334,
-	"approve": 5445,
-	"mcp":     28286,
-	"run":     27613,
-	"stream":  10715,
-	"in all":  72393,
+	"approve": 5411,
+	"mcp":     27852,
+	"run":     27384,
+	"stream":  10929,
+	"in all":  71910,
 }
 
 func TestLines(t *testing.T) {
@@ -441,6 +429,14 @@ const (
 	maxFields = 10 // of a struct with methods
 	maxLevels = 2  // of embedding
 	maxLines  = 60 // of a function
+)
+
+// The bounds of the import graph, without tests.
+const (
+	maxBelowRun = 24 // packages below run
+	maxPackages = 56 // in all
+	maxFloors   = 11 // of packages
+	maxImports  = 20 // packages of this module that one package imports
 )
 
 // house are the exceptions from these rules, with what each has today.
@@ -512,6 +508,9 @@ func TestHouse(t *testing.T) {
 		}
 		over("levels of "+name, levels(embedded, name), maxLevels)
 	}
+	for pack, inner := range importGraph(t) {
+		over("imports of "+pack, len(inner), maxImports)
+	}
 	for what, n := range found {
 		if n > house[what] {
 			t.Errorf("%s: %d; house allows %d", what, n, house[what])
@@ -521,6 +520,52 @@ func TestHouse(t *testing.T) {
 		if found[what] < n {
 			t.Errorf("%s: %d by now; take %d out of house", what, found[what], n)
 		}
+	}
+}
+
+// importGraph gives the packages of this module that each package imports, without tests.
+func importGraph(t *testing.T) map[string][]string {
+	graph := map[string][]string{}
+	for _, file := range moduleFiles(t) {
+		inner := graph[file.pack]
+		for _, spec := range file.syntax.Imports {
+			path, _ := strconv.Unquote(spec.Path.Value)
+			if path, own := strings.CutPrefix(path, "toolpipe/"); own && !file.test && !slices.Contains(inner, path) {
+				inner = append(inner, path)
+			}
+		}
+		graph[file.pack] = inner
+	}
+	return graph
+}
+
+// TestFloors holds the number of packages, and of floors: a package is one floor above the
+// highest package that it imports.
+func TestFloors(t *testing.T) {
+	graph, floors := importGraph(t), map[string]int{}
+	var floorOf func(pack string) int
+	floorOf = func(pack string) int {
+		if floors[pack] == 0 {
+			below := 0
+			for _, inner := range graph[pack] {
+				below = max(below, floorOf(inner))
+			}
+			floors[pack] = below + 1
+		}
+		return floors[pack]
+	}
+	belowRun := 0
+	for pack := range graph {
+		floorOf(pack)
+		if strings.HasPrefix(pack, "run/") {
+			belowRun++
+		}
+	}
+	if belowRun > maxBelowRun || len(graph) > maxPackages {
+		t.Errorf("%d packages, %d below run; at most %d and %d are allowed", len(graph), belowRun, maxPackages, maxBelowRun)
+	}
+	if floors["."] > maxFloors {
+		t.Errorf("%d floors; at most %d are allowed", floors["."], maxFloors)
 	}
 }
 

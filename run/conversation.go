@@ -13,12 +13,11 @@ import (
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
-	"toolpipe/run/face"
 	"toolpipe/run/failure"
-	"toolpipe/run/finder"
 	"toolpipe/run/input"
 	"toolpipe/run/invocation"
 	"toolpipe/run/session"
+	"toolpipe/run/toolbox"
 	"toolpipe/run/turn"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
@@ -102,7 +101,7 @@ func (v *conversation) run(ctx context.Context) error {
 // answer lets model and tools take turns until there is an answer.
 func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error {
 	c, request, text := v.inv.Config, v.inv.Model.Request, v.inv.Text
-	find, tools, err := finder.Start(ctx, v.inv, v.plan.Box, msgs)
+	find, tools, err := toolbox.StartFinder(ctx, v.inv, v.plan.Box, msgs)
 	if err != nil {
 		return err
 	}
@@ -189,8 +188,8 @@ func (v *conversation) warnOfLength() {
 	for i, all := 0, v.all(); v.session == nil && i < len(all); i++ {
 		size += all[i].Size()
 	}
-	if size > input.MaxInput {
-		v.inv.Warn("conversation_long", "", fmt.Sprintf("the conversation has about %d MiB, and --input messages reads at most %d MiB; --session FILE has no such bound", size>>20, input.MaxInput>>20))
+	if size > config.MaxInput {
+		v.inv.Warn("conversation_long", "", fmt.Sprintf("the conversation has about %d MiB, and --input messages reads at most %d MiB; --session FILE has no such bound", size>>20, config.MaxInput>>20))
 	}
 }
 
@@ -232,6 +231,6 @@ func (v *conversation) withModels(ctx context.Context, err error) error {
 		return err
 	}
 	e := *failure.Of(err)
-	e.Hints = config.DidYouMean("-m ", config.NearestPart(asked, names), "the endpoint has: "+face.JoinFew(names)+"; --list models shows all")
+	e.Hints = config.DidYouMean("-m ", config.NearestPart(asked, names), "the endpoint has: "+config.JoinFew(names)+"; --list models shows all")
 	return &e
 }

@@ -9,7 +9,6 @@ import (
 	"context"
 	"time"
 
-	"toolpipe/run/apply"
 	"toolpipe/run/calls"
 	"toolpipe/run/config"
 	"toolpipe/run/face"
@@ -110,7 +109,7 @@ func (r *runner) guarded(ctx context.Context) (err error) {
 	}
 	switch c.Mode {
 	case config.Apply:
-		return apply.Run(ctx, r.plan, &r.tally)
+		return calls.Apply(ctx, r.plan, &r.tally)
 	case config.CallMany:
 		return calls.Run(ctx, r.plan, &r.tally)
 	}

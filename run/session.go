@@ -12,7 +12,6 @@ import (
 
 	"toolpipe/run/config"
 	"toolpipe/run/event"
-	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/input"
 	"toolpipe/run/session"
@@ -48,7 +47,7 @@ func (v *conversation) openSession(ctx context.Context) (done bool, err error) {
 		}
 	}
 	if len(lost) > 0 {
-		v.inv.Warn("outcome_unknown", "", "--session: the run before ended with calls under way, whose outcome is unknown: "+face.JoinFew(lost))
+		v.inv.Warn("outcome_unknown", "", "--session: the run before ended with calls under way, whose outcome is unknown: "+config.JoinFew(lost))
 	}
 	if err := v.checkSystem(); err != nil {
 		return false, err
@@ -195,7 +194,7 @@ func (v *conversation) useSession() {
 		}
 	}
 	if len(changed) > 0 {
-		v.inv.Warn("tool_changed", "", "--session: these tools are not defined as when the conversation last called them: "+face.JoinFew(changed)+
+		v.inv.Warn("tool_changed", "", "--session: these tools are not defined as when the conversation last called them: "+config.JoinFew(changed)+
 			"; --describe-tool shows a definition, --tools-lock refuses a change")
 	}
 	v.loop.UseSession(v.session)

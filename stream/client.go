@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"toolpipe/stream/text/secrets"
@@ -94,6 +95,14 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 func (e *Error) Unwrap() error { return e.Cause }
+
+// ModelHints are the lines of Hint.
+func (e *Error) ModelHints() []string {
+	if e.Hint == "" {
+		return nil
+	}
+	return strings.Split(e.Hint, "\n")
+}
 
 // Client exchanges requests for replies with one endpoint over one
 // connection. Its methods may not be called concurrently, except Warm.

@@ -15,7 +15,7 @@ import (
 
 	"toolpipe/mcp/oauth"
 	"toolpipe/run/config"
-	"toolpipe/run/settings"
+	"toolpipe/run/invocation"
 )
 
 // hosted is the double of a hosted server. Without the entry of its row a
@@ -231,7 +231,7 @@ func readEntry(t *testing.T, entry string) *oauth.Settings {
 	}
 	c := &config.Config{ConfigFile: file, Environ: []string{"SECRET=s-e-c"}}
 	warn := func(code, server, message string) { t.Errorf("%s: %s", code, message) }
-	found, err := settings.Load(c, warn)
+	found, err := invocation.LoadSettings(c, warn)
 	if err != nil {
 		t.Fatal(err)
 	}

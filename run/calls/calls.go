@@ -1,6 +1,6 @@
-// Package calls is the mode --calls: many calls without a model, which standard input lists
-// as JSON lines, behind the rules, the lock and the log of this run. Each has its answer as
-// a line, with its id.
+// Package calls makes calls without a model: those that standard input lists as JSON lines
+// (--calls), and those of a reviewed plan that --stage wrote (--apply). The rules, the lock
+// and the log of this run apply to each call.
 package calls
 
 import (

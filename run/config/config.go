@@ -11,7 +11,6 @@ import (
 
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/socket"
-	"toolpipe/run/trace"
 )
 
 // Processes is the registry of every process that a run starts. With it main can end all of them at
@@ -199,8 +198,8 @@ func (c *Config) LookupEnv(name string) (string, bool) {
 }
 
 // Trace is the trace that this run belongs to.
-func (c *Config) Trace() trace.Context {
-	return trace.Parse(c.Getenv("TRACEPARENT"), c.Getenv("TRACESTATE"))
+func (c *Config) Trace() Trace {
+	return ParseTrace(c.Getenv("TRACEPARENT"), c.Getenv("TRACESTATE"))
 }
 
 // InCI reports whether a continuous-integration system runs this process: nobody can then answer a

@@ -14,6 +14,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
 	"toolpipe/stream/disk"
+	"toolpipe/stream/goroutine"
 	"toolpipe/stream/text/jsontext"
 )
 
@@ -33,7 +34,7 @@ const MaxRuleFile = 16 << 20 // bytes
 
 // ReadAttachment reads a file that may block, as ReadFile does. The result begins with head.
 func ReadAttachment(ctx context.Context, head, what, path string, limit int64) ([]byte, error) {
-	return stdio.Await(ctx, func() ([]byte, error) {
+	return goroutine.AwaitResult(ctx, func() ([]byte, error) {
 		f, err := os.Open(path)
 		if err != nil {
 			return nil, OpenError(what, path, err)
@@ -49,7 +50,7 @@ func ReadAttachment(ctx context.Context, head, what, path string, limit int64) (
 // ReadFile reads a file that may block: a FIFO without a writer, or a pipe that does not end. When
 // ctx ends it returns, and the read goes on in a goroutine.
 func ReadFile(ctx context.Context, what, path string, limit int64, kind fileKind, warn Warner) ([]byte, error) {
-	return stdio.Await(ctx, func() ([]byte, error) { return kind.Read(nil, what, path, limit, warn) })
+	return goroutine.AwaitResult(ctx, func() ([]byte, error) { return kind.Read(nil, what, path, limit, warn) })
 }
 
 // Read reads the file at path once, through the descriptor that was checked. Errors begin with
@@ -241,3 +242,6 @@ func growth(size int, most int64) int {
 	}
 	return max(int(most)+1-size, leastRead)
 }
+
+// MaxInput bounds standard input and each attached file, in bytes.
+const MaxInput = 64 << 20

@@ -3,6 +3,7 @@ package config
 import (
 	"path/filepath"
 	"strings"
+	"time"
 
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
@@ -106,4 +107,12 @@ func (s *Sandbox) readPaths(m document.Member) error {
 		}
 	}
 	return err
+}
+
+// Shell says how commands start: the section shell of the config file.
+type Shell struct {
+	Env         map[string]string // their variables are expanded if the run has --shell
+	PathPrepend []string          // likewise
+	Timeout     time.Duration
+	Sandbox     Sandbox
 }

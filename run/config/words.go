@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -114,3 +115,19 @@ func DidYouMean(flag, near string, hints ...string) []string {
 
 // JoinWords lists words for a message.
 func JoinWords(words []string) string { return strings.Join(words, ", ") }
+
+// IsURL reports whether target is an http or https URL, not a command line. Schemes are
+// case-insensitive (RFC 3986, 3.1).
+func IsURL(target string) bool {
+	scheme, _, ok := strings.Cut(target, "://")
+	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+}
+
+// JoinFew lists a few of the words, and the number of the others.
+func JoinFew(words []string) string {
+	const few = 4
+	if n := len(words); n > few {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:few], ", "), n-few)
+	}
+	return strings.Join(words, ", ")
+}

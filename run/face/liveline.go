@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
+	"toolpipe/run/config"
 	"toolpipe/stream/goroutine"
 )
 
@@ -186,16 +186,7 @@ func (f *Face) AwaitServers() {
 	}
 }
 
-func (f *Face) serversText() string { return "waiting for " + JoinFew(f.waits.servers) }
-
-// JoinFew lists a few of the words, and the number of the others.
-func JoinFew(words []string) string {
-	const few = 4
-	if n := len(words); n > few {
-		return fmt.Sprintf("%s and %d more", strings.Join(words[:few], ", "), n-few)
-	}
-	return strings.Join(words, ", ")
-}
+func (f *Face) serversText() string { return "waiting for " + config.JoinFew(f.waits.servers) }
 
 // Pause removes the live line during a question; Resume restores it.
 func (f *Face) Pause() {

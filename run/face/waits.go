@@ -3,6 +3,8 @@ package face
 import (
 	"strconv"
 	"sync"
+
+	"toolpipe/run/config"
 )
 
 // waits is what a run waits for. Its lock is never held during a write: if the reader of stderr has
@@ -44,5 +46,5 @@ func (w *waits) text() string {
 	if w.stdin {
 		all = append(all, "standard input")
 	}
-	return JoinFew(all)
+	return config.JoinFew(all)
 }

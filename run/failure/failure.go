@@ -6,11 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"syscall"
 	"time"
-
-	"toolpipe/stream"
 )
 
 // Status is how a run ended: the status field of the end event. Each has one exit status, see Exit.
@@ -126,6 +123,12 @@ func (o *Overtime) Error() string {
 	return s
 }
 
+// A modelError is an error of the client of the model (stream.Error).
+type modelError interface {
+	error
+	ModelHints() []string
+}
+
 // Of returns the Error that err is or wraps. Other errors that can end a run get their status here:
 // a signal, --timeout, an error of the model. Any other error is a defect.
 func Of(err error) *Error {
@@ -138,12 +141,8 @@ func Of(err error) *Error {
 	if o, ok := errors.AsType[*Overtime](err); ok {
 		return Limit("--timeout gives the run more time", "%v", o)
 	}
-	if m, ok := errors.AsType[*stream.Error](err); ok {
-		e := &Error{Status: StatusModel, Message: "model: " + m.Message, Cause: err}
-		if m.Hint != "" {
-			e.Hints = strings.Split(m.Hint, "\n")
-		}
-		return e
+	if m, ok := errors.AsType[modelError](err); ok {
+		return &Error{Status: StatusModel, Message: "model: " + m.Error(), Hints: m.ModelHints(), Cause: err}
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return &Error{Status: StatusInterrupted, Message: "cancelled", Signal: syscall.SIGTERM, Cause: err}

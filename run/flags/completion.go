@@ -9,8 +9,8 @@ import (
 
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
+	"toolpipe/run/invocation"
 	"toolpipe/run/manual"
-	"toolpipe/run/settings"
 )
 
 // The scripts. @FLAGS@, @CASES@ and @SPECS@ are replaced by texts made from the table.
@@ -46,7 +46,7 @@ func (t *Table) CompletionText() (string, error) {
 // configNames returns names from the config as values of a flag, one per line.
 func (t *Table) configNames() (string, error) {
 	ignore := func(code, server, message string) {}
-	config, err := settings.Load(t.settings, ignore)
+	config, err := invocation.LoadSettings(t.settings, ignore)
 	if err != nil {
 		return "", err
 	}

@@ -14,7 +14,6 @@ import (
 
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
-	"toolpipe/run/servers"
 	"toolpipe/stream"
 )
 
@@ -29,8 +28,8 @@ func Attachments(c *config.Config, ctx context.Context, attached func(path strin
 			continue
 		}
 		head := path + ":\n\n"
-		all, err := config.ReadAttachment(ctx, head, "--file", path, MaxInput)
-		if err != nil && servers.IsURL(path) {
+		all, err := config.ReadAttachment(ctx, head, "--file", path, config.MaxInput)
+		if err != nil && config.IsURL(path) {
 			return nil, failure.UsageError([]string{"--fetch lets the model read it: toolpipe --fetch " + config.ShellQuote("what does "+path+" say?"),
 				"or attach what it holds: curl -s " + config.ShellQuote(path) + " | toolpipe -f - PROMPT"}, "--file: %q is a URL, not a file", path)
 		}

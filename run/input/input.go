@@ -14,13 +14,9 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
-	"toolpipe/run/stdio"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 )
-
-// MaxInput is the largest size of standard input and of each attached file, in bytes.
-const MaxInput = 64 << 20
 
 // stdinSilence is how long standard input may be silent before a line on stderr says that the run
 // waits for it.
@@ -53,18 +49,18 @@ func stringOf(data []byte) string { return unsafe.String(unsafe.SliceData(data),
 func Read(ctx context.Context, c *config.Config, in io.Reader, waiting func()) (*Stdin, error) {
 	silence := goroutine.AfterFunc(stdinSilence, waiting)
 	defer silence.Stop()
-	return stdio.Await(ctx, func() (*Stdin, error) {
+	return goroutine.AwaitResult(ctx, func() (*Stdin, error) {
 		return Whole(c, &pulse{in, silence})
 	})
 }
 
-// Whole reads standard input, at most MaxInput bytes.
+// Whole reads standard input, at most config.MaxInput bytes.
 func Whole(c *config.Config, in io.Reader) (*Stdin, error) {
 	prompt := strings.Join(c.Args, " ")
 	if prompt != "" {
 		prompt += "\n\n"
 	}
-	all, err := config.ReadBehind(prompt, in, "standard input", MaxInput)
+	all, err := config.ReadBehind(prompt, in, "standard input", config.MaxInput)
 	return &Stdin{all, len(prompt)}, hintAtSize(err)
 }
 

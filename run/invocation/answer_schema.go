@@ -6,10 +6,8 @@ import (
 	"errors"
 
 	"toolpipe/run/config"
-	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/schema"
-	"toolpipe/run/settings"
 )
 
 // AnswerSchema compiles the schema for the answer; nil if there is none. from is its flag. A part
@@ -27,14 +25,14 @@ func AnswerSchema(from string, text json.RawMessage, warn config.Warner) (*schem
 		warn("schema_unchecked", "", from+": the answer is only checked to be JSON: "+err.Error())
 		s, _ = schema.Compile([]byte("true"))
 	case len(s.Unchecked) > 0:
-		warn("schema_unchecked", "", from+": not checked: "+face.JoinFew(s.Unchecked))
+		warn("schema_unchecked", "", from+": not checked: "+config.JoinFew(s.Unchecked))
 	}
 	return s, nil
 }
 
 // Schema is the schema of --schema; nil without the flag. It needs no model.
 func (v *Invocation) Schema(ctx context.Context) (*schema.Schema, error) {
-	text, err := settings.Schema(ctx, v.Config)
+	text, err := readSchema(ctx, v.Config)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"toolpipe/mcp/process"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
-	"toolpipe/run/servers"
 	"toolpipe/stream/netguard"
 )
 
@@ -21,7 +20,7 @@ import (
 // The command runs in the current directory, where the user runs toolpipe, with the environment of
 // tool servers: without keys.
 func newApprover(c *config.Config, warn config.Warner) (*approve.Approver, error) {
-	if servers.IsURL(c.Approver) {
+	if config.IsURL(c.Approver) {
 		return urlApprover(c, warn)
 	}
 	argv, err := approverCommand(c)

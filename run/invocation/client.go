@@ -6,19 +6,18 @@ import (
 
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
-	"toolpipe/run/settings"
-	"toolpipe/run/stdio"
 	"toolpipe/stream"
+	"toolpipe/stream/goroutine"
 )
 
 // NewClient makes the model's client, which checks where the key may be sent.
-func (v *Invocation) NewClient(ctx context.Context, e *settings.Endpoint) (client *stream.Client, err error) {
+func (v *Invocation) NewClient(ctx context.Context, e *Endpoint) (client *stream.Client, err error) {
 	e.Wire, e.Secrets = v.Face.Wire("model"), v.Secrets
 	e.Traceparent = v.Config.Trace().Parent()
 	if e.Record == "" && e.Replay == "" {
 		client, err = stream.New(e.Config)
 	} else { // opening a named pipe may block
-		client, err = stdio.Await(ctx, func() (*stream.Client, error) { return stream.New(e.Config) })
+		client, err = goroutine.AwaitResult(ctx, func() (*stream.Client, error) { return stream.New(e.Config) })
 	}
 	if failure.IsCancelled(err) {
 		return nil, err

@@ -1,6 +1,7 @@
 // Package invocation holds one invocation of the program: its settings, its outputs, the gate that
-// decides about calls, and the client of its model. It starts nothing, so usage errors come early
-// and cost nothing.
+// decides about calls, and the client of its model. It reads the user's config file, and resolves
+// the endpoint, the model and the key from it, the flags and the environment. It starts nothing,
+// so usage errors come early and cost nothing.
 package invocation
 
 import (
@@ -11,11 +12,9 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp/oauth"
 	"toolpipe/run/config"
-	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/schema"
 	"toolpipe/run/servers"
-	"toolpipe/run/settings"
 	"toolpipe/stream"
 )
 
@@ -24,7 +23,7 @@ import (
 type Invocation struct {
 	*Outputs
 	Config   *config.Config
-	Settings *settings.Settings
+	Settings *Settings
 	Servers  []servers.Server // used in this run, including the built-in ones once they are added
 	Unused   []servers.Server // excluded by flags, profile or files
 	Logins   *oauth.Store     // stored logins at servers
@@ -36,7 +35,7 @@ type Invocation struct {
 
 // A Model is an endpoint, the parts common to all its requests, and its client.
 type Model struct {
-	Endpoint *settings.Endpoint
+	Endpoint *Endpoint
 	Request  *stream.Request
 	Client   *stream.Client // nil until it is made
 	Schema   *schema.Schema // the answer must match it; nil: none
@@ -46,7 +45,7 @@ type Model struct {
 // Configure reads the settings, the servers and the store of their logins.
 func (v *Invocation) Configure(ctx context.Context) (err error) {
 	c := v.Config
-	if v.Settings, err = settings.Load(c, v.Warn); err != nil {
+	if v.Settings, err = LoadSettings(c, v.Warn); err != nil {
 		return err
 	}
 	note := func(code, server, message string) {
@@ -59,8 +58,8 @@ func (v *Invocation) Configure(ctx context.Context) (err error) {
 	if v.Servers, v.Unused, err = v.Settings.Servers(ctx, c, v.Streams.In, note); err != nil {
 		return err
 	}
-	settings.AddSecrets(c, v.Secrets, v.Settings, v.Servers)
-	v.Logins, err = settings.LoginStore(c, v.Settings, v.Secrets, func(code, url, message string) {
+	addSecrets(c, v.Secrets, v.Settings, v.Servers)
+	v.Logins, err = loginStore(c, v.Settings, v.Secrets, func(code, url, message string) {
 		name := ""
 		if i := slices.IndexFunc(v.Servers, func(s servers.Server) bool { return s.URL == url && url != "" }); i >= 0 {
 			name = v.Servers[i].Name
@@ -106,7 +105,7 @@ func (v *Invocation) ResolveModel(ctx context.Context) error {
 
 func (v *Invocation) resolveModel(ctx context.Context, c *config.Config, to **Model, first *stream.Client) (err error) {
 	m := &Model{}
-	if m.Endpoint, err = settings.ResolveModel(ctx, c, v.Settings, v.Warn); err != nil {
+	if m.Endpoint, err = ResolveModel(ctx, c, v.Settings, v.Warn); err != nil {
 		return err
 	}
 	if m.Endpoint.Beside = first; first != nil {
@@ -122,7 +121,7 @@ func (v *Invocation) resolveModel(ctx context.Context, c *config.Config, to **Mo
 		}
 		m.Endpoint.API = m.Client.API()
 	}
-	if m.Request, err = settings.Request(ctx, c, m.Endpoint); err != nil {
+	if m.Request, err = RequestOf(ctx, c, m.Endpoint); err != nil {
 		return err
 	}
 	if len(v.Servers) > 0 {
@@ -148,9 +147,9 @@ func (v *Invocation) checkEndpointTools(r *stream.Request) error {
 		return failure.Usage("param %v", err)
 	case len(types) == 0 || v.Gate.Egress == approve.EgressOff:
 	case v.Gate.Egress == approve.EgressWarn:
-		v.Warn("egress_unknown", "", "the endpoint's own tools are not bound by --egress and may send what the conversation holds: "+face.JoinFew(types))
+		v.Warn("egress_unknown", "", "the endpoint's own tools are not bound by --egress and may send what the conversation holds: "+config.JoinFew(types))
 	default:
-		return failure.UsageError([]string{"--egress off or warn lets them be used"}, "param tools: the endpoint's own tools (%s) cannot be asked about, as --egress wants", face.JoinFew(types))
+		return failure.UsageError([]string{"--egress off or warn lets them be used"}, "param tools: the endpoint's own tools (%s) cannot be asked about, as --egress wants", config.JoinFew(types))
 	}
 	return nil
 }
@@ -168,7 +167,7 @@ func (v *Invocation) OwnFiles() []string {
 		files = append(files, v.Servers[i].KeyFile)
 	}
 	if len(c.FileRoots) > 0 {
-		files = append(files, settings.LoginFiles(c)...)
+		files = append(files, LoginFiles(c)...)
 	}
 	files = slices.DeleteFunc(files, func(path string) bool { return path == "" })
 	for i, path := range files {

@@ -87,6 +87,13 @@ func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 
 func (o *Outputs) add(output event.Output) { o.Outs = append(o.Outs, output) }
 
+// FirstLine gives the first line of standard input if it comes within that time. The input
+// still has it.
+func (o *Outputs) FirstLine(within time.Duration) (line []byte) {
+	line, o.Streams.In = stdio.First(o.Streams.In, within)
+	return line
+}
+
 // Warn emits a warning. server is the server concerned; "" for none.
 func (o *Outputs) Warn(code, server, message string) {
 	o.Emit(&event.Warning{Code: code, Server: server, Message: message})

@@ -8,7 +8,6 @@ import (
 
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
-	"toolpipe/run/input"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream/text/jsontext"
 )
@@ -35,7 +34,7 @@ func wordsObject(ctx context.Context, t *toolbox.Tool, flag string, words []stri
 				return nil, failure.Usage("%s: %s:= is not JSON: %v", flag, key, err)
 			}
 		case isFile:
-			text, err := config.ReadFile(ctx, flag+" "+key, path, input.MaxInput, config.PlainFile, nil)
+			text, err := config.ReadFile(ctx, flag+" "+key, path, config.MaxInput, config.PlainFile, nil)
 			if err == nil && !utf8.Valid(text) {
 				err = failure.Usage("%s: %s: %q is not UTF-8 text", flag, key, path)
 			}

@@ -19,7 +19,6 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
 	"toolpipe/run/session"
-	"toolpipe/run/settings"
 	"toolpipe/run/stage"
 	"toolpipe/run/turn"
 	"toolpipe/stream"
@@ -161,7 +160,7 @@ func (k *checkup) model(ctx context.Context) {
 }
 
 // modelAt checks one endpoint. of is the prefix of its subjects: "" or the name of an agent.
-func (k *checkup) modelAt(ctx context.Context, of string, e *settings.Endpoint, client *stream.Client) {
+func (k *checkup) modelAt(ctx context.Context, of string, e *invocation.Endpoint, client *stream.Client) {
 	if e.Replay != "" {
 		k.ok(of+"model", "the recording "+e.Replay)
 		return

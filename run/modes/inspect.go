@@ -15,7 +15,6 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
-	"toolpipe/run/lock"
 	"toolpipe/run/toolbox"
 	"toolpipe/run/turn"
 )
@@ -58,10 +57,10 @@ func (m *mode) run(ctx context.Context) error {
 		return nil
 	case config.UpdateLock:
 		path := m.cfg.ToolsLock
-		lines, err := lock.Write(ctx, path, m.box.Locked(nil), m.box.Revisions())
+		lines, err := toolbox.WriteLock(ctx, path, m.box.Locked(nil), m.box.Revisions())
 		if err == nil {
 			m.inv.Face.Notef("%s: locked tools: %d, instructions of servers: %d", path, len(lines["tools"]), len(lines["servers"]))
-			m.sayFindings(m.review())
+			m.sayFindings(m.box.Review())
 		}
 		return err
 	case config.List:

@@ -198,7 +198,7 @@ const revokeTime = 10 * time.Second
 // signOut removes the login of an entry, or all logins at a URL.
 func (l *logins) signOut(ctx context.Context, srv *servers.Server) error {
 	keys := []oauth.Key{srv.LoginKey()}
-	if servers.IsURL(l.inv.Config.Target) {
+	if config.IsURL(l.inv.Config.Target) {
 		all, _ := l.inv.Logins.List(ctx) // remove the named login even if others cannot be read
 		for _, other := range all {
 			if other.Server == srv.URL && other.Key() != keys[0] {

@@ -5,7 +5,6 @@ import (
 
 	"toolpipe/run/config"
 	"toolpipe/run/event"
-	"toolpipe/run/review"
 )
 
 // listTools lists every tool. With -v, another output form or a log it includes the findings in its
@@ -13,7 +12,7 @@ import (
 func (m *mode) listTools() {
 	var found [][]event.Finding
 	if m.cfg.Verbose > 0 || m.cfg.Output != "" && m.cfg.Output != "text" || m.cfg.Log != "" {
-		found = m.review()
+		found = m.box.Review()
 	}
 	for i, t := range m.box.All() {
 		e := m.toolEvent(t)
@@ -26,18 +25,6 @@ func (m *mode) listTools() {
 		m.sayFindings(found)
 		m.saySkeleton()
 	}
-}
-
-// review returns the findings in the definitions of all tools, in their order.
-func (m *mode) review() [][]event.Finding {
-	tools := make([]review.Tool, len(m.box.All()))
-	for i, t := range m.box.All() {
-		tools[i] = review.Tool{
-			Server: t.Conn.Name, Own: t.Conn.Local != nil, Name: t.Name, Title: t.Title, Description: t.Description,
-			Schema: t.InputSchema, Output: t.OutputSchema, Annotations: t.Annotations,
-		}
-	}
-	return review.Tools(tools)
 }
 
 // sayFindings prints a line for each finding in the tools that are listed or locked.

@@ -16,8 +16,8 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
-	"toolpipe/run/far"
 	"toolpipe/run/invocation"
+	"toolpipe/run/toolbox"
 	"toolpipe/run/turn"
 )
 
@@ -48,7 +48,7 @@ func (h *host) offered() (all []wire.Tool) {
 			offered := t.Tool
 			offered.Name = t.ModelName
 			if h.socket != nil {
-				offered.Meta = (&far.Tool{Server: t.Conn.Name, Name: t.Name, Traits: t.Traits, Scripts: t.Scripts()}).Meta(t.Meta)
+				offered.Meta = (&toolbox.FarTool{Server: t.Conn.Name, Name: t.Name, Traits: t.Traits, Scripts: t.Scripts()}).Meta(t.Meta)
 			}
 			all = append(all, offered)
 		}
@@ -67,7 +67,7 @@ func (m *mode) serve(ctx context.Context) error {
 		ToolsChange: h.follows(), Completes: h.completes(),
 	}
 	if m.socket != nil {
-		h.server.Meta = far.AppendServers(nil, h.behind())
+		h.server.Meta = toolbox.AppendFarServers(nil, h.behind())
 	}
 	h.server.Replace(h.offered())
 	v.Host.Store(&invocation.Host{Announced: h.announced, Restarting: h.resubscribe, Log: h.server.Log})
@@ -134,10 +134,10 @@ func (h *host) connection(ctx context.Context, n int, c net.Conn, stop context.C
 }
 
 // behind lists the servers of this toolpipe for a run at the other end of the socket.
-func (h *host) behind() (all []far.Server) {
+func (h *host) behind() (all []toolbox.FarServer) {
 	for _, c := range h.box.Conns {
 		if c.Err == nil {
-			all = append(all, far.Server{Name: c.Name, Root: c.Root, Instructions: h.inv.Secrets.Message().HideString(c.InstructionText())})
+			all = append(all, toolbox.FarServer{Name: c.Name, Root: c.Root, Instructions: h.inv.Secrets.Message().HideString(c.InstructionText())})
 		}
 	}
 	return all
@@ -180,7 +180,7 @@ func (h *host) call(ctx context.Context, c *toolserver.HostCall) func() (*wire.R
 		result := toolserver.TextResult(o.Text())
 		result.IsError = o.Status != event.ResultStaged
 		if h.socket != nil && o.Status == event.ResultUnknown {
-			result.Meta = []byte(far.UnknownMeta)
+			result.Meta = []byte(toolbox.UnknownMeta)
 		}
 		return result, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
-	"toolpipe/run/face"
+	"toolpipe/run/config"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/text/jsontext"
@@ -83,7 +83,7 @@ func (h *host) relist(c *toolbox.Connection) {
 	var changed []string
 	h.plan.Locked(func() { changed = h.box.Update(c, now) })
 	if len(changed) > 0 {
-		h.inv.Warn("tools_changed", c.Name, "server "+strconv.Quote(c.Name)+" has changed definitions of tools, which are not offered until the next start: "+face.JoinFew(changed))
+		h.inv.Warn("tools_changed", c.Name, "server "+strconv.Quote(c.Name)+" has changed definitions of tools, which are not offered until the next start: "+config.JoinFew(changed))
 	}
 	if !slices.Equal(before, h.box.All()) {
 		h.server.Replace(h.offered())

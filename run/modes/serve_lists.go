@@ -10,7 +10,6 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
-	"toolpipe/run/elicit"
 	"toolpipe/run/event"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream/goroutine"
@@ -151,7 +150,7 @@ func (h *host) forward(ctx context.Context, c *toolbox.Connection, asked *toolse
 	if err != nil {
 		return nil, err
 	}
-	r.Ask = elicit.AtHost(asked.Ask, c.Name, h.inv.Secrets)
+	r.Ask = toolbox.AskHost(asked.Ask, c.Name, func(text string) string { return h.inv.Secrets.Message().HideString(text) })
 	result, err := session.RequestNamed(ctx, r)
 	// An error contains the server's words too.
 	if feed := h.feed(asked.Client); feed != nil {

@@ -14,7 +14,7 @@ import (
 	"toolpipe/run/report/history"
 	"toolpipe/run/report/markdown"
 	"toolpipe/run/report/page"
-	"toolpipe/run/stdio"
+	"toolpipe/stream/goroutine"
 )
 
 // kept is the default for --max-result-bytes: how many bytes of each text are shown.
@@ -66,7 +66,7 @@ func read(ctx context.Context, v *invocation.Invocation, to *history.Reader, nam
 	if name == "-" && v.Streams.InTerminal {
 		v.SayWaiting()
 	}
-	_, err := stdio.Await(ctx, func() (bool, error) {
+	_, err := goroutine.AwaitResult(ctx, func() (bool, error) {
 		if name == "-" {
 			return true, to.Read("standard input", v.Streams.In)
 		}

@@ -11,8 +11,8 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
-	"toolpipe/run/servers/convert"
 	"toolpipe/run/stdio"
+	"toolpipe/stream/goroutine"
 )
 
 // serverPlaces are the paths of keys that contain servers in files of other hosts. A file may have
@@ -55,7 +55,7 @@ func loadServers(ctx context.Context, c *config.Config, file string, keys []stri
 	if servers, found, err := h.placed(doc); found || err != nil {
 		return servers, err
 	}
-	hints := convert.Described(file, func(key string) bool { _, ok := doc.Get(key); return ok })
+	hints := describedHints(file, func(key string) bool { _, ok := doc.Get(key); return ok })
 	if hints == nil {
 		hints = []string{formHint}
 	}
@@ -92,7 +92,7 @@ func (h *hostFile) readNamed(ctx context.Context, v document.Value) ([]Server, e
 		return nil, v.Errorf("%s is not a file below the directory of this one", v.Short())
 	}
 	what := v.Place()
-	data, err := stdio.Await(ctx, func() ([]byte, error) {
+	data, err := goroutine.AwaitResult(ctx, func() ([]byte, error) {
 		root, err := os.OpenRoot(h.root()) // symbolic links cannot lead out of it
 		if err != nil {
 			return nil, config.OpenError(what, h.root(), err)
@@ -164,9 +164,9 @@ func readHostFile(ctx context.Context, c *config.Config, file string, stdin io.R
 	name := file
 	if file == "-" {
 		name = "standard input"
-		data, err = stdio.Await(ctx, func() ([]byte, error) { return config.ReadLimited(stdin, "--mcp-config: "+name, config.MaxRuleFile) })
+		data, err = goroutine.AwaitResult(ctx, func() ([]byte, error) { return config.ReadLimited(stdin, "--mcp-config: "+name, config.MaxRuleFile) })
 	} else {
-		data, err = stdio.Await(ctx, func() ([]byte, error) {
+		data, err = goroutine.AwaitResult(ctx, func() ([]byte, error) {
 			return config.PipeOrRuleFile.Read(c, "--mcp-config", file, config.MaxRuleFile, warn)
 		})
 	}
@@ -178,7 +178,7 @@ func readHostFile(ctx context.Context, c *config.Config, file string, stdin io.R
 		return v, nil
 	}
 	failure.Of(err).Hints = []string{formHint}
-	if format, hints := convert.Hints(file, string(data)); format != "" {
+	if format, hints := formatHints(file, string(data)); format != "" {
 		if hints == nil {
 			hints = []string{formHint}
 		}

@@ -38,7 +38,7 @@ func loginArgs(c *config.Config, s *Server) []string {
 func LoginServer(c *config.Config, all []Server, target string) (*Server, error) {
 	flag := map[config.Mode]string{config.SignIn: "--login", config.SignOut: "--logout"}[c.Mode]
 	s := Find(all, target)
-	if s == nil && IsURL(target) {
+	if s == nil && config.IsURL(target) {
 		if i := slices.IndexFunc(all, func(s Server) bool { return s.URL == target }); i >= 0 {
 			return &all[i], nil
 		}

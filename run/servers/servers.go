@@ -197,3 +197,9 @@ func Known(all []Server) []string {
 	}
 	return []string{"servers: " + config.JoinWords(names)}
 }
+
+// Builtin is a server in this process as one of the invocation. It is trusted. root is
+// the directory that relative paths among the arguments of its tools start from; "" for none.
+func Builtin(local *toolserver.Server, root string) Server {
+	return Server{Spec: mcp.Spec{Name: local.Name(), Local: local.Pipe}, Trusted: true, Root: root, Own: local}
+}

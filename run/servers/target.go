@@ -24,7 +24,7 @@ func parseTarget(s string, taken func(string) bool) (Server, error) {
 	}
 	srv := Server{origin: "--mcp " + config.ShellQuote(s), fromFlag: true}
 	name, srv.Optional = strings.CutSuffix(name, "?")
-	if IsURL(target) {
+	if config.IsURL(target) {
 		u, err := checkURL(target)
 		if err != nil {
 			return srv, failure.Within("--mcp", err)
@@ -71,13 +71,6 @@ func parseTarget(s string, taken func(string) bool) (Server, error) {
 	}
 	srv.Name = name
 	return srv, nil
-}
-
-// IsURL distinguishes an http or https URL from a command line. Schemes are case-insensitive (RFC
-// 3986, 3.1).
-func IsURL(target string) bool {
-	scheme, _, ok := strings.Cut(target, "://")
-	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
 // checkSocket refuses a path that no socket can have.

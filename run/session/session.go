@@ -63,7 +63,7 @@ type Before struct {
 const flag = "--session" // prefix of errors
 
 // longestLine allows for a JSON text that takes six bytes for each byte of the largest input.
-const longestLine = 6 * input.MaxInput
+const longestLine = 6 * config.MaxInput
 
 // Open opens the session of --session, or creates it.
 func Open(c *config.Config, warn config.Warner) (*File, error) {

@@ -78,7 +78,7 @@ func (b *boundedWriter) wait(p []byte) (int, error) {
 		goroutine.AfterFunc(b.grace, func() { cancel(context.Cause(b.ctx)) })
 	})()
 	p = bytes.Clone(p)
-	n, err := Await(ctx, func() (int, error) { return b.file.Write(p) })
+	n, err := goroutine.AwaitResult(ctx, func() (int, error) { return b.file.Write(p) })
 	b.over.Store(ctx.Err() != nil)
 	return n, err
 }

@@ -10,11 +10,9 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp"
 	"toolpipe/mcp/wire"
+	"toolpipe/run/builtin"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
-	"toolpipe/run/far"
-	"toolpipe/run/lock"
-	"toolpipe/run/sandbox"
 	"toolpipe/run/servers"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/text/jsontext"
@@ -29,11 +27,11 @@ type Connection struct {
 	Listed  []*Tool        // the server's tools that its globs select
 	Exposes approve.Labels // labels of its resources and prompts
 
-	sandbox     *sandbox.Sandbox // sandbox of its program; nil: none
+	sandbox     *builtin.Sandbox // sandbox of its program; nil: none
 	later       *laterStart      // nil: it starts with the run
 	slots       chan struct{}    // one element for each running call; nil: no limit
 	loginWarned sync.Map         // login warnings already given
-	far         *far.Server      // description from the toolpipe at the socket, if this is one of its servers; else nil
+	far         *FarServer       // description from the toolpipe at the socket, if this is one of its servers; else nil
 }
 
 // A firstStart is the result of starting a server with the run.
@@ -94,7 +92,7 @@ func (c *Connection) add(definition wire.Tool) *Tool {
 	}
 	t := &Tool{Tool: definition, Conn: c, ModelName: mcp.OfferedName(c.Name, definition.Name)}
 	if c.AtSocket() {
-		if said, own, is := far.ReadTool(definition.Meta); is {
+		if said, own, is := readFarTool(definition.Meta); is {
 			t.far, t.Meta = &said, own
 		}
 	}
@@ -215,7 +213,7 @@ func (b *Toolbox) splitFar() error {
 			i++
 			continue
 		}
-		behind, is := far.Servers(c.Session.About())
+		behind, is := farServers(c.Session.About())
 		if !is {
 			return failure.UsageError([]string{"--mcp NAME=" + config.ShellQuote(c.Target())}, "--mcp %s: the server there is no toolpipe, so it needs a name", c.Target())
 		}
@@ -251,7 +249,7 @@ func (b *Toolbox) named(name string) bool {
 }
 
 // part is a connection for one server of a remote toolpipe.
-func (c *Connection) part(s far.Server) *Connection {
+func (c *Connection) part(s FarServer) *Connection {
 	own := c.Server
 	own.Name, own.Far = s.Name, false
 	if own.Trusted = c.Trusted || slices.Contains(c.FarTrust, s.Name); own.Trusted {
@@ -260,7 +258,7 @@ func (c *Connection) part(s far.Server) *Connection {
 	part := NewConnection(own)
 	part.firstStart, part.again, part.far, part.sandbox = c.firstStart, c.again, &s, c.sandbox
 	for _, definition := range c.Session.Tools() {
-		if said, _, is := far.ReadTool(definition.Meta); is && said.Server == s.Name {
+		if said, _, is := readFarTool(definition.Meta); is && said.Server == s.Name {
 			definition.Name = said.Name
 			part.add(definition)
 		}
@@ -269,4 +267,4 @@ func (c *Connection) part(s far.Server) *Connection {
 }
 
 // locked is the lock item for the instructions of c.
-func (c *Connection) locked() lock.Item { return lock.Instructions(c.Name, c.InstructionText()) }
+func (c *Connection) locked() LockItem { return lockInstructions(c.Name, c.InstructionText()) }

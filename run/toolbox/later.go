@@ -13,8 +13,6 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
-	"toolpipe/run/far"
-	"toolpipe/run/lock"
 	"toolpipe/run/servers"
 	"toolpipe/stream/goroutine"
 )
@@ -73,7 +71,7 @@ func (s *laterStarts) end() {
 // pin reads the tools of servers that start later from the lock. A lock with an incomplete tool was
 // not written by --tools-lock-update, and is refused.
 func (b *Toolbox) pin() error {
-	b.locked.tools = map[string][]lock.Item{}
+	b.locked.tools = map[string][]LockItem{}
 	for _, title := range slices.Sorted(maps.Keys(b.locked.items)) { // each run sends the tools in the same order
 		l := b.locked.items[title]
 		server := l.Text("server")
@@ -108,7 +106,7 @@ func (b *Toolbox) putOff(ctx context.Context) (first []string) {
 			}
 		}
 		c.later = b.startLater(ctx, c)
-		inLock := b.locked.items[lock.Instructions(c.Name, "").Title()]
+		inLock := b.locked.items[lockInstructions(c.Name, "").Title()]
 		c.later.instructions = inLock.Text("instructions")
 		if b.inv.Config.Start == "beside" && (b.inv.Config.Mode == config.Answer || b.inv.Config.Mode == config.Serve) {
 			c.later.begin()
@@ -177,7 +175,7 @@ func (b *Toolbox) checkStarted(c, started *Connection) *failure.Error {
 		}
 		return f
 	}
-	was, is, of := map[string]lock.Item{}, []lock.Item(nil), "those of "+strconv.Quote(b.inv.Config.ToolsLock)
+	was, is, of := map[string]LockItem{}, []LockItem(nil), "those of "+strconv.Quote(b.inv.Config.ToolsLock)
 	for _, before := range b.sharing(c) {
 		items := b.offeredOf(before)
 		if b.locked.items != nil {
@@ -190,14 +188,14 @@ func (b *Toolbox) checkStarted(c, started *Connection) *failure.Error {
 	}
 	if b.locked.items == nil {
 		of = "those that were offered"
-		is = slices.DeleteFunc(is, func(item lock.Item) bool { _, known := was[item.Title()]; return !known })
+		is = slices.DeleteFunc(is, func(item LockItem) bool { _, known := was[item.Title()]; return !known })
 	}
-	diff := lock.Diff(was, is)
+	diff := lockDiff(was, is)
 	if diff == "" {
 		return nil
 	}
 	b.starts.begin(func() { started.Session.Close() })
-	f := &failure.Error{Status: failure.StatusServer, Hints: []string{lock.ReviewHint},
+	f := &failure.Error{Status: failure.StatusServer, Hints: []string{lockReviewHint},
 		Message: "server " + strconv.Quote(c.Name) + ": its tools are not " + of + ", so it is not used:" + diff}
 	b.inv.Warn("lock_mismatch", c.Name, f.Message)
 	return f
@@ -209,7 +207,7 @@ func (c *Connection) as(before *Connection) *Connection {
 	if before.far == nil {
 		return c
 	}
-	behind, _ := far.Servers(c.Session.About())
+	behind, _ := farServers(c.Session.About())
 	i := slices.Index(behind, *before.far)
 	if i < 0 {
 		return nil
@@ -220,7 +218,7 @@ func (c *Connection) as(before *Connection) *Connection {
 // comparable are the items of a started server for the comparison with the lock. It omits tools
 // that this run does not offer because of globs, rules or an equal name at another server: the lock
 // need not contain them.
-func (b *Toolbox) comparable(started *Connection) (all []lock.Item) {
+func (b *Toolbox) comparable(started *Connection) (all []LockItem) {
 	if l := started.locked(); !l.IsEmpty() {
 		all = append(all, l)
 	}

@@ -6,15 +6,14 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
-	"toolpipe/run/lock"
 	"toolpipe/run/servers"
 )
 
 // locked is the content of the lock; the zero value means no lock.
 type locked struct {
-	items     map[string]lock.Item   // by title; nil: there is no lock
-	tools     map[string][]lock.Item // of servers that start later, by server name
-	revisions map[string]string      // protocol revisions, by server name
+	items     map[string]LockItem   // by title; nil: there is no lock
+	tools     map[string][]LockItem // of servers that start later, by server name
+	revisions map[string]string     // protocol revisions, by server name
 }
 
 // ReadLock reads the lock, if there is one, and drops servers that are not needed according to it.
@@ -23,7 +22,7 @@ type locked struct {
 func (b *Toolbox) ReadLock() (err error) {
 	c := b.inv.Config
 	if c.ToolsLock != "" && c.Mode != config.UpdateLock {
-		if b.locked.items, b.locked.revisions, err = lock.Read(c, c.ToolsLock, b.inv.Warn); err == nil && c.StartsLater() {
+		if b.locked.items, b.locked.revisions, err = readLock(c, c.ToolsLock, b.inv.Warn); err == nil && c.StartsLater() {
 			err = b.pin()
 		}
 		if err != nil {
@@ -36,8 +35,8 @@ func (b *Toolbox) ReadLock() (err error) {
 
 // Locked are the items for a lock of these servers, in the order of the file. A tool that the rules
 // of this run deny is omitted, unless it is in the lock known.
-func (b *Toolbox) Locked(known map[string]lock.Item) []lock.Item {
-	var all []lock.Item
+func (b *Toolbox) Locked(known map[string]LockItem) []LockItem {
+	var all []LockItem
 	for _, c := range b.Conns {
 		if l := c.locked(); !l.IsEmpty() {
 			all = append(all, l)
@@ -48,7 +47,7 @@ func (b *Toolbox) Locked(known map[string]lock.Item) []lock.Item {
 			all = append(all, t.Locked())
 		}
 	}
-	slices.SortFunc(all, lock.Item.Compare)
+	slices.SortFunc(all, LockItem.Compare)
 	return all
 }
 
@@ -85,7 +84,7 @@ func (b *Toolbox) leaveOut() {
 }
 
 // chooses reports whether --tools and --exclude-tools select a locked tool.
-func (b *Toolbox) chooses(l lock.Item) bool {
+func (b *Toolbox) chooses(l LockItem) bool {
 	server := servers.Server{Spec: mcp.Spec{Name: l.Text("server")}}
 	if s := servers.Find(b.inv.Servers, server.Name); s != nil {
 		server = *s
@@ -96,8 +95,8 @@ func (b *Toolbox) chooses(l lock.Item) bool {
 
 // inUse are the locked items that this run offers: no tools that flags exclude, and no items of
 // unused servers. of limits them to one server; "" is any.
-func (b *Toolbox) inUse(of string) map[string]lock.Item {
-	use := map[string]lock.Item{}
+func (b *Toolbox) inUse(of string) map[string]LockItem {
+	use := map[string]LockItem{}
 	for title, l := range b.locked.items {
 		server := l.Server()
 		if of != "" && of != server {

@@ -8,7 +8,6 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/run/config"
-	"toolpipe/run/lock"
 )
 
 // A revival restarts a command server, or reconnects to a socket, at the first use after each loss.
@@ -82,8 +81,8 @@ func (r *revival) use(ctx context.Context, first *mcp.Session, err error) (*mcp.
 }
 
 // offeredOf are the lock items of a server, by title.
-func (b *Toolbox) offeredOf(c *Connection) map[string]lock.Item {
-	was := map[string]lock.Item{}
+func (b *Toolbox) offeredOf(c *Connection) map[string]LockItem {
+	was := map[string]LockItem{}
 	if l := c.locked(); !l.IsEmpty() {
 		was[l.Title()] = l
 	}

@@ -5,7 +5,6 @@ import (
 
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
-	"toolpipe/run/lock"
 )
 
 // checkServers returns the error of a required server that failed. Only without such an error it
@@ -53,7 +52,7 @@ func (b *Toolbox) UseServers() error {
 		b.inv.Emit(&event.Warning{Code: w.Code, Message: w.Message, Grave: w.Grave})
 	}
 	if b.sandbox != nil {
-		if err := b.sandbox.Make(b.inv, b.sandbox.Root(), ""); err != nil {
+		if err := b.makeSandbox(b.sandbox, b.sandbox.Root(), ""); err != nil {
 			return err
 		}
 	}
@@ -63,9 +62,9 @@ func (b *Toolbox) UseServers() error {
 	if b.locked.items == nil {
 		return nil
 	}
-	diff := lock.Diff(b.inUse(""), b.Locked(b.locked.items))
+	diff := lockDiff(b.inUse(""), b.Locked(b.locked.items))
 	if diff == "" {
 		return nil
 	}
-	return &failure.Error{Status: failure.StatusServer, Message: "the tools are not those of " + strconv.Quote(c.ToolsLock) + ":" + diff, Hints: []string{lock.ReviewHint}}
+	return &failure.Error{Status: failure.StatusServer, Message: "the tools are not those of " + strconv.Quote(c.ToolsLock) + ":" + diff, Hints: []string{lockReviewHint}}
 }

@@ -6,31 +6,29 @@ import (
 	"slices"
 	"strconv"
 
-	"toolpipe/mcp/process/cage"
-	"toolpipe/run/config"
+	"toolpipe/run/builtin"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
-	"toolpipe/run/sandbox"
+	"toolpipe/run/invocation"
 )
 
-// commandSandbox is the sandbox of commands from flags and config; nil for none.
-func (b *Toolbox) commandSandbox(roots []string) (*sandbox.Sandbox, error) {
+// AddBuiltins adds to the invocation its built-in servers.
+func (b *Toolbox) AddBuiltins() error {
 	v := b.inv
-	said := v.Settings.Shell.Sandbox
-	if v.Config.Sandbox != "" {
-		var err error
-		if said, err = config.ParseSandbox(v.Config.Sandbox); err != nil {
-			return nil, failure.Within("--sandbox", err)
-		}
-	}
-	if !said.On {
-		return nil, nil
-	}
-	s, err := sandbox.New(v.Config, "--sandbox ", said, roots, cage.NoNetwork, b.holder())
-	if err != nil {
-		return nil, failure.Within("--sandbox", err)
-	}
-	return s, nil
+	spec := builtin.Spec{Config: v.Config, Shell: v.Settings.Shell.Shell, OwnFiles: v.OwnFiles(), Warn: v.Warn, Holder: b.holder}
+	servers, err := spec.Servers()
+	v.Servers = append(v.Servers, servers...)
+	b.sandbox = spec.Sandbox
+	return err
+}
+
+// makeSandbox makes the cage of a sandbox. Paths in rules are relative to root. Warnings begin
+// with of, which names the sandbox.
+func (b *Toolbox) makeSandbox(s *builtin.Sandbox, root, of string) error {
+	v := b.inv
+	return s.Make(v.Gate.Closes(root), append(v.OwnFiles(), invocation.LoginFiles(v.Config)...), func(what string) {
+		v.Warn("sandbox_partial", "", of+"the sandbox does not hold everything: "+what)
+	})
 }
 
 // holdServers makes the sandboxes of servers that are commands.
@@ -39,9 +37,9 @@ func (b *Toolbox) holdServers() error {
 		if !c.Sandbox.On || c.Local != nil {
 			continue
 		}
-		s, err := sandbox.New(b.inv.Config, "--mcp-sandbox "+c.Name+"=", c.Sandbox, nil, cage.WholeNetwork, b.holder())
+		s, err := builtin.ServerSandbox(b.inv.Config, c.Name, c.Sandbox, b.holder)
 		if c.sandbox = s; err == nil { // closed with the others, even after an error
-			err = s.Make(b.inv, cmp.Or(c.Dir, "/"), "server "+strconv.Quote(c.Name)+": ")
+			err = b.makeSandbox(s, cmp.Or(c.Dir, "/"), "server "+strconv.Quote(c.Name)+": ")
 		}
 		if err != nil {
 			return failure.Within("server "+strconv.Quote(c.Name)+": sandbox", err)
@@ -54,7 +52,7 @@ func (b *Toolbox) holdServers() error {
 }
 
 // sandboxOf is the sandbox of a connection's programs; nil for none.
-func (b *Toolbox) sandboxOf(c *Connection) *sandbox.Sandbox {
+func (b *Toolbox) sandboxOf(c *Connection) *builtin.Sandbox {
 	if c.Own != nil && c.Own.Runs() {
 		return b.sandbox
 	}

@@ -11,10 +11,8 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/run/config"
-	"toolpipe/run/elicit"
 	"toolpipe/run/input"
 	"toolpipe/run/servers"
-	"toolpipe/run/stdio"
 	"toolpipe/stream/goroutine"
 )
 
@@ -111,8 +109,7 @@ func (b *Toolbox) heedHost() {
 		b.elicit("each")
 		return
 	}
-	var first []byte
-	first, b.inv.Streams.In = stdio.First(b.inv.Streams.In, hostWait)
+	first := b.inv.FirstLine(hostWait)
 	b.elicit(map[bool]string{true: "ask", false: "each"}[toolserver.DeclaresForms(first)])
 }
 
@@ -180,7 +177,7 @@ func (b *Toolbox) Hooks(s *servers.Server) mcp.Hooks {
 		h.Announced = func(method string, params []byte) { b.inv.Announced(s.Name, method, params) }
 	}
 	if s.Elicit == "ask" && b.inv.Config.Mode != config.Serve { // the terminal belongs to the host
-		h.Elicit = elicit.OnTerminal(b.inv.Gate.Terminal, s.Name)
+		h.Elicit = askOnTerminal(b.inv.Gate.Terminal, s.Name)
 	}
 	return h
 }

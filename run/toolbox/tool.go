@@ -11,8 +11,6 @@ import (
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
-	"toolpipe/run/far"
-	"toolpipe/run/lock"
 	"toolpipe/run/schema"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
@@ -26,8 +24,8 @@ type Tool struct {
 	Withheld  bool // denied with any arguments, so not offered
 	changed   bool // the server has changed its definition
 	approve.Traits
-	pinned *lock.Item // its item in the lock, if its server starts later
-	far    *far.Tool  // description from a toolpipe at a socket; nil for none
+	pinned *LockItem // its item in the lock, if its server starts later
+	far    *FarTool  // description from a toolpipe at a socket; nil for none
 
 	compile sync.Once // compiles schema at the first call
 	schema  *schema.Schema
@@ -36,7 +34,7 @@ type Tool struct {
 // Lost is the error for a call if a remote toolpipe answers that its outcome is unknown, because
 // that toolpipe lost the server; nil for any other answer.
 func (t *Tool) Lost(r *wire.Result) error {
-	if t.far == nil || !r.IsError || !far.IsUnknown(r.Meta) || len(r.Content) == 0 {
+	if t.far == nil || !r.IsError || !isUnknownFar(r.Meta) || len(r.Content) == 0 {
 		return nil
 	}
 	return &wire.NoReplyError{Sent: true, Message: "at the socket: " + jsontext.Unquote(r.Content[0].Text)}
@@ -110,11 +108,11 @@ func (t *Tool) Scripts() []string {
 }
 
 // Locked is the lock item of t.
-func (t *Tool) Locked() lock.Item {
+func (t *Tool) Locked() LockItem {
 	if t.pinned != nil {
 		return *t.pinned
 	}
-	return lock.Tool(t.Conn.Name, t.ModelName, &t.Tool)
+	return LockTool(t.Conn.Name, t.ModelName, &t.Tool)
 }
 
 // ForModel is the tool as the model sees it.

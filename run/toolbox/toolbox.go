@@ -1,5 +1,7 @@
 // Package toolbox manages the tool servers of a run and their tools: their names for the model,
-// their start, and the comparison with the lock.
+// their start, and the comparison with the lock. It has the
+// tool that finds tools, the review of definitions, the questions that servers ask the user,
+// and the servers of a toolpipe at a socket.
 //
 // A connection is a server and its session. A server starts with the run, or later: beside the
 // first request or at the first call (--start). Its tools then come from the lock.
@@ -17,15 +19,12 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
-	"toolpipe/mcp/process"
-	"toolpipe/mcp/process/cage"
 	"toolpipe/mcp/wire"
+	"toolpipe/run/builtin"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
-	"toolpipe/run/lock"
-	"toolpipe/run/sandbox"
 	"toolpipe/run/servers"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
@@ -41,16 +40,14 @@ type Toolbox struct {
 	table   table
 	locked  locked
 	starts  laterStarts
-	warned  *sync.Once         // about servers with unknown effects
-	sandbox *sandbox.Sandbox   // of commands; nil: none
-	holder  func() cage.Holder // of sandboxes
+	warned  *sync.Once       // about servers with unknown effects
+	sandbox *builtin.Sandbox // of commands; nil: none
+	holder  builtin.Holder   // of sandboxes
 }
 
 // New returns an empty toolbox.
 func New(inv *invocation.Invocation) *Toolbox {
-	return &Toolbox{inv: inv, warned: new(sync.Once), holder: sync.OnceValue(func() cage.Holder {
-		return cage.FindHolder(func(name string) (string, error) { return process.LookPath(name, inv.Config.Environ) })
-	})}
+	return &Toolbox{inv: inv, warned: new(sync.Once), holder: builtin.FindHolder(func() []string { return inv.Config.Environ })}
 }
 
 // With returns a toolbox with tools, in which no server can start.
@@ -164,7 +161,7 @@ func (b *Toolbox) Update(c *Connection, now []wire.Tool) (changed []string) {
 // update processes one tool of a server's new list, and returns it if its definition has changed.
 func (b *Toolbox) update(c *Connection, now *wire.Tool) *Tool {
 	i := slices.IndexFunc(c.Listed, func(t *Tool) bool { return t.Name == now.Name })
-	if i >= 0 && (c.Listed[i].changed || lock.Tool(c.Name, c.Listed[i].ModelName, now).Digest() != c.Listed[i].Locked().Digest()) {
+	if i >= 0 && (c.Listed[i].changed || LockTool(c.Name, c.Listed[i].ModelName, now).Digest() != c.Listed[i].Locked().Digest()) {
 		t := c.Listed[i]
 		again := t.changed
 		t.changed = true
@@ -257,7 +254,7 @@ func (b *Toolbox) known() []approve.Server {
 		all = append(all, approve.Server{Name: s.Name, Spelling: s.Spelling, Root: s.Root})
 	}
 	if b.inv.Config.FindsTools() {
-		all = append(all, approve.Server{Name: FinderServer, Started: true, Tools: []approve.Tool{{Call: approve.Call{Server: FinderServer, Tool: FinderTool, Name: FinderServer + "__" + FinderTool}}}})
+		all = append(all, approve.Server{Name: finderServer, Started: true, Tools: []approve.Tool{{Call: approve.Call{Server: finderServer, Tool: finderTool, Name: finderServer + "__" + finderTool}}}})
 	}
 	return all
 }
@@ -268,7 +265,7 @@ func (b *Toolbox) Narrowed(globs []string, given bool) (*Toolbox, error) {
 	n := With()
 	n.inv, n.warned, n.sandbox = b.inv, b.warned, b.sandbox
 	for _, t := range b.All() {
-		if t.Conn.Agent || t.Conn.Name == FinderServer || given && !t.IsLike(globs) {
+		if t.Conn.Agent || t.Conn.Name == finderServer || given && !t.IsLike(globs) {
 			continue
 		}
 		n.Offer(t)

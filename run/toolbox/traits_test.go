@@ -134,7 +134,7 @@ func checkDeclared(t *testing.T, local *toolserver.Server, tool wire.Tool) {
 func TestUndeclared(t *testing.T) {
 	local := toolserver.New("s", "")
 	local.AddBuiltin(toolserver.Define("t", "", toolserver.ReadsOnly, toolserver.Effects{}), nil)
-	tool := &Tool{Tool: local.Builtin("t").Tool(), Conn: &Connection{Server: Builtin(local, "")}}
+	tool := &Tool{Tool: local.Builtin("t").Tool(), Conn: &Connection{Server: servers.Builtin(local, "")}}
 	const everything = approve.Exposed | approve.AllEffects
 	if got := new(Toolbox).traits(tool); tool.OnlyReads() || got.Labels|got.Assumed != everything || got.Effects() != approve.AllEffects || got.By != "" {
 		t.Errorf("%+v", got)

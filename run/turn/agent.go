@@ -16,11 +16,8 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
-	"toolpipe/run/finder"
 	"toolpipe/run/invocation"
-	"toolpipe/run/lru"
 	"toolpipe/run/servers"
-	"toolpipe/run/settings"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
 )
@@ -31,7 +28,7 @@ import (
 // continues its conversation, under the current limits and labels.
 type Agent struct {
 	Name     string // of its server
-	Endpoint *settings.Endpoint
+	Endpoint *invocation.Endpoint
 	Client   *stream.Client // each nested run uses a fork of it
 
 	cfg *config.Config // the flags for its profile
@@ -56,10 +53,10 @@ func (p *Plan) addAgents() error {
 		if servers.Find(v.Servers, name) != nil {
 			return failure.UsageError([]string{"--agent NAME=PROFILE gives it another name"}, "--agent: another server is named %q", name)
 		}
-		a := &Agent{Name: name, cfg: settings.ForProfile(v.Config, v.Settings, profile)}
+		a := &Agent{Name: name, cfg: invocation.ForProfile(v.Config, v.Settings, profile)}
 		p.Agents = append(p.Agents, a)
 		told := a.server(v.Settings.ProfileModel(profile), nil, nil)
-		s := toolbox.Builtin(told, "")
+		s := servers.Builtin(told, "")
 		s.Agent, s.Parallel = true, v.Settings.ProfileParallel(profile)
 		v.Servers = append(v.Servers, s)
 	}
@@ -74,10 +71,10 @@ func (p *Plan) ResolveAgents(ctx context.Context) (err error) {
 		first = p.Inv.Model.Client
 	}
 	for _, a := range p.Agents {
-		if a.Endpoint, err = settings.ResolveModel(ctx, a.cfg, p.Inv.Settings, p.Inv.Warn); err != nil {
+		if a.Endpoint, err = invocation.ResolveModel(ctx, a.cfg, p.Inv.Settings, p.Inv.Warn); err != nil {
 			return failure.Within("--agent", err)
 		}
-		if _, err = settings.Request(ctx, a.cfg, a.Endpoint); err != nil {
+		if _, err = invocation.RequestOf(ctx, a.cfg, a.Endpoint); err != nil {
 			return failure.Within("--agent", err)
 		}
 		if a.Endpoint.Beside = first; first == nil {
@@ -170,11 +167,11 @@ func (a *Agent) goOn(ctx context.Context, n *nestedRun, args toolserver.Argument
 	}
 	l, state := n.round.nested.Lend(id)
 	switch {
-	case state == lru.Lent:
+	case state == lruLent:
 		return nil, fmt.Errorf("the nested run %.100q is at work at this moment: wait for its answer", id)
-	case state == lru.Dropped:
+	case state == lruDropped:
 		return nil, fmt.Errorf("the conversation of the nested run %.100q was dropped: of the last used ones %d are kept, and %d MiB, but none that was interrupted; begin a new one with all that it has to know", id, keptRuns, keptRunBytes>>20)
-	case state != lru.Kept:
+	case state != lruKept:
 		return nil, fmt.Errorf("no nested run of this run has the id %.100q: ids are at the end of the answers of %s__run, and work until the run or the connection ends", id, a.Name)
 	case l.nest.agent != a.Name:
 		n.round.nested.Keep(id, l, l.weight())
@@ -225,7 +222,7 @@ func (a *Agent) take(ctx context.Context, n *nestedRun, l *Loop, id string) (*wi
 func (a *Agent) loop(ctx context.Context, n *nestedRun, args toolserver.Arguments) (*Loop, error) {
 	cfg := *a.cfg
 	cfg.Schema = string(args["schema"])
-	request, err := settings.Request(ctx, &cfg, a.Endpoint)
+	request, err := invocation.RequestOf(ctx, &cfg, a.Endpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +238,7 @@ func (a *Agent) loop(ctx context.Context, n *nestedRun, args toolserver.Argument
 	if err != nil {
 		return nil, err
 	}
-	l.finder, request.Tools, err = finder.StartNested(ctx, n.round.plan.Inv, box, nil)
+	l.finder, request.Tools, err = toolbox.StartNestedFinder(ctx, n.round.plan.Inv, box, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +266,7 @@ func (a *Agent) prepareAgain(ctx context.Context, n *nestedRun, l *Loop, prompt 
 	l.Tally, l.trimmer.Emit = &n.tally, l.emit
 	l.form.told, l.paused, l.text = false, paused{}, textUse{}
 	l.stored.later = []stream.Message{userMessage(prompt)}
-	l.finder, l.model.Request.Tools, err = finder.StartNested(ctx, n.round.plan.Inv, before.box, l.Messages())
+	l.finder, l.model.Request.Tools, err = toolbox.StartNestedFinder(ctx, n.round.plan.Inv, before.box, l.Messages())
 	return err
 }
 

@@ -7,8 +7,8 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/schema"
-	"toolpipe/run/stdio"
 	"toolpipe/stream"
+	"toolpipe/stream/goroutine"
 )
 
 // answerForm is the state of the check of the answer's form.
@@ -27,7 +27,7 @@ func (l *Loop) checkAnswer(ctx context.Context) (again bool, err error) {
 		l.Text = event.Pieces{inner}
 	}
 	// A schema can require seconds of work. The end of the run does not wait for it.
-	faults, err := stdio.Await(ctx, func() ([]schema.Fault, error) {
+	faults, err := goroutine.AwaitResult(ctx, func() ([]schema.Fault, error) {
 		return l.model.Schema.Check([]byte(strings.TrimSpace(l.Text.String())))
 	})
 	if ctx.Err() != nil {

@@ -16,11 +16,10 @@ import (
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/session"
-	"toolpipe/run/stdio"
 	"toolpipe/run/toolbox"
-	"toolpipe/run/trace"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 )
@@ -44,7 +43,7 @@ type call struct {
 	line      string        // its command line; "" for a tool call
 	tool      *toolbox.Tool // nil: unknown
 	args      []byte        // canonical
-	trace     trace.Context // its span in the caller's trace
+	trace     config.Trace  // its span in the caller's trace
 	task      *session.Task // the server's answer in an earlier run; nil for none
 	announced bool          // its tool_call event was written
 	verdict   *approve.Verdict
@@ -381,7 +380,7 @@ func (r *round) finish() (failed error) {
 // all calls have ended. The content of files is private.
 func (r *round) tellChanges(ctx context.Context, last *call) {
 	if !last.answer.keepsOpen {
-		if text, _ := stdio.Await(ctx, func() (string, error) { return r.known.Changes(ctx), nil }); text != "" {
+		if text, _ := goroutine.AwaitResult(ctx, func() (string, error) { return r.known.Changes(ctx), nil }); text != "" {
 			last.answer.append(text)
 			last.labels |= approve.Private
 			last.answer.event.Labels = last.labels.Words()

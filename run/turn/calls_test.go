@@ -94,7 +94,7 @@ func planWith(t *testing.T, gate *approve.Gate, c config.Config, servers ...serv
 
 // entry is the server as the user would configure it, with tools that do nothing.
 func (b *callBench) entry() servers.Server {
-	s := toolbox.Builtin(b.server, "")
+	s := servers.Builtin(b.server, "")
 	s.Own, s.Traits = nil, &approve.Traits{}
 	return s
 }

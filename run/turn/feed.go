@@ -12,7 +12,6 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/toolbox"
-	"toolpipe/run/trace"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/text/jsontext"
@@ -164,7 +163,7 @@ func (f *Feed) Call(ctx context.Context, asked *toolserver.HostCall) func() Outc
 		ctx:  ctx, progress: asked.Progress, done: make(chan struct{}), settled: asked.Settled,
 	}
 	text := func(key string) string { return jsontext.Text(jsontext.Member(asked.Meta, key)) }
-	c.trace = trace.Parse(text("traceparent"), text("tracestate"))
+	c.trace = config.ParseTrace(text("traceparent"), text("tracestate"))
 	if asked.Ask != nil {
 		c.user.asks = make(chan struct{}, 1)
 		c.user.ask = func(ctx context.Context, form wire.Form) (toolserver.Answer, error) {

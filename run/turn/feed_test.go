@@ -13,7 +13,7 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
-	"toolpipe/run/elicit"
+	"toolpipe/run/toolbox"
 	"toolpipe/stream"
 )
 
@@ -60,7 +60,7 @@ func TestSilentHost(t *testing.T) {
 				if text := c.answer.text(); !strings.Contains(text, "nobody can be asked: ") || !strings.Contains(text, "; it would run with --allow s__write") {
 					t.Errorf("%s: %s", id, text)
 				}
-				if took := time.Since(began); took != elicit.HostPatience && (id == "a" || comesBack) {
+				if took := time.Since(began); took != toolbox.HostPatience && (id == "a" || comesBack) {
 					t.Errorf("%s: after %v", id, took)
 				}
 			}

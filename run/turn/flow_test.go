@@ -15,7 +15,6 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
-	"toolpipe/run/lock"
 	"toolpipe/run/servers"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
@@ -164,9 +163,9 @@ func TestSideBySideAgain(t *testing.T) {
 func TestFailedCallBringsNothing(t *testing.T) {
 	b := newCallBench(map[string]toolserver.ToolFunc{"next": answerOK})
 	path := filepath.Join(t.TempDir(), "lock")
-	locked := lock.Tool("late", "late__ok", &wire.Tool{Name: "ok", InputSchema: []byte(`{"type":"object"}`)})
-	own := lock.Tool("s", "s__next", &wire.Tool{Name: "next", InputSchema: []byte(`{"type":"object"}`), Annotations: []byte(`{"readOnlyHint":false}`)})
-	if _, err := lock.Write(t.Context(), path, []lock.Item{locked, own}, nil); err != nil {
+	locked := toolbox.LockTool("late", "late__ok", &wire.Tool{Name: "ok", InputSchema: []byte(`{"type":"object"}`)})
+	own := toolbox.LockTool("s", "s__next", &wire.Tool{Name: "next", InputSchema: []byte(`{"type":"object"}`), Annotations: []byte(`{"readOnlyHint":false}`)})
+	if _, err := toolbox.WriteLock(t.Context(), path, []toolbox.LockItem{locked, own}, nil); err != nil {
 		t.Fatal(err)
 	}
 	late := servers.Server{Spec: mcp.Spec{Name: "late", Command: []string{"/nowhere/server"}}}

@@ -14,9 +14,7 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
-	"toolpipe/run/face"
 	"toolpipe/run/session"
-	"toolpipe/run/trim"
 	"toolpipe/stream"
 )
 
@@ -129,7 +127,7 @@ func (l *Loop) UseSession(s *session.File) {
 // in the session, and files in it are no longer known to the model. frame is the number of messages
 // that do not belong to the conversation.
 func (l *Loop) useTrimmer(frame int) {
-	t := trim.New(l.plan.Inv.Config.Trim)
+	t := newTrimmer(l.plan.Inv.Config.Trim)
 	t.Frame, t.Emit = frame, l.emit
 	t.CanRepeat = func(name string) bool {
 		tool := l.box.Tool(name)
@@ -164,7 +162,7 @@ func (l *Loop) warnMissing(open []stream.Call) {
 		}
 	}
 	if len(names) > 0 {
-		l.emit(&event.Warning{Code: "tool_missing", Message: "the conversation leaves calls open whose tool this run does not have: " + face.JoinFew(names) +
+		l.emit(&event.Warning{Code: "tool_missing", Message: "the conversation leaves calls open whose tool this run does not have: " + config.JoinFew(names) +
 			"; they are answered as failed (was --files or --mcp of the run before left out?)"})
 	}
 }

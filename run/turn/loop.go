@@ -12,23 +12,22 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp/builtin/confine"
+	"toolpipe/run/config"
 	"toolpipe/run/event"
-	"toolpipe/run/face"
 	"toolpipe/run/failure"
-	"toolpipe/run/finder"
 	"toolpipe/run/invocation"
 	"toolpipe/run/servers"
 	"toolpipe/run/session"
-	"toolpipe/run/trim"
+	"toolpipe/run/toolbox"
 	"toolpipe/stream"
 )
 
 // A Loop lets a model and its tools take turns until a reply contains no calls.
 type Loop struct {
 	model      *invocation.Model // the Messages of its request are the conversation and its frame
-	trimmer    *trim.Trimmer
+	trimmer    *trimmer
 	form       answerForm
-	finder     *finder.Finder // nil: all tools are offered
+	finder     *toolbox.Finder // nil: all tools are offered
 	text       textUse
 	processors processors
 	stored     stored
@@ -68,7 +67,7 @@ type Tally struct {
 
 // NewLoop returns the loop of the main run. The model's request already contains its tools and
 // messages; the first frame messages do not belong to the conversation.
-func (p *Plan) NewLoop(tally *Tally, f *finder.Finder, known *confine.Known, frame int) *Loop {
+func (p *Plan) NewLoop(tally *Tally, f *toolbox.Finder, known *confine.Known, frame int) *Loop {
 	v := p.Inv
 	l := &Loop{model: v.Model, form: answerForm{from: "--schema"}, finder: f, Tally: tally, caller: p.newCaller(known)}
 	l.rounds = p.newRounds()
@@ -361,7 +360,7 @@ func (l *Loop) mustEnd(reply *stream.Reply, calls int) (round int, err error) {
 		return 0, &failure.Error{Status: failure.StatusModel, Message: "model: the answer was refused or stopped by a content filter" + detail(reply.Refusal)}
 	}
 	if len(reply.Unknown) > 0 {
-		l.emit(&event.Warning{Code: "unknown_item", Message: "the reply has parts that toolpipe does not know, and does not use: " + face.JoinFew(reply.Unknown)})
+		l.emit(&event.Warning{Code: "unknown_item", Message: "the reply has parts that toolpipe does not know, and does not use: " + config.JoinFew(reply.Unknown)})
 	}
 	if calls == 0 && reply.Stop != stream.StopPause {
 		return 0, nil

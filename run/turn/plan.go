@@ -2,7 +2,8 @@
 //
 // A turn is one reply of the model, a round its calls and their answers. A nested run is the call
 // of an agent: turns of another model, one level deep. The flow of a conversation is the labels of
-// its content, with their sources.
+// its content, with their sources. A trimmer keeps
+// the requests of a long conversation within the limit of its model.
 //
 // Each call is answered exactly once and in order, or the run ends; no tool runs without a verdict
 // that allows it.
@@ -22,11 +23,8 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
-	"toolpipe/run/lru"
 	"toolpipe/run/session"
-	"toolpipe/run/settings"
 	"toolpipe/run/toolbox"
-	"toolpipe/run/trace"
 	"toolpipe/stream"
 	"toolpipe/stream/text/secrets"
 )
@@ -181,7 +179,7 @@ type Cost struct {
 }
 
 // costOf is the cost of a reply. It is unknown if the endpoint reports no tokens.
-func costOf(price settings.Price, u stream.Usage) Cost {
+func costOf(price invocation.Price, u stream.Usage) Cost {
 	if u == (stream.Usage{}) {
 		return Cost{partial: true}
 	}
@@ -233,7 +231,7 @@ func (p *Plan) checkCost() error {
 		return nil
 	}
 	currency := ""
-	check := func(e *settings.Endpoint) error {
+	check := func(e *invocation.Endpoint) error {
 		switch {
 		case e.Price.Currency == "":
 			return failure.UsageError([]string{`"price": {"input": 3, "output": 15} in the profile, for a million tokens`}, "--max-cost: the model %q has no price", e.Model)
@@ -286,9 +284,9 @@ type client struct {
 
 // memory outlives the round of a call.
 type memory struct {
-	session *session.File     // of the main run; nil: none
-	known   *confine.Known    // files that the asking model knows; nil: it gets no reports of changes
-	nested  *lru.Store[*Loop] // nested runs that can be continued, by the id of their first call; nil: none
+	session *session.File    // of the main run; nil: none
+	known   *confine.Known   // files that the asking model knows; nil: it gets no reports of changes
+	nested  *lruStore[*Loop] // nested runs that can be continued, by the id of their first call; nil: none
 }
 
 // planned is the relation of calls to a plan.
@@ -312,11 +310,11 @@ type options struct {
 	wholeResults   bool // events contain results in full, even if they are cut for the model
 	separate       bool // no model reads the results, so text and structured content stay separate
 	dryRun         bool
-	denyUnapproved bool          // deny an unapproved call, and go on
-	serves         bool          // the calls come from a host (--serve)
-	askHost        string        // --ask-host: about which calls the host asks its user
-	secrets        *secrets.Set  // of the run; nil: none
-	trace          trace.Context // to which the run belongs
+	denyUnapproved bool         // deny an unapproved call, and go on
+	serves         bool         // the calls come from a host (--serve)
+	askHost        string       // --ask-host: about which calls the host asks its user
+	secrets        *secrets.Set // of the run; nil: none
+	trace          config.Trace // to which the run belongs
 }
 
 // resultBytes is the default limit of a result for the model, in bytes.
@@ -326,7 +324,7 @@ const resultBytes = 256 << 10
 func (p *Plan) newCaller(known *confine.Known) *caller {
 	v, c := p.Inv, p.Inv.Config
 	k := &caller{
-		plan: p, box: p.Box, client: new(client), memory: memory{known: known, nested: &lru.Store[*Loop]{Number: keptRuns, Bytes: keptRunBytes}}, flow: newFlow(v.Gate), lines: lineCalls{enabled: c.CmdLines},
+		plan: p, box: p.Box, client: new(client), memory: memory{known: known, nested: &lruStore[*Loop]{Number: keptRuns, Bytes: keptRunBytes}}, flow: newFlow(v.Gate), lines: lineCalls{enabled: c.CmdLines},
 		output: output{v.Emit, v.Flush, v.Face.Notef},
 		options: options{
 			parallel: cmp.Or(c.Parallel, 8), maxBytes: cmp.Or(int(c.MaxResultBytes), resultBytes),

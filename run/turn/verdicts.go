@@ -15,9 +15,9 @@ import (
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
-	"toolpipe/run/elicit"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
+	"toolpipe/run/toolbox"
 	"toolpipe/stream/text/jsontext"
 )
 
@@ -313,7 +313,7 @@ func (r *round) put(ctx context.Context, c *call, q *approve.Question) error {
 		case r.silent.Load():
 			return false, errors.New("the host did not answer the question before")
 		}
-		limited, cancel := context.WithTimeoutCause(ctx, elicit.HostPatience, fmt.Errorf("the host gave no answer in %v", elicit.HostPatience))
+		limited, cancel := context.WithTimeoutCause(ctx, toolbox.HostPatience, fmt.Errorf("the host gave no answer in %v", toolbox.HostPatience))
 		defer cancel()
 		answer, err := ask(limited, wire.Form{Message: text, Schema: []byte(form)})
 		if limited.Err() != nil && ctx.Err() == nil && !errors.Is(err, toolserver.ErrNotBack) {
@@ -349,5 +349,5 @@ func (r *round) askerOf(c *call) toolserver.Asker {
 // asksHost asks the host's user questions of a server, prefixed with the server's name; nil if c
 // does not come from a host that can ask.
 func (r *round) asksHost(c *call) wire.AskFunc {
-	return elicit.AtHost(r.askerOf(c), c.tool.Conn.Name, r.secrets)
+	return toolbox.AskHost(r.askerOf(c), c.tool.Conn.Name, func(text string) string { return r.secrets.Message().HideString(text) })
 }

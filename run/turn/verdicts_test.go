@@ -18,6 +18,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/invocation"
+	"toolpipe/run/servers"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
@@ -47,7 +48,7 @@ func callerWithPolicy(t *testing.T, rules string) (root string, c *caller, ask f
 	}
 	local := files.New(area, files.Spec{Name: "files"})
 	gate := &approve.Gate{Rules: policy.Rules, Otherwise: policy.Otherwise, AutoApprove: "--auto-approve"}
-	p := planWith(t, gate, config.Config{}, toolbox.Builtin(local, root))
+	p := planWith(t, gate, config.Config{}, servers.Builtin(local, root))
 	c = &caller{
 		plan: p, box: p.Box, client: new(client), options: options{parallel: 8, maxBytes: 1 << 20, denyUnapproved: true},
 		flow: newFlow(&approve.Gate{EgressRule: approve.EgressRule{Egress: approve.EgressOff}}), output: output{emit: func(event.Event) error { return nil }, flush: func() error { return nil }},
@@ -151,7 +152,7 @@ func fileServer(name string) *toolserver.Server {
 // other call, that is so if the same files may be read by read_file of the same root.
 func TestMayRead(t *testing.T) {
 	of := func(server, name, root string, readOnly bool) *toolbox.Tool {
-		s := toolbox.Builtin(fileServer(server), root)
+		s := servers.Builtin(fileServer(server), root)
 		return &toolbox.Tool{Tool: wire.Tool{Name: name, ReadOnly: readOnly}, ModelName: server + "__" + name, Conn: &toolbox.Connection{Server: s}}
 	}
 	ended, cancel := context.WithCancel(t.Context())
@@ -187,7 +188,7 @@ func TestMayRead(t *testing.T) {
 // That the user has seen a call of the input lets no file be read.
 func TestMayReadBesideOpenCall(t *testing.T) {
 	of := func(name string) *toolbox.Tool {
-		s := toolbox.Builtin(fileServer("files"), "/a")
+		s := servers.Builtin(fileServer("files"), "/a")
 		return &toolbox.Tool{Tool: wire.Tool{Name: name}, ModelName: "files__" + name, Conn: &toolbox.Connection{Server: s}}
 	}
 	rules, err := approve.Patterns("@open", approve.Allow, "flag", "--allow ")

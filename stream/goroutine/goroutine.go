@@ -152,3 +152,24 @@ func NewPanic(p any) *Panic {
 	}
 	return &Panic{message}
 }
+
+// AwaitResult returns the result of f. If ctx ends first, it returns the cause, and f, which
+// cannot be interrupted, goes on in its goroutine.
+func AwaitResult[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	Start(func() {
+		value, err := f()
+		done <- result{value, err}
+	})
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
+}

@@ -30,7 +30,7 @@ var targets = []target{
 	}},
 	{"run/invocation/rules.go", runSteps},
 	{"run/invocation/approver_flag.go", runSteps},
-	{"run/lock/*.go", runSteps},
+	{"run/toolbox/lock.go", runSteps},
 	{"run/turn/calls.go", runSteps},
 	{"run/turn/answers.go", runSteps},
 	{"run/turn/verdicts.go", runSteps},
@@ -48,7 +48,6 @@ var runSteps = []step{
 	{"./run/turn", all, ""},
 	{"./run/toolbox", all, ""},
 	{"./run/invocation", all, ""},
-	{"./run/lock", all, ""},
 	{endToEnd, "^TestFault", all},
 }
 

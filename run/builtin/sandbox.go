@@ -1,0 +1,267 @@
+// Package builtin makes the built-in tool servers, and the sandboxes that limit the commands
+// of a model and the programs of tool servers, from flags, config and policy.
+//
+// A sandbox is a cage (package mcp/process/cage), a private directory for temporary files,
+// and a watch over the files in it that other programs run.
+package builtin
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"toolpipe/approve"
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/builtin/shell"
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/process/cage"
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+)
+
+// A Sandbox is the cage of commands, or of a server, for the whole run.
+type Sandbox struct {
+	flag    string // the flag with the list of options
+	home    string
+	said    config.Sandbox
+	roots   []string // writable besides temp, without symbolic links
+	spec    cage.Spec
+	cage    *cage.Cage
+	partial []string       // gaps that the cage leaves, in words
+	watch   *confine.Watch // watches the protected files in roots
+	seen
+}
+
+// A seen is the result of Look.
+type seen struct {
+	looking sync.Mutex
+	changed []string
+}
+
+// A Holder finds, once, the program that holds sandboxes.
+type Holder func() cage.Holder
+
+// FindHolder makes a Holder. It calls environ only when a sandbox is made.
+func FindHolder(environ func() []string) Holder {
+	return sync.OnceValue(func() cage.Holder {
+		return cage.FindHolder(func(name string) (string, error) { return process.LookPath(name, environ()) })
+	})
+}
+
+// newSandbox makes a sandbox; Make makes its cage. flag is the flag with the list of options.
+// Programs may write below roots and the directories in said. They have the given network unless
+// said has another one.
+func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []string, network cage.Network, held cage.Holder) (*Sandbox, error) {
+	s := &Sandbox{flag: flag, home: c.Getenv("HOME"), said: said}
+	s.spec = cage.Spec{Network: network, Holder: held}
+	switch said.Network {
+	case "none":
+		s.spec.Network = cage.NoNetwork
+	case "all":
+		s.spec.Network = cage.WholeNetwork
+	case "loopback":
+		if s.spec.Network = cage.OwnNetwork; held.Without != "" {
+			return nil, failure.UsageError([]string{"apt install bubblewrap; net=none and net=all do not need it"}, "net=loopback is a private network, which needs bubblewrap: %s", held.Without)
+		}
+	}
+	probe, _, err := cage.New(cage.Spec{Network: s.spec.Network, Holder: held})
+	if err != nil {
+		return nil, failure.UsageError([]string{"off, or leaving it out, starts programs with all your rights"}, "%v", err)
+	}
+	probe.Close()
+	for _, paths := range [][]string{said.Write, said.Show, said.Hide} {
+		for i, path := range paths {
+			if rest, found := strings.CutPrefix(path, "~/"); found {
+				paths[i] = filepath.Join(s.home, rest)
+			}
+		}
+	}
+	for _, dir := range slices.Concat(roots, said.Write) {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return nil, failure.UsageError([]string{"a directory for writing must exist"}, "%q: %s", dir, failure.Cause(err))
+		}
+		s.roots = append(s.roots, real)
+	}
+	temp, err := confine.PrivateTempDir("toolpipe-sandbox-")
+	if err != nil {
+		return nil, failure.Usage("%v", err)
+	}
+	s.spec.Write = []string{temp}
+	return s, nil
+}
+
+// Processes is procs inside the sandbox, or unchanged without one.
+func (s *Sandbox) Processes(procs *process.Processes) *process.Processes {
+	if s == nil {
+		return procs
+	}
+	return procs.In(s.start)
+}
+
+func (s *Sandbox) start(cmd *exec.Cmd) (release func(), wrapped bool, err error) {
+	if s.cage == nil {
+		return func() {}, false, cmd.Start()
+	}
+	return s.cage.Start(cmd)
+}
+
+// Hold makes commands start in the sandbox.
+func (s *Sandbox) Hold(commands *shell.CommandSpec) {
+	env := s.Environ()
+	maps.Copy(env, commands.Env)
+	commands.Env, commands.Note = env, "A command runs in a sandbox: "+s.about()+"."
+	commands.Processes = s.Processes(commands.Processes)
+}
+
+// Held adds the sandbox, if there is one, to the traits of a tool: the programs that the tool runs
+// are inside it. Without network the tool sends nothing.
+func (s *Sandbox) Held(t approve.Traits) approve.Traits {
+	if s == nil || !t.Labels.Has(approve.Runs) {
+		return t
+	}
+	t.By += ", in a sandbox"
+	t.Caged = true
+	if s.spec.Network != cage.WholeNetwork {
+		t.Labels &^= approve.Sends
+		t.Held = approve.Sends
+	}
+	return t
+}
+
+// temp is the private temporary directory.
+func (s *Sandbox) temp() string { return s.spec.Write[0] }
+
+// Environ are variables for the temporary files and caches of programs, so that they are writable.
+func (s *Sandbox) Environ() map[string]string {
+	at := func(name string) string { return filepath.Join(s.temp(), name) }
+	return map[string]string{"TMPDIR": s.temp(), "XDG_CACHE_HOME": at("cache"), "GOCACHE": at("go-build"), "npm_config_cache": at("npm")}
+}
+
+// Make makes the cage from the flags and from the rules about reading and writing. Programs
+// do not see the files own. It calls warn for each thing that the cage leaves open.
+func (s *Sandbox) Make(rules approve.Closed, own []string, warn func(what string)) error {
+	hide := slices.Concat(s.said.Hide, rules.Reads, own, strings.Fields(secretFiles))
+	for _, home := range homes(s.home) {
+		for place := range strings.FieldsSeq(secretPlaces) {
+			hide = append(hide, filepath.Join(home, place))
+		}
+	}
+	spec := &s.spec
+	s.partial = rules.Partial
+	for _, root := range s.roots {
+		closed := func(dir string) bool { return confine.IsBelow(root, dir) }
+		if slices.ContainsFunc(rules.Writes, closed) {
+			continue
+		}
+		spec.Write = append(spec.Write, root)
+		for _, dir := range rules.Writes {
+			if real, err := filepath.EvalSymlinks(dir); !confine.IsBelow(dir, root) {
+			} else if err == nil && spec.Holder.Below {
+				spec.Protect = append(spec.Protect, real)
+			} else {
+				s.partial = append(s.partial, named(dir, rules)+" stays writable below "+strconv.Quote(root))
+			}
+		}
+	}
+	s.watch = confine.NewWatch(spec.Write[1:], s.opened(), spec.Holder.Below)
+	if spec.Holder.Below {
+		spec.Protect = append(spec.Protect, s.watch.Protected()...)
+		hide = append(hide, s.watch.Secret()...)
+	}
+	spec.Hide = slices.DeleteFunc(hide, func(path string) bool {
+		return slices.ContainsFunc(s.said.Show, func(shown string) bool { return confine.IsBelow(path, shown) })
+	})
+	if s.watch.Full() {
+		s.partial = append(s.partial, "there are more directories and files below "+config.JoinWords(s.roots)+" than are looked at for what other programs run")
+	}
+	made, open, err := cage.New(*spec)
+	if err != nil {
+		return failure.Usage("%v", err)
+	}
+	s.cage = made
+	s.leavesOpen(open, rules)
+	for _, what := range s.partial {
+		warn(what)
+	}
+	return nil
+}
+
+// opened are the directories inside a root that were named as writable: nothing is protected there.
+func (s *Sandbox) opened() (dirs []string) {
+	for i, dir := range s.roots {
+		if slices.ContainsFunc(s.roots, func(root string) bool { return root != dir && confine.IsBelow(dir, root) }) {
+			dirs = append(dirs, s.roots[i])
+		}
+	}
+	return dirs
+}
+
+// named is a path with its rule, if there is one.
+func named(path string, rules approve.Closed) string {
+	if rule := rules.Rules[path]; rule != "" {
+		return strconv.Quote(path) + " of " + rule
+	}
+	return strconv.Quote(path)
+}
+
+// leavesOpen adds what the finished cage leaves open to partial. Paths that the user or a rule
+// asked to hide are named even if they do not exist.
+func (s *Sandbox) leavesOpen(open cage.Open, rules approve.Closed) {
+	var shown []string
+	asked := slices.Concat(s.said.Hide, rules.Reads)
+	for _, path := range open.Paths {
+		if _, err := os.Lstat(path); err == nil || slices.Contains(asked, path) {
+			shown = append(shown, named(path, rules))
+		}
+	}
+	if shown != nil { // a path below a writable root can be read too
+		s.partial = append(s.partial, fewOf(shown)+" can be read and written: a directory that may be written holds them")
+	}
+	s.partial = append(s.partial, open.Words...)
+}
+
+// fewOf lists at most the first few names.
+func fewOf(names []string) string {
+	const most = 3
+	if n := len(names) - most; n > 0 {
+		names = append(slices.Clone(names[:most]), strconv.Itoa(n)+" more")
+	}
+	return config.JoinWords(names)
+}
+
+// Close ends the sandbox, if there is one. Running programs stay inside it.
+func (s *Sandbox) Close() error {
+	if s == nil {
+		return nil
+	}
+	if s.cage != nil {
+		s.cage.Close()
+	}
+	return os.RemoveAll(s.temp())
+}
+
+// Says names the mechanism of the sandbox and what programs may do in it; "" for no sandbox.
+func (s *Sandbox) Says() string {
+	if s == nil {
+		return ""
+	}
+	return s.spec.Holder.Name + ": " + s.about()
+}
+
+// about says what a program in the sandbox may do.
+func (s *Sandbox) about() string {
+	text := "it writes only below " + config.JoinWords(append(slices.Clone(s.roots), "$TMPDIR"))
+	switch s.spec.Network {
+	case cage.NoNetwork:
+		text += ", and has no network"
+	case cage.OwnNetwork:
+		text += ", and has a network of its own, with nothing but itself"
+	}
+	return text
+}

@@ -1,0 +1,208 @@
+package toolbox
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"toolpipe/approve"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/failure"
+	"toolpipe/run/invocation"
+	"toolpipe/run/servers"
+	"toolpipe/stream"
+	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
+)
+
+// The built-in tool that finds tools, and its server.
+const (
+	finderServer = "tools"
+	finderTool   = "find_tools"
+)
+
+const (
+	manyTools       = 64       // above this number --find-tools auto does not offer all tools
+	manyDefinitions = 32 << 10 // bytes
+	foundTools      = 8        // how many tools a search finds by default
+	mostFoundTools  = 32
+)
+
+// A Finder is a server with one tool that finds the tools of all others (--find-tools). A tool that was found or
+// called is offered from the next request on, after the tools offered before, so that an endpoint
+// can reuse its cache of the earlier requests.
+type Finder struct {
+	box     *Toolbox
+	conn    *Connection
+	tools   []*Tool // the tools that can be found
+	ranking *ranking
+
+	mu      sync.Mutex
+	wanted  map[*Tool]bool // found since the last request
+	offered map[*Tool]bool
+}
+
+// StartFinder sets up the search for tools if it is asked for, and returns the tools of the first
+// request: the finder's tool, the agents, and tools that the conversation has already called. The
+// finder is nil if all tools are offered.
+func StartFinder(ctx context.Context, v *invocation.Invocation, box *Toolbox, msgs []stream.Message) (*Finder, []stream.Tool, error) {
+	f, all := newFinder(v, box)
+	if f == nil {
+		return nil, all, nil
+	}
+	rules, err := approve.Patterns(finderServer+"__"+finderTool, approve.Allow, "flag", "--find-tools") // a search reveals only what the request would contain without it
+	if err != nil {
+		return nil, nil, err
+	}
+	v.Gate.Rules = append(v.Gate.Rules, rules...)
+	return f.start(ctx, v, msgs)
+}
+
+// StartNestedFinder is StartFinder for a nested run, with the rules of the outer run and some of its tools.
+// msgs is its conversation, if it continues one.
+func StartNestedFinder(ctx context.Context, v *invocation.Invocation, box *Toolbox, msgs []stream.Message) (*Finder, []stream.Tool, error) {
+	f, all := newFinder(v, box)
+	if f == nil {
+		return nil, all, nil
+	}
+	return f.start(ctx, v, msgs)
+}
+
+func (f *Finder) start(ctx context.Context, v *invocation.Invocation, msgs []stream.Message) (_ *Finder, offered []stream.Tool, err error) {
+	f.conn, err = f.box.StartServer(ctx, servers.Builtin(f.server(v.Config.Version), ""))
+	if err != nil {
+		return nil, nil, err
+	}
+	own := f.conn.Listed[0]
+	if f.box.Denies(own) {
+		return nil, nil, failure.Usage("--find-tools %s: a rule denies %s, by which the model finds its tools", v.Config.FindTools, own.ModelName)
+	}
+	f.box.Offer(own)
+	offered = []stream.Tool{own.ForModel()}
+	for _, t := range f.box.All() {
+		if t.Conn.Agent && !t.Withheld {
+			offered = append(offered, t.ForModel())
+		}
+	}
+	for i := range msgs {
+		offered = append(offered, f.Next(msgs[i].Calls)...)
+	}
+	return f, offered, nil
+}
+
+// Close ends the finder's server, if there is a finder.
+func (f *Finder) Close() {
+	if f != nil {
+		f.conn.Session.Close()
+	}
+}
+
+// newFinder returns nil if all tools are offered.
+func newFinder(v *invocation.Invocation, box *Toolbox) (*Finder, []stream.Tool) {
+	all, size := box.Offered(), 0
+	for i := range all {
+		size += DefinitionSize(all[i])
+	}
+	if !v.Config.FindsTools() || v.Config.FindTools == "auto" && len(all) <= manyTools && size <= manyDefinitions {
+		return nil, all
+	}
+	f := &Finder{box: box, wanted: map[*Tool]bool{}, offered: map[*Tool]bool{}}
+	for _, t := range box.All() {
+		if !t.Withheld && !t.Conn.Agent { // agents are for every task, so they are always offered
+			f.tools = append(f.tools, t)
+		}
+	}
+	if len(f.tools) == 0 {
+		return nil, all
+	}
+	f.ranking = newRanking(len(f.tools), func(i int, add func(string, float64)) {
+		t := f.tools[i]
+		add(t.Conn.Name+" "+t.Name, 3)
+		add(t.Title, 2)
+		add(t.Description, 1)
+		for name := range jsontext.Members(jsontext.Member(t.InputSchema, "properties")) {
+			add(jsontext.Unquote(name), 1)
+		}
+	})
+	return f, all
+}
+
+func (f *Finder) server(version string) *toolserver.Server {
+	s := toolserver.New(finderServer, version)
+	about := fmt.Sprintf("Find tools among %d of: %s. The tools found can be called from your next turn on. Use it before you say that you cannot do something.", len(f.tools), f.servers())
+	s.AddBuiltin(toolserver.Define(finderTool, about, toolserver.ReadsOnly, toolserver.Effects{None: true},
+		toolserver.Parameter{Name: "query", Kind: "string", About: "words of what the tool does, or of its name", Required: true},
+		toolserver.Parameter{Name: "limit", Kind: "integer", About: fmt.Sprintf("how many tools to find at most (default %d, at most %d)", foundTools, mostFoundTools)},
+	), func(_ context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+		return toolserver.TextResult(f.find(args.Text("query"), int(args.Integer("limit", foundTools)))), nil
+	})
+	return s
+}
+
+// servers lists the servers that have tools, with the number of tools.
+func (f *Finder) servers() string {
+	count := map[*Connection]int{}
+	for _, t := range f.tools {
+		count[t.Conn]++
+	}
+	var names []string
+	for _, c := range f.box.Conns {
+		if n := count[c]; n > 0 {
+			names = append(names, c.Name+" ("+strconv.Itoa(n)+")")
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// find lists the tools that fit the query best, and marks them for the next request.
+func (f *Finder) find(query string, limit int) string {
+	best := f.ranking.best(query)
+	if len(best) == 0 {
+		return "No tool fits. There are tools of: " + f.servers()
+	}
+	limit = min(max(limit, 1), mostFoundTools, len(best))
+	var b strings.Builder
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, i := range best[:limit] {
+		t := f.tools[i]
+		f.wanted[t] = true
+		line, _, _ := strings.Cut(strings.TrimSpace(cmp.Or(t.Description, t.Title)), "\n")
+		b.WriteString(t.ModelName + ": " + readable.Cut(line, 200, "…") + "\n")
+	}
+	if more := len(best) - limit; more > 0 {
+		fmt.Fprintf(&b, "(%d more fit less well)\n", more)
+	}
+	return b.String() + "They can be called from the next turn on."
+}
+
+// Next returns the tools to add to the next request: called tools in the order of the calls, then
+// found tools in the order of all tools. The order does not depend on how many searches ran at
+// once.
+func (f *Finder) Next(calls []stream.Call) (more []stream.Tool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	offer := func(t *Tool) {
+		if !f.offered[t] {
+			f.offered[t] = true
+			more = append(more, t.ForModel())
+		}
+	}
+	for _, c := range calls {
+		if t := f.box.Tool(c.Name); t != nil && slices.Contains(f.tools, t) {
+			offer(t)
+		}
+	}
+	for _, t := range f.tools {
+		if f.wanted[t] {
+			offer(t)
+		}
+	}
+	clear(f.wanted)
+	return more
+}
