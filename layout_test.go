@@ -434,8 +434,8 @@ const (
 // The bounds of the import graph, without tests.
 const (
 	maxBelowRun = 24 // packages below run
-	maxPackages = 56 // in all
-	maxFloors   = 11 // of packages
+	maxPackages = 56 // in all: the number of today
+	maxFloors   = 11 // in the longest chain of imports: the number of today
 	maxImports  = 20 // packages of this module that one package imports
 )
 
