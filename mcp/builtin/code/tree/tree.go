@@ -76,7 +76,7 @@ func (t *Text) Add(br Branch) {
 // AppendNotes appends lines about what the tree left out.
 func (t *Text) AppendNotes(b []byte) []byte {
 	if t.more > 0 {
-		b = fmt.Appendf(b, "[toolpipe] %d more branches, and what is below them, are left out; a path further down shows less\n", t.more)
+		b = fmt.Appendf(b, "[toolpipe] %d more branches, and everything below them, are left out; a deeper path shows less\n", t.more)
 	}
 	if t.deeper > 0 {
 		b = fmt.Appendf(b, "[toolpipe] \"...\": %d branches go on below level %d\n", t.deeper, t.deepest)
