@@ -25,26 +25,25 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A conversation is the mode that asks a model: what the model has been told, and the
-// turns that it takes with the tools.
+// A conversation is the mode that asks a model: the messages so far, and the turns that the model
+// takes with the tools.
 type conversation struct {
 	inv      *invocation.Invocation
 	plan     *turn.Plan
-	tally    *turn.Tally      // what the end event tells
-	messages []stream.Message // what it begins with
+	tally    *turn.Tally      // counts for the end event
+	messages []stream.Message // the first messages
 	session  *session.File    // nil: there is none
-	system   turn.System      // that the flags give
+	system   turn.System      // from the flags
 	known    *confine.Known   // the files that the model knows; nil without --refresh
 	loop     *turn.Loop       // nil until the first request
 }
 
-// watchDelay is when a run without servers begins to watch signals. Until then there is
-// nothing to end in order, so that a signal may end the process by itself. Watching takes
-// two threads, which is a tenth of the time of a run that is answered at once.
+// watchDelay is how long a run without servers waits before it watches signals. Until then there is
+// nothing to end in order, so a signal may kill the process. Watching takes two threads, which is a
+// tenth of the time of a run that is answered at once.
 const watchDelay = 20 * time.Millisecond
 
-// run puts the conversation's beginning together while the servers start, and lets
-// the model answer it.
+// run builds the first messages while the servers start, and then asks the model.
 func (v *conversation) run(ctx context.Context) error {
 	c := v.inv.Config
 	reads := c.ReadsInput(v.inv.Streams.InTerminal)
@@ -76,7 +75,7 @@ func (v *conversation) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	inputErr := v.begin(data, attached) // reported only when the servers are in order
+	inputErr := v.begin(data, attached) // reported only after the servers are in order
 	if err := v.plan.Box.UseServers(); err != nil {
 		return err
 	}
@@ -100,7 +99,7 @@ func (v *conversation) run(ctx context.Context) error {
 	return v.answer(ctx, added)
 }
 
-// answer lets model and tools take turns until the answer is done.
+// answer lets model and tools take turns until there is an answer.
 func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error {
 	c, request, text := v.inv.Config, v.inv.Model.Request, v.inv.Text
 	find, tools, err := finder.Start(ctx, v.inv, v.plan.Box, msgs)
@@ -113,9 +112,8 @@ func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error 
 	v.loop = v.plan.NewLoop(v.tally, find, v.known, frame)
 	v.messages = nil // the loop has them
 	v.useSession()
-	// Without tools the first turn is mostly the last, so its text need not be held
-	// back for the end; and no copy of it is kept, unless the log or the search for
-	// command lines needs one.
+	// Without tools the first turn is mostly the last one, so its text is written as it comes. No
+	// copy of it is kept unless the log, the session or the search for command lines needs one.
 	if text != nil && len(tools) == 0 && v.inv.Model.Schema == nil && !c.Holds() {
 		text.Stream = true
 		if c.Log == "" && !c.CmdLines && c.Session == "" {
@@ -137,8 +135,8 @@ func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error 
 	return nil
 }
 
-// emitInput tells those who read the events what the model is asked. Secrets are hidden before
-// the text is cut, since a part of one is not found.
+// emitInput writes the event that reports what the model is asked. Secrets are hidden before the
+// text is cut, because a secret that was cut in two is not found.
 func (v *conversation) emitInput(msgs []stream.Message) error {
 	const looked = 16 * event.MaxInput
 	c, e := v.inv.Config, &event.Input{Messages: len(msgs)}
@@ -164,8 +162,8 @@ func (v *conversation) emitInput(msgs []stream.Message) error {
 	return v.inv.Emit(e)
 }
 
-// asJSON gives the messages that --output messages prints, as JSON.
-// A session has what is left out of requests and so no longer in memory.
+// asJSON yields the JSON messages that --output messages prints. Parts that were left out of
+// requests are no longer in memory; they are read from the session.
 func (v *conversation) asJSON(yield func([]byte, bool) bool) error {
 	all := v.all()
 	for i := range all {
@@ -182,7 +180,7 @@ func (v *conversation) asJSON(yield func([]byte, bool) bool) error {
 	return nil
 }
 
-// warnOfLength warns of an output that --input messages of a later run would refuse.
+// warnOfLength warns about an output that is too long for --input messages.
 func (v *conversation) warnOfLength() {
 	if v.inv.Config.Output != "messages" || v.inv.Config.Mode != config.Answer {
 		return
@@ -196,7 +194,7 @@ func (v *conversation) warnOfLength() {
 	}
 }
 
-// all is the conversation as far as it has come.
+// all returns the messages so far.
 func (v *conversation) all() []stream.Message {
 	if v.loop != nil {
 		return v.loop.Messages()
@@ -204,8 +202,8 @@ func (v *conversation) all() []stream.Message {
 	return v.messages
 }
 
-// needBlock is the error of an answer that has no block to print: prose must not
-// take its place, since the output may go to a shell.
+// needBlock is the error for an answer without a block to print. Prose must not replace the block,
+// because the output may go to a shell.
 func needBlock(answer, language string) error {
 	if _, ok := event.FencedBlock(answer, language); ok {
 		return nil
@@ -217,8 +215,7 @@ func needBlock(answer, language string) error {
 	return &failure.Error{Status: failure.StatusModel, Message: "model: the answer has " + what, Hints: []string{"-o text shows the answer; the prompt can ask for one fenced block"}}
 }
 
-// withModels adds to the error of a model that the endpoint does not have what it
-// has instead.
+// withModels adds the models that the endpoint has to an error about a model that it does not have.
 func (v *conversation) withModels(ctx context.Context, err error) error {
 	refused, ok := errors.AsType[*stream.Error](err)
 	if !ok || ctx.Err() != nil || v.inv.Config.Replay != "" {

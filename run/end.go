@@ -12,9 +12,8 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// end writes the end event, closes everything that was opened and returns the
-// error of the run. Servers are ended after the last byte was written, so that the
-// reader of the answer need not wait for them.
+// end writes the end event, closes everything that was opened and returns the error of the run.
+// Servers end after the last byte is written, so the reader of the answer does not wait for them.
 func (r *runner) end(ctx context.Context, err error) error {
 	if p, ok := errors.AsType[*goroutine.Panic](context.Cause(ctx)); ok {
 		err = p // the panic is the cause of any other error
@@ -50,7 +49,7 @@ func (r *runner) end(ctx context.Context, err error) error {
 		e = e.WithOutputError(werr)
 	}
 	if e.Status == failure.StatusInterrupted {
-		r.inv.Face.Interrupted() // the call that the signal makes may come after the end
+		r.inv.Face.Interrupted() // AfterContext may call it only after the end
 	}
 	r.inv.Face.Awaiting("waiting for the servers to end")
 	r.plan.Box.Close()
@@ -63,8 +62,8 @@ func (r *runner) end(ctx context.Context, err error) error {
 	return e.Err
 }
 
-// endEvent tells how the run ended. A call whose outcome is unknown decides the
-// status unless there is an answer.
+// endEvent reports how the run ended. A call with an unknown outcome decides the status unless
+// there is an answer.
 func (r *runner) endEvent(err error) *event.End {
 	e := &event.End{Status: failure.StatusOK, ID: r.inv.Config.ID, Time: time.Since(r.began)}
 	t := &r.tally

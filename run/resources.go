@@ -13,9 +13,8 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// withServerMessages adds what servers give for the beginning of the conversation:
-// the messages of --mcp-prompt before it, the resources of --mcp-resource attached to its
-// last user message.
+// withServerMessages adds the messages that servers give: --mcp-prompt adds messages at the
+// beginning, --mcp-resource attaches resources to the last user message.
 func (v *conversation) withServerMessages(ctx context.Context, msgs []stream.Message) ([]stream.Message, error) {
 	var attached []stream.Part
 	var labels approve.Labels
@@ -39,7 +38,7 @@ func (v *conversation) withServerMessages(ctx context.Context, msgs []stream.Mes
 	return msgs, nil
 }
 
-// resource reads one resource: a text headed by its URI, an image as it is.
+// resource reads one resource. A text gets its URI as a heading; an image is unchanged.
 func (v *conversation) resource(ctx context.Context, value string) (*toolbox.Connection, []stream.Part, error) {
 	c, session, uri, err := v.plan.Box.ServerOf(ctx, "--mcp-resource", "URI", value)
 	if err != nil {
@@ -88,7 +87,7 @@ func (v *conversation) prompt(ctx context.Context, value string) ([]stream.Messa
 	var msgs []stream.Message
 	for _, m := range got {
 		msg := stream.Message{Role: stream.User, Parts: []stream.Part{{Text: m.Text}}}
-		if m.Role == "assistant" { // whose messages have no images in any dialect
+		if m.Role == "assistant" { // no dialect has images in assistant messages
 			msg.Role, m.Images = stream.Assistant, nil
 		}
 		for _, image := range m.Images {
@@ -103,11 +102,10 @@ func (v *conversation) prompt(ctx context.Context, value string) ([]stream.Messa
 	return msgs, nil
 }
 
-// labelInput labels the last message, which holds attached files or standard input. Beside
-// a prompt in the arguments, standard input is data, which anybody may have written; beside a
-// system message it is, too, where a call may be stopped for that, unless a policy says what
-// the input is.
-// A conversation that is read from there has its labels in its messages.
+// labelInput labels the last message, which contains attached files or standard input. Standard
+// input next to a prompt in the arguments is data, and anybody may have written it. The same is
+// true next to a system message if egress rules can stop a call, unless a policy labels the input.
+// Messages that are read from standard input carry their labels already.
 func (v *conversation) labelInput(msgs []stream.Message, data []byte) {
 	var labels approve.Labels
 	reads := len(data) > 0 && v.inv.Config.Input != "messages"

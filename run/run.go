@@ -1,8 +1,8 @@
-// Package run is the program: it takes one invocation as plain data and the
-// standard streams, does what its mode says, and says how it ended. Only run and the
-// packages below it translate between stream, mcp and approve.
+// Package run is the program. It takes one invocation as plain data and the standard streams, runs
+// its mode and reports how it ended. Only run and the packages below it translate between stream,
+// mcp and approve.
 //
-// Every wait has a bound, and no process that was started outlives the run.
+// Every wait has a limit, and no process that was started outlives the run.
 package run
 
 import (
@@ -22,9 +22,9 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// Run does what cfg says. It returns when the end event was written and all that
-// was started has ended. The error is nil or a *failure.Error, and was printed.
-// ctx cancels the run; for a signal its cause should be *failure.Interrupted.
+// Run does what cfg asks for. It returns after the end event is written and everything that was
+// started has ended. The error is nil or a *failure.Error, and is already printed. ctx cancels the
+// run; its cause after a signal should be *failure.Interrupted.
 func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -36,7 +36,7 @@ func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 	if r.inv.Text == nil || cfg.Log != "" {
 		cfg.WatchSignals()
 	} else if cfg.NamesServers() {
-		goroutine.Start(cfg.WatchSignals) // it takes as long as all until the first child, which waits for it
+		goroutine.Start(cfg.WatchSignals) // takes as long as everything else before the first child, which waits for it
 	}
 	err := cfg.Validate()
 	if err == nil && cfg.Log != "" {
@@ -73,8 +73,8 @@ type runner struct {
 	tally        turn.Tally
 }
 
-// guarded does the work of the run and makes a panic its error, so that the run can
-// still end in order.
+// guarded does the work of the run. It returns a panic as an error, so that the run can still end
+// in order.
 func (r *runner) guarded(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -82,7 +82,7 @@ func (r *runner) guarded(ctx context.Context) (err error) {
 		}
 	}()
 	c := r.inv.Config
-	if _, err := r.inv.Streams.Out.Write(nil); err != nil && c.Listen == "" { // nothing is paid or done for an answer that cannot be written
+	if _, err := r.inv.Streams.Out.Write(nil); err != nil && c.Listen == "" { // an answer that cannot be written must cost nothing
 		return failure.Output("standard output", err)
 	}
 	if c.Mode == config.Check {

@@ -20,9 +20,8 @@ import (
 	"toolpipe/stream"
 )
 
-// openSession opens the session. A call that an earlier run sent, which was killed before
-// the result came, gets the result that its outcome is unknown. done is true when the
-// run only has to print the session.
+// openSession opens the session. If an earlier run was killed before the result of a call came, the
+// call gets the result "outcome unknown". done is true if the run only prints the session.
 func (v *conversation) openSession(ctx context.Context) (done bool, err error) {
 	c := v.inv.Config
 	if v.system.Text, v.system.Given, err = input.SystemText(c, ctx); err != nil {
@@ -67,7 +66,7 @@ func (v *conversation) openSession(ctx context.Context) (done bool, err error) {
 	return true, v.printAnswer(ctx, answer)
 }
 
-// checkSystem refuses a system message that is not the one of the session.
+// checkSystem refuses a system message that differs from the one in the session.
 func (v *conversation) checkSystem() error {
 	stored := v.session.Messages()
 	if !v.system.Given || len(stored) == 0 {
@@ -84,8 +83,8 @@ func (v *conversation) checkSystem() error {
 	return nil
 }
 
-// printsSession reports whether standard input adds nothing to the session, which then
-// only has to be printed, without a model.
+// printsSession reports whether standard input adds nothing to the session. The session is then
+// only printed, without a model.
 func (v *conversation) printsSession(ctx context.Context) (bool, error) {
 	if c := v.inv.Config; c.ReadsInput(v.inv.Streams.InTerminal) {
 		in, err := input.Read(ctx, c, v.inv.Streams.In, v.inv.SayWaiting)
@@ -101,8 +100,8 @@ func (v *conversation) printsSession(ctx context.Context) (bool, error) {
 	return true, v.endedBefore()
 }
 
-// endedBefore is the error of the run before, if it says that the last message of the session is
-// no answer.
+// endedBefore returns the error of the run before, if the session says that its last message is not
+// an answer.
 func (v *conversation) endedBefore() error {
 	ended := v.session.Ended
 	if ended == nil {
@@ -112,8 +111,7 @@ func (v *conversation) endedBefore() error {
 	return ended
 }
 
-// begin puts what the conversation begins with together: the session, and what the
-// input adds to it.
+// begin builds the first messages: the session, and the input that is added to it.
 func (v *conversation) begin(in *input.Stdin, attached []stream.Part) (err error) {
 	c, data := v.inv.Config, in.Data()
 	var added []stream.Message
@@ -136,8 +134,8 @@ func (v *conversation) begin(in *input.Stdin, attached []stream.Part) (err error
 	return nil
 }
 
-// finished is the last answer of a session to which a run without a prompt adds nothing; nil if
-// an empty pipe may come from a program that failed, which must not look like an old answer.
+// finished returns the last answer of a session that ends with one, if the run has no prompt. It is
+// nil if an empty pipe may come from a program that failed: that must not look like an old answer.
 func (v *conversation) finished() *stream.Message {
 	stored := v.session.Messages()
 	last := &stored[len(stored)-1]
@@ -147,8 +145,7 @@ func (v *conversation) finished() *stream.Message {
 	return last
 }
 
-// printAnswer ends a run on a finished session: its answer is printed again, without a
-// model.
+// printAnswer ends a run on a finished session. It prints the answer again, without a model.
 func (v *conversation) printAnswer(ctx context.Context, answer *stream.Message) error {
 	schema, err := v.inv.Schema(ctx)
 	if err != nil {
@@ -173,8 +170,8 @@ func (v *conversation) printAnswer(ctx context.Context, answer *stream.Message) 
 	return nil
 }
 
-// noteEnd writes to the session that its last message is no answer: without a prompt, a later
-// run ends as this one.
+// noteEnd marks the last message of the session as not an answer. A later run without a prompt ends
+// with the same error.
 func (v *conversation) noteEnd(err error) error {
 	all := v.loop.Messages()
 	if all[len(all)-1].Role != stream.Assistant || session.Unanswered(all) {
@@ -183,7 +180,7 @@ func (v *conversation) noteEnd(err error) error {
 	return v.session.End(failure.Of(err))
 }
 
-// useSession has the loop go on with the session.
+// useSession connects the loop to the session.
 func (v *conversation) useSession() {
 	if v.session == nil {
 		return
@@ -204,14 +201,14 @@ func (v *conversation) useSession() {
 	v.loop.UseSession(v.session)
 }
 
-// withResume is an error of the loop with the way to go on, if it leaves something open.
+// withResume adds a hint about how to go on to an error that leaves the session unfinished.
 func (v *conversation) withResume(err error) error {
 	f := *failure.Of(err)
 	if v.session == nil || !session.Unanswered(v.loop.Messages()) || f.Status == failure.StatusOutput {
 		return err
 	}
 	if e, ok := errors.AsType[*stream.Error](err); ok && e.Kind == stream.TooLong {
-		return err // to go on leads to the same refusal
+		return err // going on leads to the same refusal
 	}
 	f.Hints = append(slices.Clone(f.Hints), "without a prompt, --session "+config.ShellQuote(v.inv.Config.Session)+" goes on from here")
 	return &f

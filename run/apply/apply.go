@@ -24,15 +24,15 @@ type run struct {
 	*turn.Plan
 	tally  *turn.Tally
 	file   *stage.File
-	before stage.Count       // of the plan as earlier runs have left it
-	made   []turn.Simulated  // what each call would do when the plan was compared
-	said   map[string]string // the problems that were shown, with the first call that has each
+	before stage.Count       // counts before this run
+	made   []turn.Simulated  // simulated effect of each call, from the check
+	said   map[string]string // problems that were shown, with the first call that has each
 }
 
 const flag = "--apply"
 
-// Run makes the calls, or with --dry-run shows them. It counts calls in tally. The plan of
-// the run is resolved.
+// Run makes the calls, or shows them with --dry-run. It counts calls in tally. The plan p must be
+// resolved.
 func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
 	c := p.Inv.Config
 	file, err := stage.Open(c, flag, c.Target, false, false, p.Inv.Warn)
@@ -65,7 +65,7 @@ func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
 	return r.settled(err)
 }
 
-// otherDigest is the error of --apply-digest with a digest that the plan does not have.
+// otherDigest is the error for an --apply-digest that differs from the digest of the plan.
 func (r *run) otherDigest() error {
 	c, why := r.Inv.Config, "is another plan than the one that was reviewed"
 	if strings.EqualFold(c.ApplyDigest, r.file.Digest) {
@@ -75,8 +75,7 @@ func (r *run) otherDigest() error {
 		"--apply-digest: %q %s: its digest is %s", c.Target, why, r.file.Reviewed())
 }
 
-// leaveServersOut has no server started but those in this process, which show what files
-// would hold.
+// leaveServersOut starts only the servers in this process; they compute the contents of files.
 func (r *run) leaveServersOut() {
 	all := r.Inv.Servers
 	r.Inv.Servers = nil
@@ -89,8 +88,8 @@ func (r *run) leaveServersOut() {
 	}
 }
 
-// problem says why the call c, which would do made, does not fit what this run has; "" if it
-// does. Of a server that is not started only what is configured is known.
+// problem says why the call c, with the simulated effect made, does not fit this run; "" if it
+// fits. For a server that is not started only its configuration is compared.
 func (r *run) problem(c *stage.Call, made *turn.Simulated) string {
 	hide := r.Inv.Secrets.Message().HideString
 	for k := range r.Inv.Unused {
@@ -133,8 +132,8 @@ func otherServer(c *stage.Call, now stage.Server) string {
 	return fmt.Sprintf("the server %q is another one: %q in %q, and the call was staged for %q in %q", c.Server.Name, now.Target, now.Dir, c.Server.Target, c.Server.Dir)
 }
 
-// misfit says why the call number i would not do any more what was compared before the first
-// call; "" if it would.
+// misfit says why call number i would now do something else than was compared before the first
+// call; "" if it would not.
 func (r *run) misfit(ctx context.Context, i int) string {
 	c := r.file.Calls[i]
 	now := r.Simulate(ctx, []*stage.Call{c})[0]
@@ -146,8 +145,8 @@ func (r *run) misfit(ctx context.Context, i int) string {
 	return r.problem(c, &now)
 }
 
-// check refuses the plan if an open call does not fit, before the first one is made. What is
-// wrong with several calls is said once.
+// check refuses the plan before the first call if an open call does not fit. A problem of several
+// calls is reported once.
 func (r *run) check() error {
 	var problems []string
 	way, said := "stage the calls again", map[string]bool{}
@@ -193,13 +192,13 @@ func (r *run) makeCalls(ctx context.Context) (first error) {
 	return first
 }
 
-// lost is the error of a call that was sent and has no result.
+// lost is the error for a call that was sent and has no result.
 func (r *run) lost(c *stage.Call) error {
 	return &failure.Error{Status: failure.StatusUnknown, Message: fmt.Sprintf("%s: the outcome of the call %q of %s is unknown: it was sent, and no result came", flag, c.ID, c.Name),
 		Hints: []string{"check what the call has done; --keep-going makes the calls after it"}}
 }
 
-// settled is the error of the plan: that of this run, err, or of a call that an earlier run
+// settled is the error of the plan: err of this run, or the error of a call that an earlier run
 // made.
 func (r *run) settled(err error) error {
 	own := failure.StatusTool
@@ -209,7 +208,7 @@ func (r *run) settled(err error) error {
 	var failed error
 	for _, c := range r.file.Calls {
 		switch {
-		case own != failure.StatusTool: // it says more
+		case own != failure.StatusTool: // the error of this run says more
 		case c.Result == nil && c.Sent:
 			return r.lost(c)
 		case c.Result != nil && c.Result.Failed() && failed == nil:
@@ -220,7 +219,7 @@ func (r *run) settled(err error) error {
 	return cmp.Or(err, failed)
 }
 
-// outcome is the error of a call that did not do what was reviewed.
+// outcome is the error for a call that did not do what was reviewed.
 func (r *run) outcome(ctx context.Context, c *stage.Call, o *turn.Outcome) error {
 	text := o.Text()
 	if o.Status == event.ResultOK || o.Status == event.ResultError {
@@ -252,8 +251,8 @@ func (r *run) outcome(ctx context.Context, c *stage.Call, o *turn.Outcome) error
 	return f
 }
 
-// show writes the plan as a question on the terminal would show each call. Its error is that
-// of the run that would make them.
+// show prints each call of the plan as a question on the terminal would show it. It fails where the
+// real run would fail.
 func (r *run) show(ctx context.Context) error {
 	h := &r.file.Head
 	p := &event.Plan{File: r.Inv.Config.Target, Digest: r.file.Digest, Version: h.Version, Dir: h.Dir, Time: h.Time, Calls: len(r.file.Calls), Made: event.Made(r.before)}
@@ -271,8 +270,8 @@ func (r *run) show(ctx context.Context) error {
 	return cmp.Or(r.check(), r.settled(nil))
 }
 
-// staged is the call number i as an event. What it would change in a file is computed: the
-// plan has what its writer says of it.
+// staged is call number i as an event. Its change to a file is computed here, because the plan
+// contains only what its writer claims.
 func (r *run) staged(ctx context.Context, i int) *event.Staged {
 	c, made := r.file.Calls[i], r.made[i]
 	e := &event.Staged{
@@ -293,10 +292,10 @@ func (r *run) staged(ctx context.Context, i int) *event.Staged {
 	return e
 }
 
-// shown is the call c for people.
+// shown is the call c as text for people.
 func (r *run) shown(ctx context.Context, e *event.Staged, c *stage.Call) string {
 	const width = 100
-	call := approve.Call{Name: e.Server + "__" + e.Tool, Arguments: e.Arguments} // not e.Name: what is shown is what is called
+	call := approve.Call{Name: e.Server + "__" + e.Tool, Arguments: e.Arguments} // not e.Name: show what is called
 	if t := r.ToolOf(c); t != nil && e.Diff != "" {
 		call.Change = func(context.Context) (string, []string) { return e.Diff, t.InDiff() }
 	} else if e.Diff != "" {
@@ -333,7 +332,7 @@ func (r *run) shown(ctx context.Context, e *event.Staged, c *stage.Call) string 
 	return text
 }
 
-// lastLine is the last line of a text that is not blank.
+// lastLine is the last line of text that is not blank.
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return text[strings.LastIndexByte(text, '\n')+1:]

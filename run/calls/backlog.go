@@ -10,25 +10,24 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// maxWaiting is how many bytes of calls may wait, about.
+// maxWaiting is about how many bytes of calls may wait.
 const maxWaiting = 64 << 20
 
-// unnamed begins the id of a call that came with none or an empty one. The number of its line
-// follows.
+// unnamed is the prefix of the id for a call without one. The number of its line follows.
 const unnamed = "line-"
 
-// A backlog is the calls that were read and are not made yet, in order. A line with a type is
-// an event of a log: its call waits until the log says how it ended, and so do the calls after
-// it. Any other line is a call that need not wait.
+// A backlog holds the calls that were read and are not made yet, in order. A line with a type is an
+// event of a log: its call, and every call after it, waits until the log says how the call ended.
+// Any other line is a call that need not wait.
 type backlog struct {
-	own    string // the word of this run in its log, which may be the one that is read
+	own    string // the run word of this run in its log, which may be the file that is read
 	calls  []*asked
-	weight int // about how many bytes they have
+	weight int // bytes of the calls, about
 
 	assigned bool // a call without an id got one
 	given    bool // a call came with an id that begins with unnamed
 
-	nested  int // calls of nested runs, which the calls of agents make again
+	nested  int // calls of nested runs; the calls of agents make them again
 	refused int // calls that the log shows as denied, not run or staged
 }
 
@@ -78,8 +77,8 @@ func (b *backlog) read(l line) error {
 	return nil
 }
 
-// call reads a line that is a call. The raw text of a call whose arguments were no JSON object
-// is such a text again.
+// call reads a line that contains a call. A call that was logged with raw text, because its
+// arguments were no JSON object, gets that text as its arguments.
 func (b *backlog) call(l line) (*asked, error) {
 	member := func(name string) []byte { return jsontext.Member(l.text, name) }
 	c := &asked{name: jsontext.Text(member("name")), args: member("arguments"), line: l.number, run: jsontext.Text(member("run"))}
@@ -105,7 +104,7 @@ func (b *backlog) call(l line) (*asked, error) {
 	return c, nil
 }
 
-// idOf is the id in a line as it came; "" if it is no string and no number.
+// idOf is the id in a line, unchanged; "" if it is neither a string nor a number.
 func idOf(text []byte) event.ID {
 	id := jsontext.Member(text, "id")
 	if jsontext.IsNumber(id) {
@@ -114,8 +113,8 @@ func idOf(text []byte) event.ID {
 	return event.ID(jsontext.Text(id))
 }
 
-// event takes an event of a log that is no call. The last word on a call counts: its result or,
-// if the log of a run that was killed has none, its approval.
+// event takes an event of a log other than a call. The result of a call decides whether it is made
+// again or, if the log of a killed run has none, its approval.
 func (b *backlog) event(kind string, text []byte) {
 	word := func(name string) string { return jsontext.Text(jsontext.Member(text, name)) }
 	switch kind {
@@ -138,7 +137,7 @@ func (b *backlog) event(kind string, text []byte) {
 	}
 }
 
-// find finds the open call with that id in a run of the log; nil if there is none.
+// find finds the open call with this id in a run of the log; nil if there is none.
 func (b *backlog) find(run string, id event.ID) *asked {
 	for _, c := range slices.Backward(b.calls) {
 		if c.open && c.id == id && c.run == run {
@@ -148,21 +147,21 @@ func (b *backlog) find(run string, id event.ID) *asked {
 	return nil
 }
 
-// settle ends the wait of the calls of a run, about which the log says nothing more.
+// settle marks the calls of a run as ended: the log says nothing more about them.
 func (b *backlog) settle(run string) {
 	for _, c := range b.calls {
 		c.open = c.open && c.run != run
 	}
 }
 
-// settleAll ends the wait of all calls.
+// settleAll marks all calls as ended.
 func (b *backlog) settleAll() {
 	for _, c := range b.calls {
 		c.open = false
 	}
 }
 
-// ready gives the calls that need not wait any more, without those that are not made.
+// ready yields the calls that need not wait any more, except those that are not made.
 func (b *backlog) ready(yield func(*asked) bool) {
 	for len(b.calls) > 0 && !b.calls[0].open {
 		c := b.calls[0]

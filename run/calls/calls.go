@@ -23,27 +23,26 @@ import (
 
 const flag = "--calls"
 
-// maxLine is how long a line may be, in bytes.
+// maxLine is the longest line, in bytes.
 const maxLine = 16 << 20
 
-// maxAhead is how many calls are taken before the first of them has its answer.
+// maxAhead is how many calls may be under way before the first one has its answer.
 const maxAhead = 64
 
-// run is one run of the mode.
 type run struct {
 	*turn.Plan
 	feed  *turn.Feed
 	stop  context.CancelCauseFunc
-	ahead chan struct{}  // holds an element for each call that only reads and has no answer yet
-	going sync.WaitGroup // these calls
+	ahead chan struct{}  // one element for each read-only call under way
+	going sync.WaitGroup // the read-only calls under way
 
 	mu    sync.Mutex
 	first error // of the calls, in the order in which they ended
 }
 
-// Run makes the calls that standard input lists. It counts them in tally. The plan of the
-// run is resolved. Its error is that of the first call that was not made or that failed;
-// with --keep-going the calls behind that are made all the same.
+// Run makes the calls that standard input lists, and counts them in tally. The plan p must be
+// resolved. The error is the one of the first call that was not made or that failed. With
+// --keep-going the calls after it are still made.
 func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
 	if _, err := p.Box.Begin(ctx); err != nil {
 		return err
@@ -72,7 +71,7 @@ func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
 	return err
 }
 
-// makeCalls takes the calls as they come, until standard input or ctx ends, or one has failed.
+// makeCalls takes calls as they come, until standard input or ctx ends or a call has failed.
 func (r *run) makeCalls(ctx context.Context, lines <-chan line) error {
 	b := backlog{own: r.Inv.Run}
 	defer r.warnOfLog(&b)
@@ -103,16 +102,15 @@ func (r *run) makeCalls(ctx context.Context, lines <-chan line) error {
 	return nil
 }
 
-// warnOfLog warns of the calls of a log that are not made.
+// warnOfLog warns about calls of a log that are not made.
 func (r *run) warnOfLog(b *backlog) {
 	if b.nested+b.refused > 0 {
 		r.Inv.Warn("calls_skipped", "", fmt.Sprintf("calls of the log that are not made: %d of nested runs, %d that were denied, not run or staged", b.nested, b.refused))
 	}
 }
 
-// makeCall makes a call. One of a tool that is annotated as read-only runs beside others of
-// this kind; any other waits for those before it, and those behind it wait for it, also
-// with their verdicts.
+// makeCall makes a call. Read-only calls run beside each other. Any other call, with its verdict,
+// waits for the calls before it, and the calls after it wait for it.
 func (r *run) makeCall(ctx context.Context, c *asked) {
 	if t := r.Box.Tool(c.name); t == nil || !t.ReadOnly {
 		r.going.Wait()
@@ -145,7 +143,7 @@ func (r *run) keep(err error) {
 	r.first = cmp.Or(r.first, err)
 }
 
-// failed keeps the error that ends the feed. A defect, a limit and a lost output end the run.
+// failed keeps the error that ends the feed. A defect, a limit or a lost output ends the run.
 func (r *run) failed(err error) {
 	r.keep(err)
 	switch failure.Of(err).Status {
@@ -155,7 +153,7 @@ func (r *run) failed(err error) {
 	}
 }
 
-// answered looks at the answer of a call.
+// answered checks the answer of a call for a failure.
 func (r *run) answered(id event.ID, o turn.Outcome) {
 	name, number := id.Number()
 	if !number {
@@ -166,7 +164,7 @@ func (r *run) answered(id event.ID, o turn.Outcome) {
 		f.Status, f.Hints = failure.StatusUsage, []string{"--list-tools shows the names"}
 	}
 	switch o.Status {
-	case event.ResultOK, event.ResultStaged, event.ResultNotRun: // what kept it from being run is told elsewhere
+	case event.ResultOK, event.ResultStaged, event.ResultNotRun: // the reason is reported elsewhere
 		return
 	case event.ResultError:
 		f.Message += "the tool reported an error"
@@ -181,14 +179,14 @@ func (r *run) answered(id event.ID, o turn.Outcome) {
 	r.keep(f)
 }
 
-// line is one of standard input, or why there is none.
+// A line is one line of standard input, or the error instead of it.
 type line struct {
 	text   []byte
 	number int
 	err    error // io.EOF at the end
 }
 
-// wrong is the error of a line that is no call.
+// wrong is the error for a line that is no call.
 func (l *line) wrong(format string, args ...any) error {
 	return failure.UsageError([]string{`a line is {"id":"1","name":"fs__read_file","arguments":{"path":"a"}}`}, "%s: stdin:%d: "+format, append([]any{flag, l.number}, args...)...)
 }

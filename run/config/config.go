@@ -1,5 +1,5 @@
-// Package config is what flags and the environment say of one invocation, how they are
-// checked, and how files that they name are read.
+// Package config holds one invocation as plain data: the flags and the environment. It checks them,
+// and reads the files that they name.
 package config
 
 import (
@@ -14,8 +14,8 @@ import (
 	"toolpipe/run/trace"
 )
 
-// Processes is the registry of every process that a run starts, so that main
-// can end them all at once when there is no time for more.
+// Processes is the registry of every process that a run starts. With it main can end all of them at
+// once when there is no time for more.
 type Processes = process.Processes
 
 // Mode is what a run does.
@@ -27,19 +27,19 @@ const (
 	ListTools
 	DescribeTool
 	CallTool
-	CallMany // make the calls that standard input lists
+	CallMany // make the calls listed on standard input
 	Apply    // make the calls of the plan Target
 	UpdateLock
 	Explain
 	ReadResource
 	Check
-	SignIn // get a login at the server Target
+	SignIn // log in at the server Target
 	SignOut
-	Serve  // be a server over standard input and output
-	Report // write a document about what runs have left behind, in the form Target
+	Serve  // serve tools over standard input and output, or a socket
+	Report // write a document, in the form Target, about the logs and sessions of runs
 )
 
-// ServerFlags are the flags that say something of one server.
+// ServerFlags are the flags about a single server.
 type ServerFlags struct {
 	ServerAuthEnv []string // NAME=VAR
 	ServerEnv     []string // NAME=VAR[,VAR…]
@@ -47,10 +47,10 @@ type ServerFlags struct {
 	Elicit        string
 }
 
-// Listening is being a server for many clients.
+// Listening is how a server accepts many clients.
 type Listening struct {
 	Listen string        // the socket of Serve, unix:PATH; "" is standard input and output
-	Idle   time.Duration // without a client, after which it ends; 0: never
+	Idle   time.Duration // end after this time without a client; 0: never
 }
 
 // Approvals are the flags about which calls may run.
@@ -68,56 +68,56 @@ type Approvals struct {
 	AskHost  string // off, calls or all; "" is off
 }
 
-// Commands are the flags about the commands that a model may run.
+// Commands are the flags about commands that a model may run.
 type Commands struct {
 	Shell      bool
-	Background bool   // with Shell: programs may run on beside the model
+	Background bool   // with Shell: programs may keep running while the model goes on
 	Sandbox    string // on, off or a list; "": as the config says
-	// ServerSandboxes are NAME or NAME=LIST, of servers that are commands.
+	// ServerSandboxes are NAME or NAME=LIST, for servers that are commands.
 	ServerSandboxes []string
 }
 
 // Staging is the review of calls before they are made.
 type Staging struct {
-	Stage       string // the file that calls are written to
+	Stage       string // the file to which calls are written
 	ApplyDigest string // the digest that the file of --apply must have
 	KeepGoing   bool   // an error does not end --apply or --calls
 }
 
-// Context is how the request follows what happens while a run lasts.
+// Context says how requests follow changes during a run.
 type Context struct {
-	Refresh bool   // tell the model of changes to files
+	Refresh bool   // report changes of files to the model
 	Trim    string // auto, off or a number of tokens; "" is auto
 }
 
-// Config is one invocation as plain data: what the flags said, nothing
-// resolved. The zero value of a field means that its flag was not given.
+// Config is one invocation as plain data: the flags, nothing resolved. The zero value of a field
+// means that the flag was not given.
 type Config struct {
 	Version   string
 	Environ   []string // the process's environment, "NAME=value"
 	Processes *Processes
-	Resumed   <-chan os.Signal // SIGCONT, so that a question is drawn again; may be nil
+	Resumed   <-chan os.Signal // SIGCONT: draw a question again; may be nil
 
-	// Watch lets signals end the run in order; before, they kill the process. The
-	// first call takes 0.2 to 0.5 ms, since the Go runtime starts threads for it. It
-	// may be nil. See WatchSignals.
+	// Watch makes signals end the run in order; before it is called, they kill the process. The
+	// first call takes 0.2 to 0.5 ms, since the Go runtime starts threads for it. May be nil. See
+	// WatchSignals.
 	Watch func()
 
 	ClientMetadataURL string // client_metadata_url of the config file, for every server
 
 	Mode   Mode
-	Target string // what List, DescribeTool, CallTool, Apply, Explain, ReadResource, SignIn and SignOut are about, and the form of Report
+	Target string // the argument of List, DescribeTool, CallTool, Apply, Explain, ReadResource, SignIn and SignOut, and the form of Report
 
 	// input
 	Args       []string // the prompt arguments; with Report the files that it reads
 	Input      string   // auto, text or messages; "" is auto
 	NoStdin    bool
-	NamesInput bool // the prompt - asks for standard input, even if it is a terminal
+	NamesInput bool // the prompt - asks for standard input, even from a terminal
 	Files      []string
 	Context
 	System     *string
 	SystemFile string
-	Session    string   // the file of a conversation that goes on
+	Session    string   // the file that keeps the conversation
 	Resources  []string // NAME:URI
 	Prompt     string   // NAME:PROMPT[,arg=value…]
 
@@ -139,7 +139,7 @@ type Config struct {
 	Servers       []string // [NAME=]TARGET, NAME?=TARGET
 	ServerConfigs []string // --mcp-config
 	ServerFlags
-	ChosenServers []string // comma lists of names; nil: all that the files have
+	ChosenServers []string // comma lists of names; nil: all servers of the files
 	Trust         []string
 	Listening
 	FileRoots   []string // [NAME=]DIR
@@ -162,12 +162,12 @@ type Config struct {
 
 	// output
 	Output  string // text, ndjson, json, messages, block or block:LANG; "" is text
-	Stream  *bool  // nil: as the output and the tools ask for
+	Stream  *bool  // nil: decided by the output and the tools
 	Quiet   bool
 	Verbose int
 	Color   string // auto, always or never; "" is auto
 	Log     string
-	ID      string // a word by which events of this run are known among others
+	ID      string // a word that marks the events of this run
 	Record  string
 	Replay  string
 
@@ -181,14 +181,14 @@ type Config struct {
 	NoConfig       bool
 }
 
-// Getenv looks a name up in the environment of the invocation.
+// Getenv returns a variable from the environment of the invocation.
 func (c *Config) Getenv(name string) string {
 	v, _ := c.LookupEnv(name)
 	return v
 }
 
-// LookupEnv is Getenv, and reports whether there is such a variable. Of two the later
-// counts, as in os/exec.
+// LookupEnv is Getenv, and reports whether the variable exists. The last definition counts, as in
+// os/exec.
 func (c *Config) LookupEnv(name string) (string, bool) {
 	for i := len(c.Environ) - 1; i >= 0; i-- {
 		if e := c.Environ[i]; len(e) > len(name) && e[len(name)] == '=' && e[:len(name)] == name {
@@ -198,20 +198,19 @@ func (c *Config) LookupEnv(name string) (string, bool) {
 	return "", false
 }
 
-// Trace is the trace that the run is part of.
+// Trace is the trace that this run belongs to.
 func (c *Config) Trace() trace.Context {
 	return trace.Parse(c.Getenv("TRACEPARENT"), c.Getenv("TRACESTATE"))
 }
 
-// InCI reports whether a continuous-integration system runs this process: then
-// nobody is there who could answer a question.
+// InCI reports whether a continuous-integration system runs this process: nobody can then answer a
+// question.
 func (c *Config) InCI() bool {
 	ci := c.Getenv("CI")
 	return ci != "" && ci != "0" && ci != "false"
 }
 
-// Block reports whether the output is a block of the answer, and of which language;
-// "" is any.
+// Block reports whether the output is a code block of the answer, and its language; "" is any.
 func (c *Config) Block() (language string, ok bool) {
 	language, ok = strings.CutPrefix(c.Output, "block:")
 	if ok && language != "" {
@@ -220,9 +219,8 @@ func (c *Config) Block() (language string, ok bool) {
 	return "", c.Output == "block"
 }
 
-// WatchSignals calls Watch, if there is one. A run calls it before there is anything
-// to end in order: a child, a server, a log or events that have begun. It may be called
-// again, by any goroutine.
+// WatchSignals calls Watch, if it is set. A run calls it before it creates something that must end
+// in order: a child, a server, a log or the first event. Any goroutine may call it, several times.
 func (c *Config) WatchSignals() {
 	if c.Watch != nil {
 		c.Watch()
@@ -232,7 +230,7 @@ func (c *Config) WatchSignals() {
 // NamesServers reports whether the command line names servers, before any config is read.
 func (c *Config) NamesServers() bool { return len(c.Servers)+len(c.ServerConfigs) > 0 }
 
-// GivesPrompt reports whether the command line alone gives something to answer.
+// GivesPrompt reports whether the command line alone contains a prompt.
 func (c *Config) GivesPrompt() bool {
 	return len(c.Args)+len(c.Files)+len(c.Resources) > 0 || c.Prompt != ""
 }
@@ -240,15 +238,15 @@ func (c *Config) GivesPrompt() bool {
 // AttachesInput reports whether standard input is one of the attached files.
 func (c *Config) AttachesInput() bool { return slices.Contains(c.Files, "-") }
 
-// Streams reports whether --stream asks for text as it comes, Holds whether
-// --stream=false asks for it in one piece.
+// Streams reports whether --stream asks for text as it comes. Holds reports whether --stream=false
+// asks for it in one piece.
 func (c *Config) Streams() bool { return c.Stream != nil && *c.Stream }
 func (c *Config) Holds() bool   { return c.Stream != nil && !*c.Stream }
 
-// UserPath is the path of a file of toolpipe below the directory that a variable of the
-// XDG Base Directory specification names, or else below the usual one in the home
-// directory; "" if there is none. A relative path in a variable is ignored, as the
-// specification says: nothing is read from the working directory unless a flag names it.
+// UserPath is the path of a toolpipe file below the directory that an XDG Base Directory variable
+// names, else below the usual directory in HOME; "" if there is neither. A relative path in a
+// variable is ignored, as the specification requires: only a flag can name something in the working
+// directory.
 func (c *Config) UserPath(variable string, usual func(home string) string, name string) string {
 	dir, home := c.Getenv(variable), c.Getenv("HOME")
 	switch {
@@ -260,8 +258,7 @@ func (c *Config) UserPath(variable string, usual func(home string) string, name 
 	return ""
 }
 
-// DeniesUnapproved reports whether a call that nobody can approve is denied, and the
-// run goes on.
+// DeniesUnapproved reports whether the run denies a call that nobody can approve, and goes on.
 func (c *Config) DeniesUnapproved() bool {
 	return c.Unapproved == "deny" || c.Mode == Serve && c.Unapproved == ""
 }
@@ -279,14 +276,14 @@ func (c *Config) Plan() string {
 	return c.Stage
 }
 
-// ShowsServers reports whether this run shows every server, each with its failure.
+// ShowsServers reports whether this run lists every server, including failures.
 func (c *Config) ShowsServers() bool { return c.Lists("servers") || c.Mode == Check }
 
 // Lists reports whether this run is --list WHAT.
 func (c *Config) Lists(what string) bool { return c.Mode == List && c.Target == what }
 
-// StartsLater reports whether the run takes the tools from the lock, and starts a server
-// when it is needed. What shows the servers, or pins their tools, starts all of them.
+// StartsLater reports whether the run takes the tools from the lock, and starts a server when it is
+// needed. Modes that show servers or pin tools start all of them.
 func (c *Config) StartsLater() bool {
 	usesTools := []Mode{Answer, ListTools, DescribeTool, CallTool, CallMany, Explain, ReadResource, Serve}
 	return (c.Start == "beside" || c.Start == "call") && slices.Contains(usesTools, c.Mode)
@@ -303,8 +300,8 @@ func (c *Config) listensAtSocket() bool {
 	return is && path != ""
 }
 
-// ReadsInput reports whether this run reads standard input; terminal says that
-// standard input is a terminal.
+// ReadsInput reports whether this run reads standard input; terminal is true if standard input is a
+// terminal.
 func (c *Config) ReadsInput(terminal bool) bool {
 	switch {
 	case c.NoStdin || terminal && !c.NamesInput || slices.Contains(c.ServerConfigs, "-"):
@@ -315,11 +312,11 @@ func (c *Config) ReadsInput(terminal bool) bool {
 	return c.Mode == Answer
 }
 
-// A Warner warns the user. code is the warning's name for programs, server the
-// name of the server that it is about, or "".
+// A Warner warns the user. code names the warning for programs. server is the name of the server
+// concerned, or "".
 type Warner = func(code, server, message string)
 
-// A Total is what a run may use up, with those that are nested in it.
+// A Total is the most that a run may use, including its nested runs.
 type Total struct {
 	Tokens int    // 0: no limit
 	Cost   string // in the currency of the models' prices; "": no limit

@@ -17,16 +17,15 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// fileKind says which demands are made on a file that a flag or a key of the
-// config names.
+// fileKind says which checks a file must pass that a flag or a config key names.
 type fileKind uint8
 
 const (
 	PlainFile      fileKind = iota // any file: its content grants nothing
-	WrittenFile                    // any file, in which a run keeps what it does
+	WrittenFile                    // any file that a run writes
 	KeyFile                        // a pipe, or a file that not everybody can write to
-	ProgramFile                    // a program or what it reads: nobody else can replace it either
-	RuleFile                       // a regular file like that: it says what may run
+	ProgramFile                    // a program, or a file that it reads: also, nobody else can replace it
+	RuleFile                       // a regular file with the same checks: it decides what may run
 	PipeOrRuleFile                 // a pipe such as <(jq …), or a RuleFile
 )
 
@@ -47,16 +46,15 @@ func ReadAttachment(ctx context.Context, head, what, path string, limit int64) (
 	})
 }
 
-// ReadFile reads a file that may block: a FIFO without a writer, or a pipe that
-// does not end. When ctx ends it returns, and the read is left behind.
+// ReadFile reads a file that may block: a FIFO without a writer, or a pipe that does not end. When
+// ctx ends it returns, and the read goes on in a goroutine.
 func ReadFile(ctx context.Context, what, path string, limit int64, kind fileKind, warn Warner) ([]byte, error) {
 	return stdio.Await(ctx, func() ([]byte, error) { return kind.Read(nil, what, path, limit, warn) })
 }
 
-// Read reads the file at path once, through the same descriptor whose mode was
-// checked. what is the flag or the key that names the file; errors begin with
-// it. A file that belongs to another user is a warning, unless it is a PlainFile. c is nil
-// for a PlainFile or a KeyFile.
+// Read reads the file at path once, through the descriptor that was checked. Errors begin with
+// what, the flag or key that names the file. A file of another user causes a warning, unless it is
+// a PlainFile. c is nil for a PlainFile or a KeyFile.
 func (k fileKind) Read(c *Config, what, path string, limit int64, warn Warner) ([]byte, error) {
 	mode := os.O_RDONLY
 	if k != PlainFile {
@@ -70,7 +68,7 @@ func (k fileKind) Read(c *Config, what, path string, limit int64, warn Warner) (
 	return k.ReadFrom(c, f, what, path, limit, warn)
 }
 
-// ReadFrom is Read for the file that is open as f.
+// ReadFrom is Read for a file that is open as f.
 func (k fileKind) ReadFrom(c *Config, f *os.File, what, path string, limit int64, warn Warner) ([]byte, error) {
 	if err := k.Check(c, f, what, path, warn); err != nil {
 		return nil, err
@@ -78,7 +76,7 @@ func (k fileKind) ReadFrom(c *Config, f *os.File, what, path string, limit int64
 	return ReadLimited(f, what+": "+strconv.Quote(path), limit)
 }
 
-// Check makes the demands on the file that is open as f.
+// Check checks the file that is open as f.
 func (k fileKind) Check(c *Config, f *os.File, what, path string, warn Warner) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -87,16 +85,16 @@ func (k fileKind) Check(c *Config, f *os.File, what, path string, warn Warner) e
 	return k.check(c, what, path, info, warn)
 }
 
-// CheckPath makes the demands on the file at path, if there is one.
+// CheckPath checks the file at path, if there is one.
 func (k fileKind) CheckPath(c *Config, what, path string, warn Warner) error {
 	info, err := os.Stat(path)
-	if err != nil { // it is not there to be changed
+	if err != nil { // nobody can change a missing file
 		return nil
 	}
 	return k.check(c, what, path, info, warn)
 }
 
-// check refuses a file that does not meet the demands.
+// check refuses a file that does not pass the checks of its kind.
 func (k fileKind) check(c *Config, what, path string, info os.FileInfo, warn Warner) error {
 	mode := info.Mode()
 	switch {
@@ -120,9 +118,8 @@ func (k fileKind) check(c *Config, what, path string, info os.FileInfo, warn War
 	return c.checkDirectories(what, path, info, warn)
 }
 
-// checkDirectories refuses a file that everybody can replace. Where CI is set that is a
-// warning for a file of the user: runners in containers check out with mode 0777, and no
-// other user is there.
+// checkDirectories refuses a file that everybody can replace. With CI set this is only a warning
+// for a file of the user: runners in containers check out with mode 0777, and have no other user.
 func (c *Config) checkDirectories(what, path string, info os.FileInfo, warn Warner) error {
 	err := ownership.CheckDirectories(path)
 	open, isOpen := errors.AsType[*ownership.OpenDirectoryError](err)
@@ -138,9 +135,9 @@ func (c *Config) checkDirectories(what, path string, info os.FileInfo, warn Warn
 	return nil
 }
 
-// OpenError words err, which came from opening or writing the file at path; what is the
-// flag or the key that names the file. Where there is no room for the file, the status is
-// that of an output which cannot be written.
+// OpenError is a usage error for err, which came from opening or writing the file at path. It
+// begins with what, the flag or key that names the file. If the disk is full, the status is the one
+// for failed output.
 func OpenError(what, path string, err error) error {
 	if _, ok := errors.AsType[*failure.Error](err); ok {
 		return err
@@ -166,14 +163,14 @@ func OpenError(what, path string, err error) error {
 	return e
 }
 
-// Exists reports whether something is at a path.
+// Exists reports whether path exists.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// ReadDocument reads a file that names what may run; what is the flag or key
-// that names the file.
+// ReadDocument reads a file that decides what may run. Errors begin with what, the flag or key that
+// names it.
 func (c *Config) ReadDocument(what, path string, o jsontext.Options, warn Warner) (document.Value, error) {
 	data, err := RuleFile.Read(c, what, path, MaxRuleFile, warn)
 	if err != nil {
@@ -186,17 +183,16 @@ func (c *Config) ReadDocument(what, path string, o jsontext.Options, warn Warner
 	return v, err
 }
 
-// ErrTooLarge is the cause of the error of ReadLimited about a text over its limit.
+// ErrTooLarge is the cause if ReadLimited refuses a text for its size.
 var ErrTooLarge = errors.New("too large")
 
-// ReadLimited reads to the end of r, which may have limit bytes. Errors begin with
-// name.
+// ReadLimited reads r to its end, at most limit bytes. Errors begin with name.
 func ReadLimited(r io.Reader, name string, limit int64) ([]byte, error) {
 	return ReadBehind("", r, name, limit)
 }
 
-// ReadBehind is ReadLimited. The result begins with head, so that a long text that is to stand
-// behind another one is in memory once.
+// ReadBehind is ReadLimited with a result that begins with head. A long text that follows another
+// one is so in memory only once.
 func ReadBehind(head string, r io.Reader, name string, limit int64) ([]byte, error) {
 	most := int64(len(head)) + limit
 	data := append(make([]byte, 0, len(head)+sizeOf(r, limit)), head...)
@@ -226,8 +222,8 @@ const (
 	longRead  = 1 << 20 // bytes of a text that may be very long
 )
 
-// sizeOf is how many bytes are read from r, and one more for its end, if it is a file whose
-// size is known. Of one beyond the limit that is enough to tell.
+// sizeOf is how many bytes to read from r: the size of a regular file plus one for its end. For a
+// file beyond the limit, one byte more than the limit is enough.
 func sizeOf(r io.Reader, limit int64) int {
 	if f, ok := r.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
@@ -237,9 +233,8 @@ func sizeOf(r io.Reader, limit int64) int {
 	return leastRead
 }
 
-// growth is for how many bytes more there must be room behind the size that a text has. A long
-// one gets room for all that it may become: the system takes memory only for what is written
-// there, and nothing has to be copied again.
+// growth is how many bytes to add to a buffer of this size. A long text gets room for the maximum
+// at once: the system takes memory only for bytes that are written, and nothing is copied again.
 func growth(size int, most int64) int {
 	if size < longRead {
 		return max(size, leastRead)

@@ -8,19 +8,19 @@ import (
 	"toolpipe/run/failure"
 )
 
-// A Sandbox is what --sandbox or --mcp-sandbox, or a key sandbox, says. The zero value has
-// none.
+// A Sandbox is the value of --sandbox, --mcp-sandbox or a config key sandbox. The zero value is no
+// sandbox.
 type Sandbox struct {
 	On                bool
-	Write, Show, Hide []string // beside what it has anyway; absolute, or from ~/
+	Write, Show, Hide []string // in addition to the defaults; absolute, or from ~/
 	Network           string   // none, loopback, all; "": not said
-	OnlyWarn          bool     // a changed file that is protected ends no run
+	OnlyWarn          bool     // changes to protected files do not end the run
 }
 
-// sandboxForms are the forms of a flag, for an error.
+// sandboxForms are the values of the flags, for an error.
 const sandboxForms = "on, off, or a list of write=DIR, read=DIR, hide=PATH, net=none|loopback|all and protected=warn"
 
-// ParseSandbox reads the value of a flag. Relative paths start from this directory.
+// ParseSandbox reads the value of a flag. Relative paths start from the working directory.
 func ParseSandbox(value string) (s Sandbox, err error) {
 	if value == "off" {
 		return s, nil
@@ -41,7 +41,7 @@ func ParseSandbox(value string) (s Sandbox, err error) {
 	return s, nil
 }
 
-// add adds a word of a list.
+// add adds one KEY=ARGUMENT of a list.
 func (s *Sandbox) add(key, argument string) error {
 	switch {
 	case key == "net" && (argument == "none" || argument == "loopback" || argument == "all"):
@@ -71,8 +71,8 @@ func (s *Sandbox) add(key, argument string) error {
 	return nil
 }
 
-// ReadKey reads a key sandbox: true, false, a word or list as a flag has it, or an object with
-// the keys of a list.
+// ReadKey reads a key sandbox: true, false, a word or list as in a flag, or an object with the keys
+// of a list.
 func (s *Sandbox) ReadKey(m document.Member) (err error) {
 	switch m.Kind() {
 	case 't', 'f':

@@ -16,7 +16,7 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// choice is a flag whose values are words.
+// A choice is a flag with a fixed list of values.
 type choice struct {
 	flag, value string
 	words       []string
@@ -46,11 +46,11 @@ func (c *Config) choices() []choice {
 		{"list", list, []string{"servers", "models", "resources", "prompts", "logins"}},
 		{"report", report, []string{"markdown", "html"}},
 		{"api", c.API, stream.APIs()},
-		{"trim", "", []string{"auto", "off"}}, // or a number: mistakes has the check
+		{"trim", "", []string{"auto", "off"}}, // or a number: mistakes checks it
 	}
 }
 
-// Choices are the values that a flag can have, nil if they are no list of words.
+// Choices are the values that a flag can have; nil if they are not a list of words.
 func Choices(flag string) []string {
 	for _, f := range new(Config).choices() {
 		if f.flag == flag {
@@ -60,8 +60,7 @@ func Choices(flag string) []string {
 	return nil
 }
 
-// Validate refuses values that a flag does not take, and flags that
-// contradict each other.
+// Validate refuses invalid values of flags, and flags that contradict each other.
 func (c *Config) Validate() error {
 	for _, f := range c.choices() {
 		if f.value != "" && !slices.Contains(f.words, f.value) {
@@ -90,8 +89,8 @@ func flagFiles(flag string, paths ...string) []flagFile {
 	return files
 }
 
-// checkWritten refuses to write a file that is something else in the same run,
-// because what stands in it would be lost.
+// checkWritten refuses to write a file that the same run also uses for something else, because its
+// content would be lost.
 func (c *Config) checkWritten() error {
 	written := slices.Concat(flagFiles("--record", c.Record), flagFiles("--log", c.Log), flagFiles("--session", c.Session), flagFiles("--stage", c.Stage),
 		flagFiles("--notes", c.Notes), flagFiles("--tools-lock", c.ToolsLock))
@@ -102,7 +101,7 @@ func (c *Config) checkWritten() error {
 		flagFiles("--mcp-config", c.ServerConfigs...), flagFiles("--key-file", c.KeyFile))
 	for i, w := range written {
 		others := slices.Concat(written[i+1:], settings)
-		if w.flag == "--record" { // it begins with an empty file, while the others keep what can be read
+		if w.flag == "--record" { // it starts with an empty file; the others keep old content
 			others = slices.Concat(others, flagFiles("--file", c.Files...), flagFiles("--system-file", c.SystemFile))
 		}
 		for _, o := range others {
@@ -114,8 +113,7 @@ func (c *Config) checkWritten() error {
 	return nil
 }
 
-// sameFile reports whether two paths lead to one regular file, be it one that is not
-// there yet.
+// sameFile reports whether two paths lead to one regular file, or to the same missing file.
 func sameFile(a, b string) bool {
 	x, err := os.Stat(a)
 	y, err2 := os.Stat(b)
@@ -125,17 +123,17 @@ func sameFile(a, b string) bool {
 	return filepath.Clean(a) == filepath.Clean(b) && errors.Is(err, fs.ErrNotExist)
 }
 
-// A mistake is what the flags must not say, and the error if they do.
+// A mistake is a wrong combination of flags, and its error.
 type mistake struct {
 	made    bool
 	message string
 	hints   []string
 }
 
-// maxID is how long the word of --id may be, in bytes.
+// maxID is the longest word of --id, in bytes.
 const maxID = 200
 
-// listening are the mistakes with what is for many runs.
+// listening are the mistakes with flags for many runs.
 func (c *Config) listening() []mistake {
 	return []mistake{
 		{len(c.ID) > maxID || strings.ContainsFunc(c.ID, func(r rune) bool { return r <= ' ' || r == 0x7f }), "--id: is a word of at most " + strconv.Itoa(maxID) + " bytes", nil},
@@ -208,13 +206,13 @@ func isDigest(s string) bool {
 	return err == nil && len(digest) == sha256.Size
 }
 
-// trims reports whether --trim has one of its values.
+// trims reports whether the value of --trim is valid.
 func (c *Config) trims() bool {
 	tokens, err := strconv.ParseUint(c.Trim, 10, 31)
 	return c.Trim == "" || c.Trim == "auto" || c.Trim == "off" || err == nil && tokens >= fewestTokens
 }
 
-// fewestTokens is less than any model takes. A smaller number means thousands, or something else.
+// fewestTokens is less than any model takes. The user of a smaller number means thousands.
 const fewestTokens = 1000
 
 // IsNumber reports whether s is a number as JSON writes it.

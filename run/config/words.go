@@ -11,15 +11,14 @@ import (
 	"toolpipe/stream/text/nearest"
 )
 
-// SplitWords splits a command line into words as a shell quotes them, without
-// a shell: blanks separate, single quotes keep everything, double quotes all
-// but \" \\ \$ \` and a backslash before a newline, a backslash keeps the next
-// character. Nothing is expanded.
+// SplitWords splits a command line into words with the quotes of a shell, without a shell. Blanks
+// separate words. Single quotes keep everything, double quotes everything except \" \\ \$ \` and a
+// backslash before a newline. A backslash keeps the next character. Nothing is expanded.
 func SplitWords(s string) ([]string, error) {
 	var words []string
 	var word strings.Builder
-	begun := false   // there is a word, even if it is empty so far
-	quote := byte(0) // the quote that is open; 0: none
+	begun := false   // there is a word, possibly empty
+	quote := byte(0) // the open quote; 0: none
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		last := i+1 == len(s)
@@ -57,7 +56,7 @@ func SplitWords(s string) ([]string, error) {
 	return words, nil
 }
 
-// ShellQuote shows a word so that it can be pasted into a shell.
+// ShellQuote quotes a word so that it can be pasted into a shell.
 func ShellQuote(s string) string {
 	special := func(r rune) bool { return !document.IsWord(r) && !strings.ContainsRune("./:=@,+%", r) }
 	if s != "" && !strings.ContainsFunc(s, special) {
@@ -66,7 +65,7 @@ func ShellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// QuoteWords shows an argument vector as a command line.
+// QuoteWords formats an argument vector as a command line.
 func QuoteWords(argv []string) string {
 	q := make([]string, len(argv))
 	for i, w := range argv {
@@ -75,7 +74,7 @@ func QuoteWords(argv []string) string {
 	return strings.Join(q, " ")
 }
 
-// Elements are those of comma lists.
+// Elements splits comma lists.
 func Elements(lists []string) []string {
 	all := strings.FieldsFunc(strings.Join(lists, ","), func(r rune) bool { return r == ',' })
 	for i := range all {
@@ -84,18 +83,16 @@ func Elements(lists []string) []string {
 	return all
 }
 
-// MatchAny reports whether name matches one of the patterns, each of which may
-// be a comma list.
+// MatchAny reports whether name matches one of the patterns. Each pattern may be a comma list.
 func MatchAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(Elements(patterns), func(p string) bool { return approve.MatchGlob(p, name) })
 }
 
-// Nearest returns the word that w was most likely meant to be, "" if none is
-// near.
+// Nearest returns the word that was most likely meant by w; "" if none is similar.
 func Nearest(w string, words []string) string { return nearest.Nearest(w, words) }
 
-// NearestPart is Nearest for a name of which only a part may have been given: of the
-// names that hold it, without regard to case, the shortest is meant.
+// NearestPart is Nearest for a name that may be incomplete. Of the names that contain part,
+// ignoring case, it returns the shortest.
 func NearestPart(part string, names []string) string {
 	best := ""
 	for _, name := range names {
@@ -106,8 +103,8 @@ func NearestPart(part string, names []string) string {
 	return cmp.Or(best, Nearest(part, names))
 }
 
-// DidYouMean are hints, before them a guess at what was meant: flag with the word
-// near behind it. There is no guess for "".
+// DidYouMean puts a guess before the hints: flag followed by the word near. There is no guess for
+// "".
 func DidYouMean(flag, near string, hints ...string) []string {
 	if near == "" {
 		return hints

@@ -7,12 +7,11 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// WithoutComments returns a JSON text with blanks instead of its byte order
-// mark, its comments and the commas before a closing bracket, so that all else
-// keeps its place.
+// WithoutComments returns a JSON text with blanks instead of its byte order mark, its comments and
+// the commas before a closing bracket. Everything else keeps its offset.
 func WithoutComments(data []byte) []byte {
 	if jsontext.Check(data, jsontext.Options{DuplicateNames: true}) == nil {
-		return data // as most are; the expression below would cost a millisecond
+		return data // the usual case; the expression below would cost a millisecond
 	}
 	out := slices.Clone(data)
 	blank := func(from, to int) {
@@ -26,7 +25,7 @@ func WithoutComments(data []byte) []byte {
 		blank(0, 3)
 	}
 	tokens := regexp.MustCompile(`(?s)"(?:\\.|[^"\\])*"?|//[^\n]*|/\*.*?\*/|\S`)
-	comma := -1 // the last comma, as long as nothing but blanks and comments follows it
+	comma := -1 // the last comma, while only blanks and comments follow it
 	before := byte('[')
 	for _, at := range tokens.FindAllIndex(out, -1) {
 		switch c := out[at[0]]; {
@@ -44,8 +43,8 @@ func WithoutComments(data []byte) []byte {
 	return out
 }
 
-// CommentHint is for a text that would be JSON without comments, trailing
-// commas and byte order mark; nil where it would not.
+// CommentHint is a hint for a text that is JSON except for comments, trailing commas or a byte
+// order mark; nil for any other text.
 func CommentHint(data []byte) []string {
 	if jsontext.Check(WithoutComments(data), jsontext.Options{}) != nil {
 		return nil

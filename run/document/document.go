@@ -1,7 +1,7 @@
 // Package document reads JSON that people write: configs, locks, sessions, messages.
 //
-// A document is a JSON text that was read strictly. No tree is built of it; every value
-// knows its place, so that an error about the meaning of a value can name the line.
+// A document is a JSON text that was parsed strictly. No tree is built. Every value knows its
+// position, so that an error about its meaning can name the line.
 package document
 
 import (
@@ -19,17 +19,16 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// A Document is a JSON text. It was read strictly, with no key twice in one object,
-// unless it holds what other programs wrote. No tree is built of it. Every value knows
-// its place, so that an error about the meaning of a value can name the line.
+// A Document is a JSON text. Parse reads it strictly and refuses a key that occurs twice in one
+// object; ParseAs can accept it in files of other programs.
 type Document struct {
-	// Hint, if it is set, says what to write instead of a key that is not known; "" for no
-	// hint. known are the keys of the object that it stands in.
+	// Hint, if set, says what to write instead of an unknown key; "" for no hint. known are the
+	// keys that the object can have.
 	Hint func(key string, known []string) string
 
 	name   string // the name of the document in errors
 	data   []byte
-	before int // lines of the file that precede data
+	before int // lines of the file before data
 }
 
 // A Value is one JSON value of a document.
@@ -41,16 +40,16 @@ type Value struct {
 // A Member is one member of an object: its key and its value.
 type Member struct {
 	Key string
-	At  Value // the key in the document
+	At  Value // position of the key
 	Value
 }
 
-// Parse reads a JSON text strictly; name is what errors call it.
+// Parse reads a JSON text strictly. Errors call it name.
 func Parse(name string, data []byte) (Value, error) {
 	return ParseAs(name, data, jsontext.Options{})
 }
 
-// ParseAs reads a JSON text as strictly as the options say.
+// ParseAs reads a JSON text with the given options.
 func ParseAs(name string, data []byte, o jsontext.Options) (Value, error) {
 	err := jsontext.Check(data, o)
 	if e, ok := errors.AsType[*jsontext.SyntaxError](err); ok {
@@ -64,21 +63,21 @@ func ParseAs(name string, data []byte, o jsontext.Options) (Value, error) {
 	return d.value(jsontext.Space(data, 0)), nil
 }
 
-// value returns the value that begins at from.
+// value returns the value that begins at offset from.
 func (d *Document) value(from int) Value { return Value{d, from, jsontext.ValueEnd(d.data, from)} }
 
-// Name is what errors call the document.
+// Name is the name of the document in errors.
 func (d *Document) Name() string { return d.name }
 
-// Raw returns the text of the value as it stands in the document.
+// Raw returns the text of the value, unchanged.
 func (v Value) Raw() []byte { return v.Doc.data[v.From:v.To] }
 
 func (v Value) line() int {
-	before := v.Doc.data[:min(v.From, len(v.Doc.data))] // none is left of a line of a file of lines when the next one is read
+	before := v.Doc.data[:min(v.From, len(v.Doc.data))] // in a file of lines, data is gone when the next line is read
 	return v.Doc.before + bytes.Count(before, []byte{'\n'}) + 1
 }
 
-// Origin is the document and the line of the value, such as ci.json:12.
+// Origin is the document and the line of the value, for example ci.json:12.
 func (v Value) Origin() string { return v.Doc.name + ":" + strconv.Itoa(v.line()) }
 
 // Errorf returns a usage error that begins with the place of the value.
@@ -86,8 +85,8 @@ func (v Value) Errorf(format string, args ...any) *failure.Error {
 	return failure.Usage("%s: %s", v.Place(), fmt.Sprintf(format, args...))
 }
 
-// Place is the document, the line and the path of the value, such as
-// config.json:7: models.local.timeout.
+// Place is the document, the line and the path of the value, for example config.json:7:
+// models.local.timeout.
 func (v Value) Place() string {
 	if path := v.path(); path != "" {
 		return v.Origin() + ": " + path
@@ -95,9 +94,8 @@ func (v Value) Place() string {
 	return v.Origin()
 }
 
-// path is the keys and positions that lead to the value, such as
-// models.local.timeout or args[0]. For a key they are those that lead to the
-// object of the key.
+// path is the keys and indexes that lead to the value, for example models.local.timeout or args[0].
+// For a key it is the path of the object with this key.
 func (v Value) path() string {
 	path, in := "", v.Doc.value(jsontext.Space(v.Doc.data, 0))
 	for in.From != v.From {
@@ -120,8 +118,7 @@ func (v Value) path() string {
 	return strings.TrimPrefix(path, ".")
 }
 
-// pathKey is the key v as it stands in a path: without quotes where it reads as
-// one word.
+// pathKey is the key v as part of a path: without quotes if it is one word.
 func (v Value) pathKey() string {
 	key := v.Text()
 	if len(key) > 40 || key == "" || strings.ContainsFunc(key, func(r rune) bool { return !strings.ContainsRune(".:/", r) && !IsWord(r) }) {
@@ -130,7 +127,7 @@ func (v Value) pathKey() string {
 	return key
 }
 
-// Unknown returns the error for a key that is not one of the known keys.
+// Unknown returns the error for a key that is not in known.
 func (m Member) Unknown(known []string) *failure.Error {
 	e := m.At.Errorf("unknown key %q", m.Key)
 	hint := ""
@@ -145,7 +142,7 @@ func (m Member) Unknown(known []string) *failure.Error {
 	return e
 }
 
-// Within returns err with the place of the value before its message.
+// Within returns err with the origin of the value before its message.
 func (v Value) Within(err error) *failure.Error { return failure.Within(v.Origin(), err) }
 
 // Kind is the first byte of the value: '{', '[', '"', 't', 'f' or 'n', and '0'
@@ -188,8 +185,8 @@ func (v Value) IsEmpty() bool {
 	return true
 }
 
-// parts yields the keys and values of an object, or the elements of an array without keys, if
-// the value begins with the bracket.
+// parts yields the keys and values of an object, or the elements of an array without keys. It
+// yields nothing if the value does not begin with the bracket.
 func (v Value) parts(bracket byte, yield func(at, value Value) bool) {
 	if v.Kind() != bracket {
 		return
@@ -222,7 +219,7 @@ func (v Value) Get(key string) (member Value, found bool) {
 	return member, found
 }
 
-// Text is what a string means, "" for any other value.
+// Text is the content of a string, "" for any other value.
 func (v Value) Text() string { return jsontext.Text(v.Raw()) }
 
 // Str reads a string.
@@ -241,7 +238,7 @@ func (v Value) Boolean() (bool, error) {
 	return v.Kind() == 't', nil
 }
 
-// Count reads a whole number that is not negative.
+// Count reads an integer that is not negative.
 func (v Value) Count() (int, error) {
 	n, err := strconv.Atoi(string(v.Raw()))
 	if err != nil || n < 0 {
@@ -250,10 +247,10 @@ func (v Value) Count() (int, error) {
 	return n, nil
 }
 
-// Words reads an array of strings, or one string.
+// Words reads an array of strings, or a single string.
 func (v Value) Words() ([]string, error) { return v.WordsBy(Value.Str) }
 
-// WordsBy reads an array of strings, or one string, each of them by read.
+// WordsBy reads an array of strings, or a single string, each by read.
 func (v Value) WordsBy(read func(Value) (string, error)) ([]string, error) {
 	elements := v.Elements()
 	switch v.Kind() {
@@ -274,7 +271,7 @@ func (v Value) WordsBy(read func(Value) (string, error)) ([]string, error) {
 	return all, nil
 }
 
-// Table reads an object of strings, each of them by read.
+// Table reads an object of strings, each by read.
 func (v Value) Table(read func(Value) (string, error)) (map[string]string, error) {
 	if v.Kind() != '{' {
 		return nil, v.Errorf("%s is not an object of strings", v.Short())
@@ -290,10 +287,10 @@ func (v Value) Table(read func(Value) (string, error)) (map[string]string, error
 	return all, nil
 }
 
-// Short is the value for an error: its text, cut when it is long.
+// Short is the text of the value for an error, cut if it is long.
 func (v Value) Short() string { return readable.Cut(string(v.Raw()), 40, "...") }
 
-// IsWord reports whether a character stands in names: a letter or a digit of ASCII, - or _.
+// IsWord reports whether c can be part of a name: an ASCII letter or digit, - or _.
 func IsWord[C byte | rune](c C) bool {
 	return c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }

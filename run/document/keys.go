@@ -8,13 +8,13 @@ import (
 	"toolpipe/run/failure"
 )
 
-// A Key is one key of an object in a config, and what its value fills: see Member.Fill.
+// A Key is a key of an object in a config, and the variable for its value: see Member.Fill.
 type Key struct {
-	names string // one, or several with blanks between
+	names string // one name, or several separated by blanks
 	to    any
 }
 
-// Keys makes keys of their names and what they fill, by turns.
+// Keys makes keys from pairs of a name and a target.
 func Keys(namesAndTargets ...any) []Key {
 	keys := make([]Key, len(namesAndTargets)/2)
 	for i := range keys {
@@ -31,7 +31,7 @@ func NamesOf(keys []Key) (names []string) {
 	return names
 }
 
-// ReadKeys reads an object that has these keys and no others.
+// ReadKeys reads an object. Other keys than these are errors.
 func (v Value) ReadKeys(keys []Key) error {
 	read := EachMember(func(m Member) error { return m.ReadKey(keys) })
 	return read(Member{Value: v})
@@ -46,7 +46,7 @@ func (m Member) ReadKey(keys []Key) error {
 	return m.Fill(keys[i].to)
 }
 
-// What a key fills beside Go's own types.
+// Targets beside Go's built-in types.
 type (
 	Not  bool // the opposite of the value
 	Word struct {
@@ -55,11 +55,11 @@ type (
 	}
 )
 
-// WordOf has a string filled by one of some words.
+// WordOf is a target for a string that is one of the words.
 func WordOf(to *string, words ...string) Word { return Word{to, words} }
 
-// Fill reads the value of m into to, a pointer whose type says which values there
-// are, or calls to, a function that reads the member.
+// Fill reads the value of m into to, a pointer to a type with a known form, or calls the function
+// to with the member.
 func (m Member) Fill(to any) (err error) {
 	switch to := to.(type) {
 	case *string:
@@ -95,7 +95,7 @@ func (m Member) Fill(to any) (err error) {
 	return err
 }
 
-// EachMember is a function that reads an object by calling read with each member.
+// EachMember returns a function that reads an object by calling read with each member.
 func EachMember(read func(Member) error) func(Member) error {
 	return func(m Member) error {
 		if m.Kind() != '{' {
@@ -110,7 +110,7 @@ func EachMember(read func(Member) error) func(Member) error {
 	}
 }
 
-// Into is a function that reads a member by read, and keeps the result in to.
+// Into returns a function that reads a member by read and stores the result in to.
 func Into[T any](to *T, read func(Member) (T, error)) func(Member) error {
 	return func(m Member) (err error) {
 		*to, err = read(m)
@@ -118,7 +118,7 @@ func Into[T any](to *T, read func(Member) (T, error)) func(Member) error {
 	}
 }
 
-// oneOf reads a string that is one of the words.
+// OneOf reads a string that is one of the words.
 func (m Member) OneOf(words ...string) (string, error) {
 	s, err := m.Str()
 	if err == nil && !slices.Contains(words, s) {
@@ -127,7 +127,7 @@ func (m Member) OneOf(words ...string) (string, error) {
 	return s, err
 }
 
-// duration reads a string such as "30s", or a number of seconds.
+// Duration reads a string such as "30s", or a number of seconds.
 func (v Value) Duration() (time.Duration, error) {
 	s := string(v.Raw())
 	if v.Kind() == '"' {
@@ -140,8 +140,8 @@ func (v Value) Duration() (time.Duration, error) {
 	return d, nil
 }
 
-// ParseDuration reads "30s", "2m", "1h30m" or a bare number of seconds.
-// Negative durations are refused; 0 is accepted.
+// ParseDuration reads "30s", "2m", "1h30m" or a plain number of seconds. Negative durations are
+// refused; 0 is accepted.
 func ParseDuration(s string) (time.Duration, error) {
 	text := s
 	if strings.Trim(s, "+-0123456789.") == "" {

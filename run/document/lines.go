@@ -10,18 +10,18 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A Line is one line of a file of JSON lines. Its bytes are valid while it is taken.
+// A Line is one line of a file of JSON lines. Its bytes are valid only until take returns.
 type Line struct {
 	Value        // the object on it
 	Begin  int64 // its offset in the file
-	Length int   // its bytes, without its end
+	Length int   // in bytes, without the line end
 	Number int   // from 1
 }
 
-// lineBuffer is how long a line must be to get memory of its own.
+// lineBuffer is the length from which a line gets memory for itself.
 const lineBuffer = 64 << 10
 
-// Keep returns a part of the line that stays valid. Of a short line it is a copy.
+// Keep returns a part of the line that stays valid: a copy if the line is short.
 func (l Line) Keep(part []byte) []byte {
 	if l.Length >= lineBuffer {
 		return part
@@ -29,16 +29,16 @@ func (l Line) Keep(part []byte) []byte {
 	return bytes.Clone(part)
 }
 
-// Lines are what was found behind the last whole line of a file of JSON lines.
+// Lines describes the end of a file of JSON lines.
 type Lines struct {
-	Cut     []byte // a last line that is not whole, because its writer was killed or the disk was full; nil for none
-	At      int64  // where that begins
-	Number  int    // of its line, from 1
-	Unended bool   // the last line is whole but for its end
+	Cut     []byte // an incomplete last line, because its writer was killed or the disk was full; nil for none
+	At      int64  // offset of Cut
+	Number  int    // line number of Cut, from 1
+	Unended bool   // the last line is complete except for its line end
 }
 
-// ReadLines reads JSON lines: one object on each line that is not blank, of at most longest
-// bytes. take is given each as it is read, and only what it keeps stays in memory.
+// ReadLines reads JSON lines: one object on each line that is not blank, of at most longest bytes.
+// It calls take with each line as it is read. Only parts that take keeps stay in memory.
 func ReadLines(name string, file io.ReaderAt, longest int64, take func(Line) error) (l Lines, err error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(file, 0, 1<<62), lineBuffer)
 	for {
@@ -61,8 +61,8 @@ func ReadLines(name string, file io.ReaderAt, longest int64, take func(Line) err
 	}
 }
 
-// line reads one line, and gives it to take; whole says that its end is there too, and in has
-// what follows it.
+// line parses one line and passes it to take. whole is true if its line end was read; in continues
+// after it.
 func (l *Lines) line(name string, line []byte, whole bool, in *bufio.Reader, take func(Line) error) error {
 	err := jsontext.Check(line, jsontext.Options{})
 	if err == nil {
@@ -89,9 +89,9 @@ func (l *Lines) line(name string, line []byte, whole bool, in *bufio.Reader, tak
 
 var errLong = errors.New("too long")
 
-// nextLine returns the line at the offset at, from which in reads on, without its end, and its
-// length with the end: 0 at the end of the file. A line shorter than lineBuffer is valid until
-// in is read again.
+// nextLine returns the line at the offset at without its end, and its length with the end: 0 at the
+// end of the file. in continues at that offset. A line shorter than lineBuffer is valid until in is
+// read again.
 func nextLine(in *bufio.Reader, file io.ReaderAt, at, longest int64) (line []byte, length int64, err error) {
 	piece, err := in.ReadSlice('\n')
 	if err != bufio.ErrBufferFull {
@@ -104,14 +104,14 @@ func nextLine(in *bufio.Reader, file io.ReaderAt, at, longest int64) (line []byt
 			return nil, length, errLong
 		}
 	}
-	line = make([]byte, length) // of its size at once: it may be most of what a run has in memory
+	line = make([]byte, length) // allocated once with its full size: it may be most of the memory of a run
 	if _, err := file.ReadAt(line, at); err != nil {
 		return nil, length, err
 	}
 	return bytes.TrimSuffix(line, []byte{'\n'}), length, err
 }
 
-// ReadLine reads a line again, which ReadLines found there.
+// ReadLine reads again a line that ReadLines found there.
 func ReadLine(name string, file io.ReaderAt, begin int64, length int) (Value, error) {
 	line := make([]byte, length)
 	if _, err := file.ReadAt(line, begin); err != nil && err != io.EOF {

@@ -18,16 +18,15 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// maxFields is how many questions a form may ask.
+// maxFields is the largest number of fields of a form.
 const maxFields = 50
 
-// OnTerminal puts a server's questions to the person at the terminal, one form at a time
-// and each field by itself. The answers are sent when the person
-// has seen all of them and said yes. Otherwise the form is declined, or cancelled
-// when nobody answers.
+// OnTerminal asks the person at the terminal a server's questions: one form at a time, each field
+// by itself. The answers are sent after the person saw all of them and said yes. Otherwise the form
+// is declined, or cancelled if nobody answers.
 func OnTerminal(terminal *approve.Terminal, server string) wire.AskFunc {
 	return func(ctx context.Context, asked wire.Form) (string, []byte) {
-		if jsontext.Check(asked.Schema, jsontext.Options{}) != nil { // a property that stands twice would be asked for twice
+		if jsontext.Check(asked.Schema, jsontext.Options{}) != nil { // a duplicate property would be asked for twice
 			return "cancel", nil
 		}
 		fields := formFields(asked.Schema)
@@ -50,8 +49,8 @@ func OnTerminal(terminal *approve.Terminal, server string) wire.AskFunc {
 	}
 }
 
-// field is one property of a form: a flat object of string, number, integer,
-// boolean, or a list of choices.
+// A field is one property of a form, which is a flat object of string, number, integer, boolean, or
+// a list of choices.
 type field struct {
 	name, kind  string
 	description string
@@ -61,8 +60,8 @@ type field struct {
 	required    bool
 }
 
-// fillForm asks for every field, then whether content may be sent. The words of the
-// server stand only in the lines, never in the heading.
+// fillForm asks for every field, then whether content may be sent. Words of the server appear only
+// in the lines, never in the heading.
 func fillForm(form *approve.Form, server, message string, fields []field) (content []byte, send bool, err error) {
 	heading := "the tool server " + server + " asks you; this approves no tool call, ^D sends nothing"
 	lines := []string{message}
@@ -82,8 +81,8 @@ func fillForm(form *approve.Form, server, message string, fields []field) (conte
 	return content, send, err
 }
 
-// fillField asks for a field until the answer fits its type, at most five times. An
-// empty line gives the default, or leaves the field out.
+// fillField asks for a field until the answer fits its type, at most five times. An empty line
+// gives the default, or omits the field.
 func fillField(form *approve.Form, heading string, lines []string, f field) ([]byte, error) {
 	for range 5 {
 		line, err := form.Ask(heading, lines)
@@ -112,7 +111,7 @@ func (f *field) describe() string {
 	return strings.TrimSpace(s + ") " + f.description)
 }
 
-// parse makes JSON of a typed answer; why tells why it does not fit the schema.
+// parse converts a typed answer to JSON; why says why it does not fit the schema.
 func (f *field) parse(s string) (v []byte, why string) {
 	boolean := ""
 	switch strings.ToLower(s) {
@@ -165,8 +164,7 @@ func formFields(form []byte) (fields []field) {
 	return fields
 }
 
-// choices are the values that a schema allows: those of an enum, or the const of each
-// alternative.
+// choices are the values that a schema allows: an enum, or the const of each alternative.
 func choices(schema []byte) (all []string) {
 	for _, keyword := range []string{"enum", "oneOf", "anyOf"} {
 		for value := range jsontext.Elements(jsontext.Member(schema, keyword)) {

@@ -14,12 +14,12 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
-// HostPatience is how long the user of a host has for an answer. Some hosts never give
-// one (gleanwork/glean-plugins-vnext#39).
+// HostPatience is how long the user of a host may take for an answer. Some hosts never answer
+// (gleanwork/glean-plugins-vnext#39).
 const HostPatience = 5 * time.Minute
 
-// AtHost puts a server's questions to the user of a host, with the server's name in front;
-// nil where ask is nil.
+// AtHost asks the user of a host a server's questions, prefixed with the server's name; nil if ask
+// is nil.
 func AtHost(ask toolserver.Asker, server string, hidden *secrets.Set) wire.AskFunc {
 	if ask == nil {
 		return nil
@@ -37,11 +37,11 @@ func AtHost(ask toolserver.Asker, server string, hidden *secrets.Set) wire.AskFu
 	}
 }
 
-// safeForm is a form of a server for the host of --serve, which may show the words of the server
-// as they come: they are escaped, in the message, and in each name and string of the schema. A
-// string of the schema may be an answer that the host gives back, such as the default. So only
-// those are changed that hold what no such answer needs: control characters other than tabs and
-// line ends, and those that change the direction of text.
+// safeForm escapes a server's form, because the host of --serve may show its words unchanged: the
+// message, and names and strings of the schema. A string of the schema may be an answer that the
+// host returns, such as the default. So a string is changed only if it contains characters that no
+// such answer needs: control characters other than tabs and line ends, and characters that change
+// the direction of text.
 func safeForm(form wire.Form) wire.Form {
 	form.Message = safe(form.Message)
 	var schema []byte

@@ -15,14 +15,13 @@ import (
 // object writes a JSON object, member by member. Its zero value is ready.
 type object struct {
 	b    []byte
-	full func(b []byte) // takes what has been written of a long object; nil: b holds all
+	full func(b []byte) // takes the beginning of a long object; nil: b holds everything
 }
 
 // flushed is how many bytes of an object are kept before they are written.
 const flushed = 64 << 10
 
-// event writes an event. Those that come with every piece of a reply are written
-// without reflection.
+// event writes an event. The events for each piece of a reply are written without reflection.
 func (o *object) event(e Event) {
 	switch e := e.(type) {
 	case *Text:
@@ -58,18 +57,17 @@ func (o *object) piece(head string, turn int, text []byte) {
 	o.end()
 }
 
-// A tag says of a field under which key it is written, nowhere if that is "", and what may
-// be in it.
+// A tag describes a field of an event: its key, "" if it is not written, and its content.
 type tag struct {
 	key      string
-	optional bool // "opt": it is left out if it is zero
-	instead  bool // "else": it is left out if the field before it is written
-	ours     bool // "ours": toolpipe's own words, in which a secret is hidden as in a message
-	plain    bool // "plain": it holds no secret
+	optional bool // "opt": omitted if it is zero
+	instead  bool // "else": omitted if the field before it is written
+	ours     bool // "ours": words of toolpipe; secrets in it are hidden as in a message
+	plain    bool // "plain": it contains no secret
 }
 
-// fields gives the fields of a struct in order, and those of structs that it embeds. What
-// writes events and what hides secrets in them go by it, so neither has a list of fields.
+// fields yields the fields of a struct in order, including embedded structs. The encoder and the
+// hiding of secrets both use it, so neither needs a list of fields.
 func fields(of reflect.Value) iter.Seq2[tag, reflect.Value] {
 	return func(yield func(tag, reflect.Value) bool) {
 		for i := range of.NumField() {
@@ -93,7 +91,7 @@ func fields(of reflect.Value) iter.Seq2[tag, reflect.Value] {
 
 // members writes the fields of a struct.
 func (o *object) members(of reflect.Value) {
-	before := false // the field before was written
+	before := false // the previous field was written
 	for t, value := range fields(of) {
 		raw, isRaw := value.Interface().(json.RawMessage)
 		left := isRaw && raw == nil || t.optional && value.IsZero() || t.instead && before
@@ -137,7 +135,7 @@ func (o *object) value(value reflect.Value) {
 		o.end()
 	case Event:
 		o.event(v)
-	default: // as any of its kind
+	default: // by its kind
 		switch value.Kind() {
 		case reflect.Int:
 			o.b = strconv.AppendInt(o.b, value.Int(), 10)
@@ -156,7 +154,7 @@ func (o *object) value(value reflect.Value) {
 				o.value(value.Index(i))
 			}
 			o.b = append(o.b, ']')
-		default: // a string; of no other kind is any field of an event
+		default: // a string: events have no fields of another kind
 			o.b = AppendString(o.b, value.String())
 		}
 	}

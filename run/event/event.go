@@ -1,10 +1,10 @@
-// Package event holds every event of a run, and the forms of standard output as
-// functions from events to bytes: the answer as text, one event a line, the end
-// as one object, the conversation, lists for people.
+// Package event defines every event of a run, and the forms of standard output as functions from
+// events to bytes: the answer as text, one event per line, the end as one object, the conversation,
+// lists for people.
 //
-// Package run makes the events and hands them to an Emitter, which gives each to
-// every Output in the same order. Secrets are taken out of them before that. The
-// first event is Start and the last is End; no control character leaves in JSON.
+// Package run makes the events and gives them to an Emitter, which removes secrets and passes each
+// event to every Output in the same order. The first event is Start and the last is End. JSON
+// output contains no control characters.
 package event
 
 import (
@@ -15,16 +15,15 @@ import (
 	"toolpipe/run/failure"
 )
 
-// Event is something that happened in a run. All kinds of events are in this
-// file, and their tags are the specification of the NDJSON output, schema 1: each
-// event is one line, an object with the member type and the members of the tags in
-// their order. Members and types may be added within schema 1.
+// Event is something that happened in a run. All kinds of events are in this file. Their tags are
+// the specification of the NDJSON output, schema 1: each event is one line, an object with the
+// member type and the members of the tags in their order. Members and types may be added within
+// schema 1.
 //
-// In a tag, "opt" is for a member that is left out when it is zero, and "else" for
-// one that stands for the member before it where that is nil. Secrets are taken out
-// of every text. "ours" marks a message of toolpipe's own, of which shorter secrets are
-// taken out too. "plain" marks words of toolpipe, the flags and the config, of which
-// none is taken out.
+// In a tag, "opt" marks a member that is omitted when it is zero, and "else" a member that replaces
+// the member before it when that one is nil. Secrets are removed from every text. "ours" marks a
+// message of toolpipe itself, from which shorter secrets are removed too. "plain" marks words of
+// toolpipe, the flags and the config, from which nothing is removed.
 type Event interface{ kind() string }
 
 const schema = 1
@@ -36,14 +35,14 @@ type Start struct {
 	API         string       `event:"api,plain"`
 	Servers     []ServerInfo `event:"servers"`
 	Policy      string       `event:"policy,opt,plain"` // SHA-256 of the policy files
-	ConfigRules int          `event:"config_rules,opt"` // how many auto_approve rules of the config count
-	Trace       string       `event:"trace,opt"`        // the id of the trace that the run is part of
-	Sandbox     string       `event:"sandbox,opt"`      // what holds commands, in words
+	ConfigRules int          `event:"config_rules,opt"` // how many auto_approve rules of the config apply
+	Trace       string       `event:"trace,opt"`        // the id of the trace to which the run belongs
+	Sandbox     string       `event:"sandbox,opt"`      // sandbox of commands, in words
 	Identity
-	SandboxPartial []string `event:"sandbox_partial,opt"` // what the sandbox does not hold
+	SandboxPartial []string `event:"sandbox_partial,opt"` // limits that the sandbox does not enforce
 }
 
-// Identity tells a run from others.
+// Identity distinguishes a run from others.
 type Identity struct {
 	ID   string `event:"id,opt"`         // of --id
 	Time string `event:"time,opt,plain"` // when the run began, in UTC, RFC 3339 with milliseconds
@@ -53,18 +52,17 @@ type ServerInfo struct {
 	Name     string `event:"name,plain"`
 	Protocol string `event:"protocol,plain"`
 	Tools    int    `event:"tools"`
-	Sandbox  string `event:"sandbox,opt"` // what holds its program, in words
+	Sandbox  string `event:"sandbox,opt"` // sandbox of its program, in words
 }
 
-// Input is what the conversation begins with, or goes on with: the beginning of its last message
-// of the user.
+// Input is the last user message at the beginning of a run, cut to its first bytes.
 type Input struct {
-	Text     string `event:"text"`     // at most MaxInput bytes of it
+	Text     string `event:"text"`     // at most MaxInput bytes
 	Bytes    int    `event:"bytes"`    // the size of the whole text
-	Messages int    `event:"messages"` // of the whole conversation at that time
+	Messages int    `event:"messages"` // in the whole conversation so far
 }
 
-// MaxInput is how many bytes of its text an Input has at most.
+// MaxInput is the longest text of an Input, in bytes.
 const MaxInput = 4 << 10
 
 // Text is a piece of the answer as it arrives.
@@ -73,47 +71,46 @@ type Text struct {
 	Text []byte `event:"text"`
 }
 
-// Commentary is what the model says beside the answer, whole or in long pieces.
+// Commentary is text of the model outside the answer, complete or in long pieces.
 type Commentary Text
 
 // Reasoning is a piece of the model's reasoning.
 type Reasoning Text
 
-// An ID is the id of a call. It is written as a string, or as a number if NumberID made it.
+// An ID is the id of a call. It is written as a string, or as a number if it comes from NumberID.
 type ID string
 
-// numberMark begins the ID of a number. No string of JSON has this byte.
+// numberMark is the prefix of a numeric ID. No JSON string contains this byte.
 const numberMark = "\xff"
 
-// NumberID is the id of a call whose caller numbers its calls, with the digits that came.
+// NumberID is the id of a call from a caller that numbers its calls; digits stay unchanged.
 func NumberID(digits string) ID { return ID(numberMark + digits) }
 
 // Number returns the text of the id, and whether it is a number.
 func (id ID) Number() (text string, is bool) { return strings.CutPrefix(string(id), numberMark) }
 
-// Call is a call that the model asks for. Server and Tool are "" for an unknown
-// tool.
+// Call is a call that the model asks for. Server and Tool are "" for an unknown tool.
 type Call struct {
 	Turn      int             `event:"turn"`
 	ID        ID              `event:"id"`
 	Server    string          `event:"server,opt"`
 	Tool      string          `event:"tool,opt"`
 	Name      string          `event:"name"`
-	Arguments json.RawMessage `event:"arguments"` // canonical; nil when they are not one strict JSON object
-	Raw       []byte          `event:"raw,else"`  // the text that came
+	Arguments json.RawMessage `event:"arguments"` // canonical; nil if they are not one strict JSON object
+	Raw       []byte          `event:"raw,else"`  // the text from the model
 	Span      string          `event:"span,opt"`
 }
 
-// Task tells that a server answers a call with a task, for which the run waits.
+// Task reports that a server answers a call with a task. The run waits for the task.
 type Task struct {
 	ID     ID     `event:"id"`
 	Server string `event:"server"`
 	Task   string `event:"task"` // the id of the task
 }
 
-// Approval is the verdict on a call: decision is allow, deny or unapproved; by is
-// flag, policy, config, terminal, approver, default, or session where the run before
-// has sent the call, and this one waits for its task.
+// Approval is the verdict on a call. Decision is allow, deny or unapproved. By is flag, policy,
+// config, terminal, approver, default, or session: an earlier run sent the call, and this run waits
+// for its task.
 type Approval struct {
 	ID       ID     `event:"id,opt"` // "" in an Explanation
 	Decision string `event:"decision,plain"`
@@ -122,24 +119,24 @@ type Approval struct {
 	Reason   string `event:"reason,opt,ours"`
 	Egress   Egress `event:"egress,opt"`
 
-	Time time.Duration `event:"ms,opt"` // how long a person, an approver or the host was asked; 0: nobody was
+	Time time.Duration `event:"ms,opt"` // how long a person, an approver or the host took to answer; 0: nobody was asked
 }
 
-// Egress tells that a call sends while the conversation is private and untrusted,
-// and what brought these labels first.
+// Egress reports a call that sends data while the conversation is private and untrusted, and the
+// first source of each label.
 type Egress struct {
 	Decision  string `event:"decision,plain"` // warn, ask or deny; allow: by a rule's when
 	Private   Source `event:"private"`
 	Untrusted Source `event:"untrusted"`
 }
 
-// Source is the result of a call, or what the conversation began with.
+// Source is the result of a call, or the input at the beginning of the conversation.
 type Source struct {
 	Name string `event:"name"`     // the name of the tool
 	Turn int    `event:"turn,opt"` // the turn of this run; 0 for an input
 	ID   ID     `event:"id,opt"`
 
-	Where string // in words: the turn; "" for an input
+	Where string // the turn in words; "" for an input
 }
 
 // Text names the source to a person.
@@ -150,8 +147,8 @@ func (s *Source) Text() string {
 	return s.Name + " (" + s.Where + ")"
 }
 
-// Denial tells the user why the call may not run. The rule is named, which the
-// model is not told of. It is "" when there is nothing more to say.
+// Denial says to the user why the call may not run, with the name of the rule, which the model does
+// not see. It is "" if there is no reason.
 func (e *Approval) Denial() string {
 	switch {
 	case e.Decision != "deny" || e.By == "terminal" || e.Rule == "":
@@ -162,7 +159,7 @@ func (e *Approval) Denial() string {
 	return "by " + e.Rule + ": " + e.Reason
 }
 
-// Progress is what a server says of a running call.
+// Progress is a progress message of a server about a running call.
 type Progress struct {
 	ID       ID              `event:"id"`
 	Progress json.RawMessage `event:"progress"`
@@ -175,7 +172,7 @@ type ResultStatus string
 
 const (
 	ResultOK      ResultStatus = "ok"
-	ResultStaged  ResultStatus = "staged" // it is in the plan of --stage
+	ResultStaged  ResultStatus = "staged" // added to the plan of --stage
 	ResultError   ResultStatus = "error"  // isError
 	ResultFailed  ResultStatus = "failed" // JSON-RPC error, or never sent
 	ResultDenied  ResultStatus = "denied"
@@ -184,56 +181,56 @@ const (
 	ResultNotRun  ResultStatus = "not_run" // the run ended first, or a dry run
 )
 
-// Result answers a Call; every call has exactly one. The text is whole, also when
-// the model got only its head and tail.
+// Result answers a Call; every call has exactly one. The text is complete, even if the model got
+// only its head and tail.
 type Result struct {
 	ID         ID              `event:"id"`
 	Status     ResultStatus    `event:"status"`
 	Text       json.RawMessage `event:"text"`    // a string literal
 	Content    json.RawMessage `event:"content"` // MCP blocks
 	Structured json.RawMessage `event:"structured"`
-	Bytes      int             `event:"bytes"` // the size of the whole text
+	Bytes      int             `event:"bytes"` // size of the complete text
 	Truncated  bool            `event:"truncated"`
-	Labels     []string        `event:"labels,opt,plain"` // private, untrusted: what it brings into the conversation
+	Labels     []string        `event:"labels,opt,plain"` // private, untrusted: the labels that it adds to the conversation
 	Took
 	Change
 }
 
-// Took is when a call ran.
+// Took is the start and the duration of a call.
 type Took struct {
 	Time  time.Duration `event:"ms"`
-	Began time.Duration `event:"began_ms,opt"` // from the beginning of the run on; 0: it has not run
+	Began time.Duration `event:"began_ms,opt"` // since the start of the run; 0: the call did not run
 }
 
-// Change is what a built-in tool has changed in a file.
+// Change is a change to a file by a built-in tool.
 type Change struct {
-	File string `event:"file,opt"` // its path, absolute and free of links; "" for other calls
-	Diff string `event:"diff,opt"` // unified, of the whole lines of at most MaxDiff bytes; "" for a file that is no text or too large
-	New  bool   `event:"new,opt"`  // there was no such file before
+	File string `event:"file,opt"` // absolute path without symbolic links; "" for other calls
+	Diff string `event:"diff,opt"` // unified diff, complete lines, at most MaxDiff bytes; "" for a file that is no text or too large
+	New  bool   `event:"new,opt"`  // the file did not exist before
 }
 
-// MaxDiff is how many bytes the diff of a Change has at most.
+// MaxDiff is the longest diff of a Change, in bytes.
 const MaxDiff = 64 << 10
 
-// Plan is a plan of --stage, which --apply --dry-run shows.
+// Plan is a plan of --stage, as --apply --dry-run shows it.
 type Plan struct {
 	File    string `event:"file"`
 	Digest  string `event:"digest"`
 	Whole   string `event:"digest_with_results,opt"` // if earlier runs have made calls
-	Version string `event:"version"`                 // of the program that staged it
+	Version string `event:"version"`                 // version of the program that staged it
 	Dir     string `event:"dir"`
 	Time    string `event:"time"`
 	Calls   int    `event:"calls"`
 	Made
 }
 
-// Made is how many calls of a plan have come how far.
+// Made counts the calls of a plan by their state.
 type Made struct {
 	OK      int    `event:"ok"`
 	Failed  int    `event:"failed"`
 	Unknown int    `event:"unknown"`  // sent, and no result came
-	Open    int    `event:"open"`     // those that --apply would make
-	Last    string `event:"last,opt"` // when the last result came
+	Open    int    `event:"open"`     // calls that --apply would make
+	Last    string `event:"last,opt"` // time of the last result
 }
 
 // Staged is a call of a plan.
@@ -245,50 +242,50 @@ type Staged struct {
 	Arguments json.RawMessage `event:"arguments"`
 	Status    string          `event:"status"` // open, done, error, failed or unknown
 	StagedFor
-	Said    string `event:"text,opt"`    // by the model, before the call
+	Said    string `event:"text,opt"`    // the model's text before the call
 	Problem string `event:"problem,opt"` // why --apply would refuse the plan
 	Shown   string `event:"shown"`       // as a question on the terminal would show it, escaped
 }
 
-// StagedFor is why a call is in a plan, and what it would change.
+// StagedFor says why a call is in a plan, and what it would change.
 type StagedFor struct {
 	Rule      string   `event:"rule,opt"`
 	Reason    string   `event:"reason,opt"`
-	Labels    []string `event:"labels,opt,plain"` // of the conversation when it was staged
-	Private   string   `event:"private,opt"`      // --egress ask would ask: what made the conversation private,
-	Untrusted string   `event:"untrusted,opt"`    // and untrusted
+	Labels    []string `event:"labels,opt,plain"` // labels of the conversation when the call was staged
+	Private   string   `event:"private,opt"`      // --egress ask would ask: the source that made the conversation private,
+	Untrusted string   `event:"untrusted,opt"`    // and the source that made it untrusted
 	File      string   `event:"file,opt"`
 	Diff      string   `event:"diff,opt"`
 }
 
-// Turn ends a reply of the model.
+// Turn marks the end of a reply of the model.
 type Turn struct {
 	Turn   int           `event:"turn"`
 	Finish string        `event:"finish"`
 	Usage  Usage         `event:"usage"`
 	Time   time.Duration `event:"ms"`
-	Model  string        `event:"model,opt"`  // where several are listed
-	Pauses bool          `event:"pauses,opt"` // the endpoint goes on with it: another one of the same turn follows
+	Model  string        `event:"model,opt"`  // only if several models are listed
+	Pauses bool          `event:"pauses,opt"` // the endpoint continues the reply in another Turn with the same number
 	Cost
 }
 
-// Retry tells that a request is repeated.
+// Retry reports that a request is repeated.
 type Retry struct {
 	Attempt int           `event:"attempt"`
-	Of      int           `event:"of,opt"` // 0 when only the time is limited
+	Of      int           `event:"of,opt"` // 0 if only the time is limited
 	After   time.Duration `event:"after_ms"`
 	Status  int           `event:"status,opt"` // the HTTP status
 	Message string        `event:"message,ours"`
 
-	Discards bool `event:"discards,opt"` // text and reasoning of this turn so far do not count
+	Discards bool `event:"discards,opt"` // text and reasoning of this turn so far are discarded
 }
 
-// Trim tells that the requests from this turn on leave out what they held before.
+// Trim reports that requests from this turn on omit parts of the conversation.
 type Trim struct {
 	Turn        int `event:"turn"`
 	Results     int `event:"results"`
 	Attachments int `event:"attachments,opt"`
-	Bytes       int `event:"bytes"` // of the texts and pictures that are left out now
+	Bytes       int `event:"bytes"` // size of the texts and pictures omitted now
 }
 
 // Warning is something the user should know.
@@ -296,13 +293,13 @@ type Warning struct {
 	Code    string   `event:"code,plain"`
 	Message string   `event:"message,ours"`
 	Server  string   `event:"server,opt,plain"`
-	Scopes  []string `event:"scopes,opt,ours"` // with login_needed and login_scope: the scopes that the server wants
+	Scopes  []string `event:"scopes,opt,ours"` // with login_needed and login_scope: the scopes that the server requires
 
-	Repeated bool // the error that ends the run says it too, so a person is not told here
-	Grave    bool // a person is told with -q too
+	Repeated bool // the error that ends the run repeats it, so stderr does not show it
+	Grave    bool // shown to a person even with -q
 }
 
-// Attention is what the model calls the user for.
+// Attention is a request of the model for the user's attention.
 type Attention struct {
 	Reason string `event:"reason"`
 }
@@ -321,26 +318,26 @@ type Tool struct {
 	Findings []Finding `event:"findings,opt"` // only with --list-tools
 }
 
-// Standing is the verdict on every call of a tool, or depends where calls get different ones.
+// Standing is the verdict on every call of a tool, or "depends" if calls get different verdicts.
 type Standing struct {
 	Verdict   string `event:"verdict,plain"`
-	Except    string `event:"except,opt"`    // which calls get another verdict than Otherwise, in words
+	Except    string `event:"except,opt"`    // the calls with another verdict than Otherwise, in words
 	Otherwise string `event:"otherwise,opt"` // the verdict on all other calls
 	Rule      string `event:"rule,opt,plain"`
 }
 
-// Traits say what a tool does and who says so.
+// Traits describe the effects of a tool and who declared them.
 type Traits struct {
 	Labels   []string `event:"labels,plain"`      // private, untrusted, sends
 	Effects  []string `event:"effects,plain"`     // reads, writes, runs, sends
-	Assumed  []string `event:"assumed,opt,plain"` // labels and effects of which nobody says whether the tool has them
-	Declared string   `event:"declared_by,opt"`   // who says it; "" for nobody
-	Reads    []string `event:"reads,opt"`         // the arguments that are paths it reads,
-	Writes   []string `event:"writes,opt"`        // or writes,
-	Sends    []string `event:"sends,opt"`         // and those that say where it sends
+	Assumed  []string `event:"assumed,opt,plain"` // labels and effects that nobody declared present or absent
+	Declared string   `event:"declared_by,opt"`   // "" for nobody
+	Reads    []string `event:"reads,opt"`         // arguments that are paths it reads,
+	Writes   []string `event:"writes,opt"`        // paths it writes,
+	Sends    []string `event:"sends,opt"`         // and destinations
 }
 
-// Finding is a place in a tool's definition that a reviewer would look at.
+// Finding is a part of a tool's definition that a reviewer should check.
 type Finding struct {
 	What   string `event:"what,plain"`
 	Member string `event:"member"`
@@ -354,27 +351,26 @@ type Server struct {
 	Transport string `event:"transport,plain"`
 	Protocol  string `event:"protocol"`
 	Tools     int    `event:"tools"`
-	Tokens    int    `event:"tokens"` // about how many the definitions of its tools take
+	Tokens    int    `event:"tokens"` // tokens of its tool definitions, about
 	Status    string `event:"status,plain"`
 	Message   string `event:"message,opt,ours"`
 }
 
-// Nested is an event of a nested run. Its members are those of the event, behind
-// parent: the id of the call that the nested run is for. A form of output shows it
-// only where it says so.
+// Nested is an event of a nested run. Its JSON begins with parent, the id of the call that started
+// the nested run; the members of the event follow. Outputs ignore it unless they say otherwise.
 type Nested struct {
 	Parent ID `event:"parent"`
 	Event
 }
 
-// OfConnection is an event that a client of --serve --listen has caused. Its members are those
-// of the event, behind connection: the number of the client's connection, from 1 on.
+// OfConnection is an event caused by a client of --serve --listen. Its JSON begins with connection,
+// the number of the client's connection, from 1; the members of the event follow.
 type OfConnection struct {
 	Connection int `event:"connection"`
 	Event
 }
 
-// Unconnected is the event without the number of a connection.
+// Unconnected returns the event without its connection number.
 func Unconnected(e Event) Event {
 	if c, ok := e.(*OfConnection); ok {
 		return c.Event
@@ -391,7 +387,7 @@ type Item struct {
 	Description string           `event:"description,opt"`
 	MIME        string           `event:"mime_type,opt"`
 	Template    bool             `event:"template,opt"`
-	Arguments   []PromptArgument `event:"arguments,opt"` // the arguments of a prompt; nil: not written
+	Arguments   []PromptArgument `event:"arguments,opt"` // of a prompt; nil: not written
 }
 
 // Check is one line of --check.
@@ -417,10 +413,10 @@ type PromptArgument struct {
 	Required    bool   `event:"required"`
 }
 
-// LoginURL is the address at which a person signs in.
+// LoginURL is the URL that a person opens to sign in.
 type LoginURL struct {
 	Server      string `event:"server,plain"` // its URL
-	URL         string `event:"url,plain"`    // has the state of this sign-in alone, which no other can use
+	URL         string `event:"url,plain"`    // its state is valid only for this sign-in
 	RedirectURI string `event:"redirect_uri,plain"`
 }
 
@@ -433,7 +429,7 @@ type Login struct {
 	Status      string   `event:"status,plain"`         // valid, expired, or ended; removed by --logout
 	Expires     string   `event:"expires_at,opt,plain"` // when the access token expires, "" when unknown
 	Refreshable bool     `event:"refreshable"`
-	Tools       int      `event:"tools,opt"` // how many the server has, after --login
+	Tools       int      `event:"tools,opt"` // number of tools of the server, after --login
 }
 
 // Explanation is the answer of --explain.
@@ -441,31 +437,31 @@ type Explanation struct {
 	Name      string          `event:"name,plain"`
 	Arguments json.RawMessage `event:"arguments"`
 	Approval
-	Approver bool            `event:"approver,opt"` // an approver is asked before
-	Exposed  Approval        `event:"exposed,opt"`  // the verdict while the conversation is private and untrusted, where it differs
+	Approver bool            `event:"approver,opt"` // an approver is asked first
+	Exposed  Approval        `event:"exposed,opt"`  // the verdict in a private and untrusted conversation, if it differs
 	Rules    []ExplainedRule `event:"rules"`
-	Others   []ExplainedRule `event:"others,opt"` // that name the tool, and do not match the call
+	Others   []ExplainedRule `event:"others,opt"` // rules that name the tool but do not match the call
 }
 
 type ExplainedRule struct {
 	Decision string `event:"decision,plain"`
 	Rule     string `event:"rule,plain"`
 	Reason   string `event:"reason,opt,plain"`
-	Why      string `event:"why,opt,ours"` // it does not match
+	Why      string `event:"why,opt,ours"` // why it does not match
 }
 
-// Pieces are a text. A long one is never in one piece, nor copied.
+// Pieces are a long text in several strings, so that it is never copied.
 type Pieces []string
 
-// String is the text in one piece.
+// String joins the pieces.
 func (p Pieces) String() string { return strings.Join(p, "") }
 
 // End is the last event.
 type End struct {
 	Status failure.Status `event:"status"`
 	Exit   int            `event:"exit"`
-	Text   Pieces         `event:"text,plain"`   // the last turn's; see veil.lastText
-	Labels []string       `event:"labels,plain"` // private, untrusted: what the conversation holds
+	Text   Pieces         `event:"text,plain"`   // text of the last turn; see veil.lastText
+	Labels []string       `event:"labels,plain"` // private, untrusted: labels of the conversation
 	Finish string         `event:"finish"`
 	Counts
 	Time time.Duration  `event:"ms"`
@@ -474,10 +470,10 @@ type End struct {
 	Collected
 }
 
-// Collected is what -o json shows in the end event of the events before it.
+// Collected holds what the end event of -o json repeats from earlier events.
 type Collected struct {
-	Items      []Event         `event:"items,opt"`      // what a list printed
-	Structured json.RawMessage `event:"structured,opt"` // with --call, as in the tool's result
+	Items      []Event         `event:"items,opt"`      // the items of a list
+	Structured json.RawMessage `event:"structured,opt"` // with --call, from the tool's result
 	Content    json.RawMessage `event:"content,opt"`    // likewise
 }
 

@@ -10,39 +10,36 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
-// Output is a function from events to bytes. It takes every event, in order,
-// from one goroutine at a time. Flush is called when the next event may be long
-// in coming.
+// Output is a function from events to bytes. It gets every event, in order, from one goroutine at a
+// time. Flush is called when the next event may take long.
 //
-// Standard output carries the answer or the events, and nothing else; standard
-// error carries messages, the live line and the frames of calls; questions, and
-// nothing but questions, go to the terminal itself.
+// Standard output gets only the answer or the events. Standard error gets messages, the live line
+// and the frames of calls. The terminal device gets only questions.
 type Output interface {
 	Event(Event) error
 	Flush() error
 }
 
-// Emitter hands each event to all outputs, without secrets. Events before Start
-// are kept back, so that Start is the first. Its methods may be called
-// concurrently.
+// Emitter passes each event to all outputs, without secrets. Events before Start are delayed, so
+// that Start is the first. Its methods may be called concurrently.
 type Emitter struct {
 	Outs []Output // set before the first event
 
 	mu      sync.Mutex
 	veil    veil
-	early   []Event // the events that came before Start
+	early   []Event // events before Start
 	started bool
 	ended   bool
-	err     error // the error of the first failed write to stdout or the log
+	err     error // the first failed write to stdout or the log
 }
 
-// NewEmitter gives an emitter that takes the secrets of hidden out of events.
+// NewEmitter returns an emitter that removes the secrets in hidden from events.
 func NewEmitter(hidden *secrets.Set) *Emitter {
 	return &Emitter{veil: veil{set: hidden, nested: map[ID]*veil{}}}
 }
 
-// Emit returns the first error of any output so far. Who emits a list need not ask
-// for it: Flush and the next Emit return it again. Of two Starts the first counts.
+// Emit returns the first error of any output so far. A caller that emits many events may ignore it:
+// Flush and the next Emit return it again. A second Start is ignored.
 func (m *Emitter) Emit(e Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,14 +64,14 @@ func (m *Emitter) send(e Event) { m.veil.pass(e, m.deliver) }
 
 func (m *Emitter) deliver(e Event) {
 	for _, o := range m.Outs {
-		if end, ok := e.(*End); ok && m.err != nil { // the log, which comes last, says what the exit status will say
+		if end, ok := e.(*End); ok && m.err != nil { // the log comes last and must report the final exit status
 			e = end.WithOutputError(m.err)
 		}
 		m.err = cmp.Or(m.err, o.Event(e))
 	}
 }
 
-// Flush writes out what is buffered: called before a wait.
+// Flush writes buffered output. It is called before a wait.
 func (m *Emitter) Flush() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -84,8 +81,8 @@ func (m *Emitter) Flush() error {
 	return m.err
 }
 
-// WithOutputError is the end of a run that lost output: err decides its status,
-// unless a signal does.
+// WithOutputError returns the end of a run that lost output: err decides the status, except after a
+// signal.
 func (e *End) WithOutputError(err error) *End {
 	if e.Status == failure.StatusOutput || e.Status == failure.StatusInterrupted {
 		return e
@@ -96,9 +93,9 @@ func (e *End) WithOutputError(err error) *End {
 	return &f
 }
 
-// Writer is a buffered writer that names its target in errors and stops at
-// the first one: nothing is written after a lost byte, and every further write or
-// flush returns the same error, as those of a bufio.Writer do.
+// Writer is a buffered writer that names its target in errors and stops at the first error. Nothing
+// is written after a lost byte. Every further write or flush returns the same error, as with
+// bufio.Writer.
 type Writer struct {
 	buffer *bufio.Writer
 	what   string
@@ -123,9 +120,8 @@ func (w *Writer) write(p []byte) error {
 	return w.named(err)
 }
 
-// writeLine is write for a line: one that does not fit behind what is buffered is not begun
-// before that is written, so that each write of the file is whole lines. Several processes
-// may append to one log.
+// writeLine writes a line. It first flushes the buffer if the line does not fit, so that each write
+// to the file consists of complete lines: several processes may append to one log.
 func (w *Writer) writeLine(p []byte) error {
 	if w.buffer.Available() < len(p) {
 		if err := w.Flush(); err != nil {
@@ -135,7 +131,7 @@ func (w *Writer) writeLine(p []byte) error {
 	return w.write(p)
 }
 
-// keep is write for a caller who will see the error at the next write.
+// keep is write for a caller that gets the error from its next write.
 func (w *Writer) keep(p []byte) { w.write(p) }
 
 func (w *Writer) Flush() error { return w.named(w.buffer.Flush()) }

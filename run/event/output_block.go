@@ -9,8 +9,8 @@ import (
 // BlockOutput writes the first fenced block of the answer, and nothing else.
 type BlockOutput struct {
 	*Writer
-	Terminal bool   // what is written must be safe for a terminal
-	Language string // the language of the block; "" is any
+	Terminal bool   // output must be safe for a terminal
+	Language string // language of the block; "" is any
 }
 
 func (o *BlockOutput) Event(e Event) error {
@@ -27,13 +27,12 @@ func (o *BlockOutput) Event(e Event) error {
 	return o.Flush()
 }
 
-// FencedBlock is the content of the first fenced code block of a Markdown text
-// (CommonMark 0.31.2, section 4.5) whose info string begins with the language,
-// without regard to case; language "" is any block. The indentation of the fence is
-// taken from each line. Where CommonMark would end a block at the end of the text,
-// there is none here: a text that lacks its closing fence may have been cut.
+// FencedBlock is the content of the first fenced code block of a Markdown text (CommonMark 0.31.2,
+// section 4.5) with an info string that begins with the language, ignoring case. Language ""
+// matches any block. The indentation of the fence is removed from each line. Unlike in CommonMark,
+// a block without a closing fence does not count: the text may have been cut.
 func FencedBlock(text, language string) (block []byte, ok bool) {
-	var fence string // the marks that opened the block; "" outside of blocks
+	var fence string // the opening fence; "" outside of blocks
 	var indent int
 	var wanted bool
 	for line := range strings.Lines(text) {
@@ -56,8 +55,8 @@ func FencedBlock(text, language string) (block []byte, ok bool) {
 	return nil, false
 }
 
-// Fence is the run of marks that opens or closes a block, and what follows it on the
-// line, which must begin with it; mark is "" for any other line.
+// Fence splits a line that opens or closes a block into the fence and the text after it. The fence
+// must be at the start of line; mark is "" for any other line.
 func Fence(line string) (mark, info string) {
 	rest := strings.TrimLeft(line, line[:min(1, len(line))])
 	mark = line[:len(line)-len(rest)]

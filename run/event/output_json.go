@@ -5,20 +5,19 @@ import (
 	"time"
 )
 
-// NDJSONOutput writes one event a line. Behind the members of the event stand at_ms and run.
+// NDJSONOutput writes one event per line. at_ms and run follow the members of the event.
 type NDJSONOutput struct {
 	*Writer
-	Results bool      // it writes the results of calls alone
-	Began   time.Time // at_ms is the time since then, in milliseconds; zero: no line has one
-	Run     string    // tells the lines of this run from those of others in the same file; "": no line has it
+	Results bool      // write only results of calls
+	Began   time.Time // start of at_ms, which is in milliseconds; zero: no at_ms
+	Run     string    // marks the lines of this run in a shared file; "": no run member
 
-	line  object // used again for each event
-	piece string // of which kind of piece of a reply the last event was; "": it was none
+	line  object // reused for each event
+	piece string // kind of the last event if it was a piece of a reply, else ""
 }
 
-// stamp replaces the end of the line by the members that each line of this output has. Of
-// pieces of one kind that follow each other only the first has a time: it is the time to the
-// first text, and no reader needs those of the others.
+// stamp replaces the end of the line by the members of this output. Of consecutive pieces of one
+// kind only the first has a time: readers need the time to the first text, and no other.
 func (o *NDJSONOutput) stamp(e Event) {
 	was := o.piece
 	if o.piece = pieceKind(e); !o.Began.IsZero() && (o.piece == "" || o.piece != was) {
@@ -31,7 +30,7 @@ func (o *NDJSONOutput) stamp(e Event) {
 	}
 }
 
-// pieceKind is the kind of an event that comes with every piece of a reply; "" for any other.
+// pieceKind is the kind of a text or reasoning event; "" for any other.
 func pieceKind(e Event) string {
 	e = Unconnected(e)
 	if n, ok := e.(*Nested); ok {
@@ -61,12 +60,12 @@ func (o *NDJSONOutput) Event(e Event) error {
 	return o.Flush()
 }
 
-// JSONOutput writes the end event, what a list printed as its items, and of a single call
-// what the tool answered.
+// JSONOutput writes the end event with the items of a list, or with the tool's answer of a single
+// call.
 type JSONOutput struct {
 	*Writer
-	Call      bool // the run makes one call, without a model
-	Calls     bool // it makes many, whose results are items
+	Call      bool // one call, without a model
+	Calls     bool // many calls; their results are items
 	collected Collected
 }
 
@@ -91,13 +90,13 @@ func (o *JSONOutput) Event(e Event) error {
 	return nil
 }
 
-// MessagesOutput writes the whole conversation at the end as an array, one
-// message a line, also when the run stopped early, so that it can be looked at,
-// changed and resumed. It writes nothing when there is no conversation.
+// MessagesOutput writes the whole conversation at the end as an array, one message per line, so
+// that it can be read, changed and resumed. It does so also after a run that stopped early. It
+// writes nothing if there is no conversation.
 type MessagesOutput struct {
 	*Writer
-	// Messages gives each message as JSON, in pieces of which none ends inside a character;
-	// true for the last one of a message. The error is of a message that cannot be read.
+	// Messages yields each message as JSON, in pieces that never end inside a character, with true
+	// for the last piece of a message. The error is about a message that cannot be read.
 	Messages func(yield func(piece []byte, last bool) bool) error
 }
 

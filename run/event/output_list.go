@@ -13,16 +13,16 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// ListOutput prints what a run without a model gives: one line an item, the
-// definition of one tool, an explanation, or the result of one call. The columns
-// of a list are separated by tabs, for cut and awk, or aligned on a terminal.
+// ListOutput prints the result of a run without a model: one line per item, the definition of one
+// tool, an explanation, or the result of one call. Columns of a list are separated by tabs, for cut
+// and awk, or aligned on a terminal.
 type ListOutput struct {
 	*Writer
-	Terminal bool // the text of the end must be safe for a terminal
-	Columns  int  // the width of the terminal, to which a list is cut; 0: tabs between the columns
+	Terminal bool // the final text must be safe for a terminal
+	Columns  int  // width of the terminal, at which lists are cut; 0: tabs between columns
 	ASCII    bool // the terminal shows only ASCII
-	Full     bool // a tool is described in full
-	Verbose  bool // a list has the labels of tools, and the tokens that the definitions of a server take
+	Full     bool // describe a tool in full
+	Verbose  bool // lists show the labels of tools, and the tokens of a server's definitions
 	table    table
 }
 
@@ -40,7 +40,7 @@ func (o *ListOutput) Event(e Event) error {
 		return o.row(append(row, "DESCRIPTION", description)...)
 	case *Server:
 		o.table.whole = o.table.whole || e.Message != ""
-		why := strings.TrimPrefix(e.Message, "server "+strconv.Quote(e.Name)+" ("+e.Transport+"): ") // the row has it already
+		why := strings.TrimPrefix(e.Message, "server "+strconv.Quote(e.Name)+" ("+e.Transport+"): ") // already in the row
 		row := []string{"SERVER", e.Name, "STATUS", e.Status, "TRANSPORT", e.Transport, "PROTOCOL", e.Protocol, "TOOLS", strconv.Itoa(e.Tools), "TARGET", e.Target, "MESSAGE", why}
 		if o.Verbose {
 			row = append(row, "TOKENS", strconv.Itoa(e.Tokens))
@@ -105,7 +105,7 @@ func (o *ListOutput) end(e *End) error {
 	return o.Flush()
 }
 
-// shown is the head of a plan for people.
+// shown is the heading of a plan for people.
 func (p *Plan) shown() string {
 	text := "plan:    " + escape.Escape(p.File) + "\ndigest:  " + p.Digest
 	if p.Whole != "" {
@@ -114,7 +114,7 @@ func (p *Plan) shown() string {
 	return text + "\nstaged:  " + escape.Escape(p.Time+" in "+p.Dir) + "\ncalls:   " + strconv.Itoa(p.Calls) + ": " + escape.Escape(p.Text(p.Made)) + "\n"
 }
 
-// Text says it in words, with the calls that earlier runs made.
+// Text is the counts in words. earlier counts the calls of earlier runs.
 func (m Made) Text(earlier Made) string {
 	text := strconv.Itoa(m.OK) + " ok, " + strconv.Itoa(m.Failed) + " failed, "
 	if m.Unknown > 0 {
@@ -139,8 +139,8 @@ func (s *Standing) verdictText() string {
 	return s.Verdict + ": " + s.Otherwise + ", but " + s.Except
 }
 
-// effectText lists effects, each with the arguments that say where, or with a question
-// mark where it is only assumed.
+// effectText lists effects, each with its arguments for paths or destinations, or with a question
+// mark if it is only assumed.
 func (t *Traits) effectText() string {
 	var words []string
 	for _, effect := range t.Effects {
@@ -158,7 +158,7 @@ func (t *Traits) effectText() string {
 	return labelText(words)
 }
 
-// argumentNames lists the arguments of a prompt: WHO, or [WHO] if it may be left out.
+// argumentNames lists the arguments of a prompt: WHO, or [WHO] for an optional one.
 func argumentNames(all []PromptArgument) string {
 	var names []string
 	for _, a := range all {
@@ -170,9 +170,9 @@ func argumentNames(all []PromptArgument) string {
 	return strings.Join(names, " ")
 }
 
-// row writes one item, or keeps it until all are there to be aligned. The cells are
-// the heading of each column and what the item has there. They are escaped, so that
-// none of them can hold a tab, begin another row or steer a terminal.
+// row writes one item, or keeps it until all items can be aligned. cells are pairs of a column
+// heading and a value. Values are escaped, so they cannot contain a tab, begin another row or
+// control a terminal.
 func (o *ListOutput) row(cells ...string) error {
 	var header, fields []string
 	for pair := range slices.Chunk(cells, 2) {
@@ -208,14 +208,14 @@ func (o *ListOutput) describe(e *Tool) error {
 		}
 	}
 	if e.Description != "" {
-		// Each line is indented, so that none of them can pass for a line of ours.
+		// Each line is indented, so that none of them looks like a line of toolpipe.
 		text := AppendLines(nil, []byte(strings.TrimSpace(e.Description)))
 		b.WriteString("description:\n  " + strings.ReplaceAll(string(text), "\n", "\n  ") + "\n")
 	}
 	return o.write(b.Bytes())
 }
 
-// contents writes the bytes of a part of a resource, made safe for a terminal.
+// contents writes one part of a resource, made safe for a terminal.
 func (o *ListOutput) contents(e *Contents) (err error) {
 	var b []byte
 	if e.Text != nil {
@@ -247,20 +247,19 @@ func (o *ListOutput) explain(e *Explanation) error {
 	return o.write([]byte(line))
 }
 
-// table is a list for a terminal: a header, and columns that are aligned and as
-// wide as their widest field.
+// table is a list for a terminal: a header and aligned columns, each as wide as its widest field.
 type table struct {
 	header []string
-	rows   [][]string // each as long as the header, and escaped
-	whole  bool       // the last column is not cut, for it says what is wrong
+	rows   [][]string // as many fields as the header, escaped
+	whole  bool       // do not cut the last column: it contains an error
 }
 
-// maxField is the width of a column, if others follow it. The first two may be
-// wider: they hold the names that a user copies.
+// maxField is the width of a column that is followed by others. The first two may be wider: they
+// contain the names that a user copies.
 const maxField = 40
 
-// appendTo appends the table in lines of at most so many columns, if it is not to
-// be whole. Columns that hold nothing are left out.
+// appendTo appends the table in lines of at most columns columns, unless whole is set. Empty
+// columns are omitted.
 func (t *table) appendTo(b []byte, columns int) []byte {
 	widths := make([]int, len(t.header))
 	for _, row := range t.rows {
@@ -268,7 +267,7 @@ func (t *table) appendTo(b []byte, columns int) []byte {
 			widths[i] = max(widths[i], escape.Columns(field))
 		}
 	}
-	last := 0 // the last column that holds anything
+	last := 0 // the last column that is not empty
 	for i, w := range widths {
 		if w > 0 {
 			widths[i], last = max(w, escape.Columns(t.header[i])), i
@@ -283,7 +282,7 @@ func (t *table) appendTo(b []byte, columns int) []byte {
 			if widths[i] == 0 {
 				continue
 			}
-			if i < last { // the last one may reach to the end of the line
+			if i < last { // the last one may use the rest of the line
 				field = escape.Cut(field, widths[i])
 				field += strings.Repeat(" ", widths[i]-escape.Columns(field)+2)
 			}

@@ -8,12 +8,12 @@ import (
 	"toolpipe/stream/text/escape"
 )
 
-// TextOutput writes the answer: as it comes, or the text of the End when that is
-// an answer. A newline is added at the end of a text that has none.
+// TextOutput writes the answer: as it comes, or the text of End if that is an answer. A text
+// without a final newline gets one.
 type TextOutput struct {
 	*Writer
-	Stream   bool // text is written as it comes
-	Terminal bool // what is written must be safe for a terminal
+	Stream   bool // write text as it comes
+	Terminal bool // output must be safe for a terminal
 	last     byte // last byte written of the current turn
 	scratch  []byte
 }
@@ -29,7 +29,7 @@ func (o *TextOutput) Event(e Event) error {
 			return o.newline()
 		}
 	case *Turn:
-		if o.Stream && !e.Pauses { // another turn, or the frame of a call, begins on its own line
+		if o.Stream && !e.Pauses { // another turn, or the frame of a call, begins on a new line
 			return o.newline()
 		}
 	case *End:
@@ -44,8 +44,8 @@ func (o *TextOutput) Event(e Event) error {
 	return nil
 }
 
-// isAnswer reports whether the text of the last turn is the model's whole answer,
-// or all of it that the length limit left.
+// isAnswer reports whether the text of the last turn is the model's complete answer, or one that
+// was cut by the length limit.
 func (e *End) isAnswer() bool {
 	return e.Status == failure.StatusOK || e.Status == failure.StatusTool || e.Err != nil && errors.Is(e.Err, failure.ErrLength)
 }
@@ -70,10 +70,10 @@ func (o *TextOutput) text(p []byte) error {
 	return o.write(p)
 }
 
-// AppendLines appends text for a terminal: the ends of lines and tabs stay,
-// everything that could steer the terminal is made visible. One zero-width joiner
-// or variation selector behind another character stays too, since an emoji may
-// need it; p may begin with one, as a piece of a longer text does.
+// AppendLines appends text for a terminal. Line ends and tabs stay; everything that could control
+// the terminal is made visible. One zero-width joiner or variation selector after another character
+// stays too, since an emoji may need it. p may begin with one, because it may be a piece of a
+// longer text.
 func AppendLines(dst, p []byte) []byte {
 	for start := 0; start < len(p); {
 		i := start
@@ -101,6 +101,6 @@ func AppendLines(dst, p []byte) []byte {
 	return dst
 }
 
-// joins reports whether r only changes how its neighbours look: the selectors of
-// text style and emoji style, and the zero-width joiner.
+// joins reports whether r only changes how its neighbours look: the text and emoji style selectors,
+// and the zero-width joiner.
 func joins(r rune) bool { return r == 0xfe0e || r == 0xfe0f || r == 0x200d }

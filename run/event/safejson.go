@@ -11,9 +11,9 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// AppendString appends s as a JSON string that a terminal or a reader of lines
-// can take as it is: control characters (C0 and C1), bidirectional marks and line
-// separators are escaped. Bytes that are not UTF-8 become U+FFFD.
+// AppendString appends s as a JSON string that is safe for a terminal and for a reader of lines:
+// control characters (C0 and C1), bidirectional marks and line separators are escaped. Bytes that
+// are not UTF-8 become U+FFFD.
 func AppendString[T []byte | string](dst []byte, s T) []byte {
 	i := 0
 	for i < len(s) && s[i] >= ' ' && s[i] < 0x7f && s[i] != '"' && s[i] != '\\' {
@@ -30,10 +30,9 @@ func appendInner(dst []byte, s string) []byte {
 	return escapeFrom(jsontext.AppendInner(dst, s), len(dst))
 }
 
-// AppendJSON appends a JSON value as it came, with the same characters escaped:
-// in valid JSON they stand only inside strings. White space between its tokens
-// is dropped if it holds a tab or the end of a line. Text that is not JSON, such
-// as the beginning of a value, is only escaped.
+// AppendJSON appends a JSON value with the same characters escaped: in valid JSON they occur only
+// inside strings. White space between tokens is dropped if it contains a tab or a line end. Text
+// that is not JSON, such as the beginning of a value, is only escaped.
 func AppendJSON(dst, raw []byte) []byte {
 	if bytes.ContainsAny(raw, "\n\r\t") {
 		var b bytes.Buffer
@@ -44,8 +43,8 @@ func AppendJSON(dst, raw []byte) []byte {
 	return escapeFrom(append(dst, raw...), len(dst))
 }
 
-// appendPiece appends a piece of a JSON value, of which none ends inside a character, as
-// AppendJSON does a value. In JSON a tab or the end of a line stands only between tokens.
+// appendPiece is AppendJSON for a piece of a JSON value; no piece ends inside a character. In JSON
+// a tab or a line end occurs only between tokens.
 func appendPiece(dst, piece []byte) []byte {
 	from := len(dst)
 	for len(piece) > 0 {
@@ -59,7 +58,7 @@ func appendPiece(dst, piece []byte) []byte {
 	return escapeFrom(dst, from)
 }
 
-// escapeFrom escapes the unsafe characters in dst from an offset on.
+// escapeFrom escapes the unsafe characters in dst after an offset.
 func escapeFrom(dst []byte, from int) []byte {
 	for from < len(dst) {
 		_, size, safe := firstRune(dst[from:])
@@ -91,7 +90,7 @@ func escapeFrom(dst []byte, from int) []byte {
 	return dst
 }
 
-// firstRune is the first character of b, and whether it needs no escape.
+// firstRune is the first character of b; safe is true if it needs no escape.
 func firstRune(b []byte) (r rune, size int, safe bool) {
 	if c := b[0]; c >= ' ' && c < 0x7f {
 		return rune(c), 1, true

@@ -18,21 +18,21 @@ func (u Usage) Plus(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.Reasoning + v.Reasoning, u.Cached + v.Cached, u.CacheWrite + v.CacheWrite}
 }
 
-// Cost is what tokens cost, as far as the profiles of their models have prices.
+// Cost is the price of tokens, as far as the profiles of their models have prices.
 type Cost struct {
 	Cost     json.RawMessage `event:"cost,opt,plain"` // a number
 	Currency string          `event:"currency,opt"`
-	Partial  bool            `event:"cost_partial,opt"` // tokens without a price, or with one in another currency, are not in it
+	Partial  bool            `event:"cost_partial,opt"` // excludes tokens without a price, or priced in another currency
 }
 
-// Counts are of the whole run.
+// Counts are totals of the whole run.
 type Counts struct {
 	Turns     int   `event:"turns"`
 	ToolCalls int   `event:"tool_calls"`
 	Denied    int   `event:"denied"`
-	Staged    int   `event:"staged,opt"` // calls that --stage has written to the plan
-	Usage     Usage `event:"usage"`      // the sum, with that of nested runs
+	Staged    int   `event:"staged,opt"` // calls that --stage wrote to the plan
+	Usage     Usage `event:"usage"`      // including nested runs
 	Cost
 
-	Protected []string `event:"protected,opt"` // files that programs in a sandbox have changed, and that others run
+	Protected []string `event:"protected,opt"` // files that sandboxed programs changed and that other programs run
 }

@@ -8,26 +8,26 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
-// veil takes secrets out of events before any output sees them, so that standard
-// output, the log and stderr agree. What is sent to the model or a server, asked
-// at the terminal or resumed keeps its bytes.
+// veil removes secrets from events before any output gets them, so that standard output, the log
+// and stderr agree. Requests to the model and to servers, questions on the terminal and resumed
+// conversations are not changed.
 type veil struct {
 	set             *secrets.Set
 	text, reasoning turnText
-	nested          map[ID]*veil // the veils of nested runs, by the ids of their calls
+	nested          map[ID]*veil // by call id, for nested runs
 }
 
-// turnText is the text, or the reasoning, of one turn. It comes in pieces, and a
-// piece that may end with the beginning of a secret is held back in part.
+// turnText is the text, or the reasoning, of one turn. It comes in pieces. The end of a piece is
+// kept back if a secret may begin there.
 type turnText struct {
 	pieces   secrets.Pieces
 	turn     int
-	original int    // how many bytes were passed on before the first secret
-	veiled   []byte // the bytes that were passed on since
-	piece    Text   // used again for each piece
+	original int    // bytes passed on before the first secret
+	veiled   []byte // bytes passed on after that
+	piece    Text   // reused for each piece
 }
 
-// next passes on what can be after the next piece.
+// next passes on the text that is safe after this piece.
 func (t *turnText) next(f *secrets.Finder, e *Text, to func(*Text)) {
 	if e.Turn != t.turn {
 		*t = turnText{turn: e.Turn}
@@ -37,7 +37,7 @@ func (t *turnText) next(f *secrets.Finder, e *Text, to func(*Text)) {
 	}
 }
 
-// rest passes on what was held back.
+// rest passes on the text that was kept back.
 func (t *turnText) rest(f *secrets.Finder, to func(*Text)) {
 	if p := t.pieces.Rest(f); len(p) > 0 {
 		t.pass(p, to)
@@ -54,8 +54,8 @@ func (t *turnText) pass(p []byte, to func(*Text)) {
 	to(&t.piece)
 }
 
-// pass hands on e without secrets, behind the text that was held back before it.
-// Only an event of the model ends a text; a warning in its midst does not.
+// pass passes on e without secrets, after the text that was kept back before it. Only an event of
+// the model ends a text; a warning between two pieces does not.
 func (v *veil) pass(e Event, to func(Event)) {
 	f := v.set.Content()
 	if f == nil && v.set.Message() == nil {
@@ -75,7 +75,7 @@ func (v *veil) pass(e Event, to func(Event)) {
 		n.pass(e.Event, v.inside(e.Parent, to))
 		return
 	case *Result:
-		if n := v.nested[e.ID]; n != nil { // it may have ended in the middle of a text
+		if n := v.nested[e.ID]; n != nil { // the nested run may have ended within a text
 			n.rest(f, v.inside(e.ID, to))
 			delete(v.nested, e.ID)
 		}
@@ -98,12 +98,12 @@ func (v *veil) pass(e Event, to func(Event)) {
 	to(v.hidden(e))
 }
 
-// inside makes the events of the nested run of a call.
+// inside wraps the events of the nested run of a call.
 func (v *veil) inside(parent ID, to func(Event)) func(Event) {
 	return func(e Event) { to(&Nested{ID(v.set.Content().HideString(string(parent))), e}) }
 }
 
-// rest hands on all that was held back.
+// rest passes on everything that was kept back.
 func (v *veil) rest(f *secrets.Finder, to func(Event)) {
 	v.reasoning.rest(f, asReasoning(to))
 	v.text.rest(f, asText(to))
@@ -125,7 +125,7 @@ func (v *veil) hidden(e Event) Event {
 	return c
 }
 
-// hide takes the secrets out of the fields of a struct.
+// hide removes the secrets from the fields of a struct.
 func (v *veil) hide(in reflect.Value) {
 	for t, value := range fields(in) {
 		if !t.plain {
@@ -134,8 +134,8 @@ func (v *veil) hide(in reflect.Value) {
 	}
 }
 
-// hideValue takes the secrets out of a value of any type, which may share memory with
-// that of the event itself. What it does not know is emptied.
+// hideValue removes the secrets from a value of any type. The value may share memory with the
+// original event. A value of an unknown kind is emptied.
 func (v *veil) hideValue(in reflect.Value, ours bool) {
 	content := v.set.Content()
 	switch p := in.Addr().Interface().(type) {
@@ -145,7 +145,7 @@ func (v *veil) hideValue(in reflect.Value, ours bool) {
 	case *json.RawMessage:
 		*p = content.HideJSON(*p)
 		return
-	case **failure.Error: // which has none
+	case **failure.Error: // contains none
 		return
 	}
 	switch in.Kind() {
@@ -172,8 +172,7 @@ func (v *veil) hideValue(in reflect.Value, ours bool) {
 	}
 }
 
-// lastText is the text of the End: the same bytes that the Text events of the
-// last turn had.
+// lastText is the text of End: the same bytes that the Text events of the last turn had.
 func (v *veil) lastText(e *End) Pieces {
 	content := v.set.Content()
 	switch {

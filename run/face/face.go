@@ -1,10 +1,10 @@
-// Package face is what a person sees on standard error beside the answer: the
-// messages of a run and, on a terminal, a live line that tells what is awaited
-// and a frame around each tool call.
+// Package face writes what a person sees on standard error besides the answer: the messages of a
+// run and, on a terminal, a live line that names what the run waits for, and a frame around each
+// tool call.
 //
-// It is made of the events of package event, and of what package run tells it of
-// waits. Nothing from a model or a server reaches the terminal unescaped, no line
-// of the live line or of a frame wraps, and no question is written over.
+// Its input is the events of package event, and calls from package run about waits. All text from a
+// model or a server is escaped, no line of the live line or of a frame wraps, and nothing is
+// written over a question.
 package face
 
 import (
@@ -22,33 +22,31 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
-// Options are what the flags and the environment say about the face.
+// Options are the settings of the face from flags and the environment.
 type Options struct {
 	Quiet            bool
 	Verbose          int
-	Color            string // always, never, or by the terminal
+	Color            string // always, never, or as the terminal supports
 	Getenv           func(name string) string
-	Frames           bool // frames are shown without Verbose too
-	AnswerAtEnd      bool // stdout gets the text of the last turn and nothing else
-	DeniesUnapproved bool // an unapproved call is denied and the run goes on, so that no error tells of it
+	Frames           bool // show frames even without Verbose
+	AnswerAtEnd      bool // stdout gets only the text of the last turn
+	DeniesUnapproved bool // an unapproved call is denied and the run goes on, so no error reports it
 	Secrets          *secrets.Set
 }
 
-// Face is an event.Output to standard error. Its methods may be called
-// concurrently.
+// Face is an event.Output to standard error. Its methods may be called concurrently.
 //
-// Standard output may be on the same screen, or go to a program that writes
-// there. So what passes through Stdout takes the live line away first, and
-// nothing is drawn while a line of it is unfinished.
+// Standard output may appear on the same screen, directly or through another program. So Stdout
+// removes the live line before it writes, and nothing is drawn while a line of it is unfinished.
 type Face struct {
-	Color bool // colours are used
+	Color bool // use colours
 
 	options       Options
 	streams       stdio.Streams
 	showsFrames   bool
-	showsAsides   bool // text before calls is shown here, dimmed
-	ignoresDeltas bool // pieces of text change nothing that is shown
-	ascii         bool // the terminal's locale has no signs for frames
+	showsAsides   bool // show text before calls here, dimmed
+	ignoresDeltas bool // pieces of text change nothing on the screen
+	ascii         bool // the terminal's locale has no characters for frames
 	sharedScreen  bool // stdout is a terminal too
 	flushStdout   func() error
 	waits         waits
@@ -57,15 +55,15 @@ type Face struct {
 	w              io.Writer
 	aside          []byte       // text of this turn for showsAsides
 	frames         []*toolFrame // calls without result, in order
-	asksModel      bool         // a model is asked in this run
+	asksModel      bool         // this run asks a model
 	live           liveLine
-	held           []byte    // the lines that came while a question stood
+	held           []byte    // lines that wait for a question to end
 	dropped        int       // messages that did not fit into held
 	lineOpen       bool      // the last line on stderr is unfinished
 	stdoutLineOpen bool      // the last line on stdout is unfinished
 	stdoutBusy     bool      // stdout is being written
 	stdoutTime     time.Time // when stdout was written last
-	ended          bool      // the live line was taken away for good
+	ended          bool      // the live line is gone for good
 }
 
 func New(o Options, s stdio.Streams) *Face {
@@ -87,14 +85,14 @@ func New(o Options, s stdio.Streams) *Face {
 	return f
 }
 
-// YieldTo makes the live line wait while another program asks on the terminal.
+// YieldTo hides the live line while busy reports that another program asks on the terminal.
 func (f *Face) YieldTo(busy func() bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.live.busy = busy
 }
 
-// Colored reports whether stderr gets colours; when is the value of --color.
+// Colored reports whether stderr gets colours. when is the value of --color.
 func Colored(when string, terminal bool, getenv func(string) string) bool {
 	return when == "always" || when != "never" && terminal && getenv("NO_COLOR") == "" && !dumbTerminal(getenv)
 }
@@ -104,7 +102,7 @@ func dumbTerminal(getenv func(string) string) bool {
 	return getenv("TERM") == "dumb" || getenv("TERM") == ""
 }
 
-// maxAside limits the text before a call that is shown.
+// maxAside limits the text shown before a call, in bytes.
 const maxAside = 64 << 10
 
 const (
@@ -114,7 +112,7 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// paint gives s, which is on one line, a style.
+// paint adds a style to s, which is a single line.
 func (f *Face) paint(style, s string) string {
 	if !f.Color || s == "" {
 		return s
@@ -122,12 +120,12 @@ func (f *Face) paint(style, s string) string {
 	return style + s + reset
 }
 
-// maxHeld limits what is kept while a question stands.
+// maxHeld limits the text that waits for a question to end, in bytes.
 const maxHeld = 64 << 10
 
-// print writes whole lines in place of the live line. While a question stands
-// they wait: a warning or a log line holds words of a server, and behind the
-// question they could pass for a part of it. The caller holds mu.
+// print writes whole lines in place of the live line. During a question they wait: a warning or a
+// log line contains words of a server, and after the question they could look like a part of it.
+// The caller holds mu.
 func (f *Face) print(s string) {
 	if f.live.paused {
 		if len(f.held)+len(s) > maxHeld {
@@ -146,30 +144,29 @@ func (f *Face) print(s string) {
 	io.WriteString(f.w, s)
 }
 
-// Say prints a line for which there is no event, unless with -q.
+// Say prints a line that is not an event, except with -q.
 func (f *Face) Say(s string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.say(escape.Escape(f.options.Secrets.Message().HideString(s)))
 }
 
-// say prints an escaped line, unless with -q. The caller holds mu.
+// say prints an escaped line, except with -q. The caller holds mu.
 func (f *Face) say(s string) {
 	if !f.options.Quiet {
 		f.print("toolpipe: " + s + "\n")
 	}
 }
 
-// Tell prints a line also with -q, and as it is: the address of a sign-in has to
-// be whole.
+// Tell prints a line even with -q, and does not hide secrets: the URL of a sign-in must be
+// complete.
 func (f *Face) Tell(s string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.print("toolpipe: " + escape.Escape(s) + "\n")
 }
 
-// Lines prints a text that somebody may copy, without a sign of ours before its lines. It is
-// JSON, which stays JSON.
+// Lines prints a text for copying, without a prefix on its lines. JSON stays valid JSON.
 func (f *Face) Lines(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -181,7 +178,7 @@ func (f *Face) Lines(text string) {
 // Notef is Say with a format.
 func (f *Face) Notef(format string, args ...any) { f.Say(fmt.Sprintf(format, args...)) }
 
-// VerboseLine prints a line for which there is no event, with -v.
+// VerboseLine prints a line that is not an event, with -v.
 func (f *Face) VerboseLine(s string) {
 	if f.options.Verbose == 0 { // without waiting for the lock
 		return
@@ -198,9 +195,8 @@ func (f *Face) verbosely(s string) {
 	}
 }
 
-// Wire shows each line that is exchanged with the model or a server, with -vv;
-// below that it is nil. A line of JSON stays JSON, so that it can be cut out and
-// parsed.
+// Wire returns a function that shows each line exchanged with the model or a server, with -vv;
+// otherwise nil. A line of JSON stays valid JSON, so that it can be copied and parsed.
 func (f *Face) Wire(who string) func(byte, []byte) {
 	if f.options.Verbose < 2 {
 		return nil
@@ -215,14 +211,14 @@ func (f *Face) Wire(who string) func(byte, []byte) {
 	}
 }
 
-// Event shows an event, after what stdout has of it. It never fails: a run does
-// not end because a message cannot be shown.
+// Event shows an event, after stdout has written its part. It never fails: a run does not end
+// because a message cannot be shown.
 func (f *Face) Event(e event.Event) error {
-	e, parent := event.Unconnected(e), event.ID("") // the call whose nested run the event is of
+	e, parent := event.Unconnected(e), event.ID("") // parent is the call that started the nested run of e
 	if n, ok := e.(*event.Nested); ok {
 		switch e, parent = n.Event, n.Parent; e.(type) {
 		case *event.Call, *event.Approval, *event.Result, *event.Retry, *event.Warning, *event.Attention:
-		default: // of a nested run, what becomes of its calls is shown, and what the user should know
+		default: // only calls and important messages of a nested run are shown
 			return nil
 		}
 	}
@@ -313,7 +309,7 @@ func (f *Face) started(e *event.Start) {
 	f.awaitModel()
 }
 
-// said shows what the model says beside the answer.
+// said shows the model's text besides the answer.
 func (f *Face) said(text []byte) {
 	if text = bytes.TrimSpace(text); len(text) == 0 || !f.showsFrames {
 		return
@@ -348,9 +344,8 @@ func (f *Face) turned(e *event.Turn) {
 	}
 }
 
-// Interrupted takes the live line away for good, and with it the ^C that the
-// terminal has echoed, unless that stands behind a question or an unfinished
-// line. Only the first call does anything.
+// Interrupted removes the live line for good, and the ^C that the terminal has echoed on it. A ^C
+// after a question or an unfinished line stays. Only the first call has an effect.
 func (f *Face) Interrupted() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -363,15 +358,15 @@ func (f *Face) Interrupted() {
 	case f.live.paused || f.live.yields():
 	case f.live.enabled && !f.stdoutLineOpen && !f.lineOpen:
 		io.WriteString(f.w, eraseLine)
-	case f.showsFrames && !(f.stdoutLineOpen && f.sharedScreen): // the reader of stdout may have shown the line
+	case f.showsFrames && !(f.stdoutLineOpen && f.sharedScreen): // another program may have shown the line of stdout
 		io.WriteString(f.w, "\n")
 		f.lineOpen = false
 	}
 	f.live.enabled = false
 }
 
-// Suspend calls each function that stop brings, which stops the process and
-// returns when it goes on, while the live line is off the screen.
+// Suspend calls each function that it receives from stop, with the live line off the screen. The
+// function stops the process and returns when the process continues.
 func (f *Face) Suspend(stop <-chan func()) {
 	for halt := range stop {
 		f.mu.Lock()
@@ -381,7 +376,7 @@ func (f *Face) Suspend(stop <-chan func()) {
 	}
 }
 
-// Close takes the live line away for good.
+// Close removes the live line for good.
 func (f *Face) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,30 +10,29 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// liveLine is the last line of a terminal while the run waits: what it waits
-// for, for how long, how much has come. It appears only after a moment, so that
-// quick answers do not flicker. The cursor stays in its first column: there the
-// ^C that the terminal echoes and a shell's message do no harm, and when a
-// narrower window wraps the line, all of it is still below the cursor. It is
-// drawn in the foreground only. The lock of the Face guards it.
+// liveLine is the last line of a terminal while the run waits. It names the wait, its duration, and
+// the amount of text so far. It appears only after a moment, so that quick answers do not flicker.
+// The cursor stays in the first column. There an echoed ^C and messages of a shell do no harm, and
+// if a narrower window wraps the line, all of it is still below the cursor. The line is drawn only
+// in the foreground. The lock of the Face guards it.
 type liveLine struct {
 	wait
 	enabled    bool
-	paused     bool                            // a question stands
-	drawn      string                          // what is on the screen now
-	ticking    bool                            // a goroutine draws it
+	paused     bool                            // a question is open
+	drawn      string                          // on the screen now
+	ticking    bool                            // a goroutine is running tick
 	background func() (background, stops bool) // nil: never
 	busy       func() bool                     // another program asks on the terminal; nil: none
 }
 
 // wait is one wait of the run.
 type wait struct {
-	what    string    // what the run waits for; "": nothing
+	what    string    // name of the wait; "": none
 	since   time.Time // when the wait began
-	detail  string    // the progress that a server told, escaped
-	deltas  int       // pieces of a reply that have come
+	detail  string    // the server's progress, escaped
+	deltas  int       // pieces of a reply so far
 	bytes   int       // their size
-	servers bool      // servers are awaited
+	servers bool      // the run waits for servers
 }
 
 const (
@@ -41,10 +40,10 @@ const (
 	liveEvery = 200 * time.Millisecond
 )
 
-// eraseLine takes away everything from the cursor's line on.
+// eraseLine erases from the start of the cursor's line to the end of the screen.
 const eraseLine = "\r\x1b[J"
 
-// erase takes the line off the screen, if the cursor is still on it.
+// erase removes the line from the screen, if the cursor is still on it.
 func (l *liveLine) erase(w io.Writer) {
 	if l.drawn != "" && !l.yields() {
 		io.WriteString(w, eraseLine)
@@ -52,8 +51,8 @@ func (l *liveLine) erase(w io.Writer) {
 	l.drawn = ""
 }
 
-// yields reports whether the cursor's line belongs to another program: to the shell
-// when this one is in the background, or to a program that asks on the terminal.
+// yields reports whether the cursor's line belongs to another program: to the shell if this program
+// is in the background, or to a program that asks on the terminal.
 func (l *liveLine) yields() bool {
 	if l.background != nil {
 		if background, _ := l.background(); background {
@@ -63,14 +62,14 @@ func (l *liveLine) yields() bool {
 	return l.busy != nil && l.busy()
 }
 
-// received counts a piece of a reply; what tells what the model does.
+// received counts a piece of a reply of n bytes, and names the model's activity.
 func (l *liveLine) received(what string, n int) {
 	l.what = what
 	l.deltas++
 	l.bytes += n
 }
 
-// text is the line at a time, such as what · 3 s · ~120 tokens · detail.
+// text is the line at time now, for example: what · 3 s · ~120 tokens · detail.
 func (l *liveLine) text(now time.Time) string {
 	s := l.what
 	if d := now.Sub(l.since); d >= time.Second {
@@ -85,7 +84,7 @@ func (l *liveLine) text(now time.Time) string {
 	return s
 }
 
-// elapsed is a time for people: 3 s, 2 min 05 s.
+// elapsed formats a time for people: 3 s, 2 min 05 s.
 func elapsed(d time.Duration) string {
 	s := int(d / time.Second)
 	if s < 60 {
@@ -94,7 +93,7 @@ func elapsed(d time.Duration) string {
 	return fmt.Sprintf("%d min %02d s", s/60, s%60)
 }
 
-// tick draws the live line from time to time while something is awaited.
+// tick draws the live line repeatedly while the run waits.
 func (f *Face) tick() {
 	for again := true; again; again = f.tickOnce() {
 		time.Sleep(liveEvery)
@@ -112,7 +111,7 @@ func (f *Face) tickOnce() (again bool) {
 	return true
 }
 
-// redraw brings the end of the screen up to date. The caller holds mu.
+// redraw updates the end of the screen. The caller holds mu.
 func (f *Face) redraw(now time.Time) {
 	if f.stdoutBusy || f.lineOpen || f.stdoutLineOpen || now.Sub(f.stdoutTime) < liveAfter || f.live.paused || f.live.yields() {
 		return // the end of the screen belongs to the answer, a question or another program
@@ -129,8 +128,7 @@ func (f *Face) redraw(now time.Time) {
 	}
 }
 
-// await makes the live line tell what the run waits for; "" stops it. The
-// caller holds mu.
+// await sets what the live line says the run waits for; "" stops it. The caller holds mu.
 func (f *Face) await(what string) {
 	f.live.erase(f.w)
 	f.live.wait = wait{what: what, since: time.Now()}
@@ -140,7 +138,7 @@ func (f *Face) await(what string) {
 	}
 }
 
-// Awaiting makes the live line tell what the run waits for; "" stops it.
+// Awaiting sets what the live line says the run waits for; "" stops it.
 func (f *Face) Awaiting(what string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -159,8 +157,8 @@ func (f *Face) awaitModel() {
 	f.await(what)
 }
 
-// Connecting tells that servers are being started, and ServerReady that one of
-// them has started or failed.
+// Connecting reports that servers are starting. ServerReady reports that one of them has started or
+// failed.
 func (f *Face) Connecting(names []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,7 +176,7 @@ func (f *Face) ServerReady(name string) {
 	}
 }
 
-// AwaitServers tells that the run waits for the servers that are being started.
+// AwaitServers reports that the run waits for the servers that are starting.
 func (f *Face) AwaitServers() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -190,7 +188,7 @@ func (f *Face) AwaitServers() {
 
 func (f *Face) serversText() string { return "waiting for " + JoinFew(f.waits.servers) }
 
-// JoinFew lists a few of the words, and tells how many more there are.
+// JoinFew lists a few of the words, and the number of the others.
 func JoinFew(words []string) string {
 	const few = 4
 	if n := len(words); n > few {
@@ -199,7 +197,7 @@ func JoinFew(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// Pause takes the live line away while a question stands; Resume gives it back.
+// Pause removes the live line during a question; Resume restores it.
 func (f *Face) Pause() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -216,7 +214,7 @@ func (f *Face) Resume() {
 	f.live.since = time.Now()
 }
 
-// release prints what was kept while a question stood. The caller holds mu.
+// release prints what was kept during a question. The caller holds mu.
 func (f *Face) release() {
 	f.live.paused = false
 	if f.dropped > 0 {

@@ -11,9 +11,8 @@ import (
 	"toolpipe/stream/text/escape"
 )
 
-// PrintError prints the error that ended a run, with its hints, unless it is that
-// the reader of stdout went away. When ctx has ended, the reader of stderr is
-// waited for only a moment.
+// PrintError prints the error that ended a run, with its hints. It prints nothing if the reader of
+// stdout is gone. After the end of ctx it waits only a moment for the reader of stderr.
 func PrintError(ctx context.Context, stderr io.Writer, colored bool, err error) {
 	e := failure.Of(err)
 	if e.Signal != 0 && e.Status != failure.StatusInterrupted {
@@ -31,8 +30,8 @@ func PrintError(ctx context.Context, stderr io.Writer, colored bool, err error) 
 	stdio.Bounded(ctx, stderr, new(stdio.ReaderWaits)).Write([]byte(b.String()))
 }
 
-// escapeLines makes a message safe for a terminal. Its further lines get a margin,
-// so that none of them can pass for a message of its own.
+// escapeLines makes a message safe for a terminal. Further lines get a margin, so that none of them
+// looks like a separate message.
 func escapeLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
@@ -41,8 +40,8 @@ func escapeLines(s string) string {
 	return strings.Join(lines, "\ntoolpipe: | ")
 }
 
-// escapeQuoted makes text safe for a terminal and keeps its backslashes: words
-// from outside are quoted in it already.
+// escapeQuoted makes text safe for a terminal and keeps its backslashes: foreign words in it are
+// already quoted.
 func escapeQuoted(s string) string {
 	parts := strings.Split(s, `\`)
 	for i := range parts {

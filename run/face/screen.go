@@ -10,8 +10,7 @@ import (
 	"toolpipe/stream/text/escape"
 )
 
-// Stdout is standard output for the answer. What it holds back is written before
-// the face shows the next event.
+// Stdout is standard output for the answer. The face flushes it before it shows the next event.
 func (f *Face) Stdout() *event.Writer {
 	out := f.streams.Out
 	if f.streams.ErrTerminal && !f.streams.OutFile {
@@ -24,7 +23,7 @@ func (f *Face) Stdout() *event.Writer {
 	return w
 }
 
-// sharedStdout is standard output that may appear on the screen of the face.
+// sharedStdout is standard output that may be on the face's screen.
 type sharedStdout struct {
 	f *Face
 	w io.Writer
@@ -47,9 +46,8 @@ func (s *sharedStdout) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// foregroundWriter is stderr on a terminal that may stop a program that writes to
-// it from the background (stty tostop). A message of the face is not worth that
-// and is left out then; errors are not written through it.
+// foregroundWriter is stderr on a terminal that may stop a background program that writes to it
+// (stty tostop). It drops messages of the face in this case. Errors are written directly.
 type foregroundWriter struct {
 	w          io.Writer
 	background func() (background, stops bool)
@@ -62,15 +60,15 @@ func (c *foregroundWriter) Write(p []byte) (int, error) {
 	return c.w.Write(p)
 }
 
-// UTF8 reports whether the locale of the terminal has more characters than ASCII,
-// by the variables that POSIX names (Base Definitions, 8.2).
+// UTF8 reports whether the locale of the terminal is UTF-8, by the variables in POSIX (Base
+// Definitions, 8.2).
 func UTF8(getenv func(string) string) bool {
 	locale := strings.ToLower(cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")))
 	return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
 }
 
-// signs writes the signs of frames and lines so that the terminal can show them,
-// each in one column.
+// signs replaces the line-drawing characters if the terminal cannot show them; each takes one
+// column.
 func (f *Face) signs(s string) string {
 	if f.ascii {
 		return strings.NewReplacer("┌", "+", "│", "|", "└", "+", "·", "-", "…", ">").Replace(s)
@@ -81,7 +79,7 @@ func (f *Face) signs(s string) string {
 // fit cuts a line to the terminal's width.
 func (f *Face) fit(s string) string { return f.signs(f.fitBehind("", s)) }
 
-// fitBehind cuts s so that it fits behind a prefix on the same line.
+// fitBehind cuts s so that it fits after a prefix on the same line.
 func (f *Face) fitBehind(prefix, s string) string {
 	n := 0
 	if f.streams.Width != nil {

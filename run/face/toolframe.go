@@ -14,34 +14,33 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// toolFrame is a call as a person sees it on a terminal, in one piece though
-// several calls may run at once:
+// toolFrame shows a call on a terminal in one piece, although several calls may run at once:
 //
 //	┌ files__read_file {"path":"notes.txt"}
 //	│ The Rhine is 1233 km long,
 //	│ …
 //	└ ok · 12 ms · 2048 bytes
 //
-// It opens when the run waits for its call, and closes with the result.
+// It opens when the run waits for the call, and closes with the result.
 type toolFrame struct {
 	callID
 	name   string // escaped
 	args   string // escaped
 	opened bool
-	denial string // the rule or the reason that denied it
+	denial string // the rule or the reason of the denial
 }
 
-// callID identifies a call: a nested run may have the ids of another run again.
+// callID identifies a call. Ids of a nested run may repeat ids of another run.
 type callID struct {
-	parent event.ID // the id of the call whose nested run asks for it; "" for none
+	parent event.ID // call that started its nested run; "" for none
 	id     event.ID
 }
 
 const (
 	resultLines        = 6       // how many lines of a result are shown
 	resultLinesVerbose = 50      // with -v
-	resultPrefix       = 8 << 10 // bytes of a result or of arguments that are looked at
-	maxReason          = 300     // bytes of what a tool answered that stand in a line that says how its call ended
+	resultPrefix       = 8 << 10 // how many bytes of a result or of arguments are read
+	maxReason          = 300     // how many bytes of a tool's answer the line about the end of its call shows
 )
 
 func newToolFrame(parent event.ID, e *event.Call) *toolFrame {
@@ -55,7 +54,7 @@ func newToolFrame(parent event.ID, e *event.Call) *toolFrame {
 	return t
 }
 
-// progressText is what a server says of a running call, such as 2/5 copying.
+// progressText is the progress of a running call, for example 2/5 copying.
 func progressText(e *event.Progress) string {
 	s := string(e.Progress)
 	if len(e.Total) > 0 {
@@ -64,8 +63,8 @@ func progressText(e *event.Progress) string {
 	return strings.TrimSpace(s + " " + e.Message)
 }
 
-// called shows the text that came before a call. The frame of the call itself is
-// opened later: a question about the call shows it too, and may come first.
+// called shows the text before a call. The frame of the call opens later, because a question about
+// the call shows it too and may come first.
 func (f *Face) called(parent event.ID, e *event.Call) {
 	f.frames = append(f.frames, newToolFrame(parent, e))
 	if parent == "" {
@@ -75,7 +74,7 @@ func (f *Face) called(parent event.ID, e *event.Call) {
 	}
 }
 
-// running makes the live line the foot of the first open frame.
+// running turns the live line into the last line of the first open frame.
 func (f *Face) running() {
 	f.waits.set(func(w *waits) { w.turn = "tool " + f.frames[0].name })
 	what := "└ running"
@@ -109,7 +108,7 @@ func (f *Face) approved(parent event.ID, e *event.Approval) {
 	}
 	if !denied {
 		f.verbosely(line)
-	} else if !f.showsFrames { // the frame says it too
+	} else if !f.showsFrames { // the frame shows the same
 		f.print("toolpipe: " + line + "\n")
 	}
 }
@@ -155,7 +154,7 @@ func (f *Face) openFrame(t *toolFrame) {
 	f.print(line + "\n")
 }
 
-// margin stands before each line of the frame.
+// margin is the prefix of each line of the frame.
 func (t *toolFrame) margin() string {
 	if t.parent != "" {
 		return "│ "
@@ -184,8 +183,8 @@ func (f *Face) closeFrame(t *toolFrame, e *event.Result) {
 	f.print(b.String())
 }
 
-// ended says in one line how a call ended, for a stderr without frames: with its name,
-// because the lines of other calls may stand before it.
+// ended is one line about the end of a call, for stderr without frames. It contains the name,
+// because lines of other calls may come before it.
 func (t *toolFrame) ended(e *event.Result) string {
 	line := statusWords(e) + ": " + t.name
 	if e.Status != event.ResultOK {
@@ -199,9 +198,9 @@ func (t *toolFrame) ended(e *event.Result) string {
 	return line
 }
 
-// reason says why a call that is not ok ended so, escaped and in one line: the words of
-// toolpipe behind the status in its own answers, such as [toolpipe] not run: the run ended,
-// and the first line of what a tool answered.
+// reason says why a call failed, escaped and on one line. For an answer of toolpipe it is the text
+// after the status, as in "[toolpipe] not run: the run ended"; for an answer of a tool, its first
+// line.
 func (t *toolFrame) reason(e *event.Result) string {
 	text := jsontext.Unquote(e.Text)
 	if !fromTool(e) {
@@ -217,17 +216,17 @@ func (t *toolFrame) reason(e *event.Result) string {
 	return first
 }
 
-// fromTool reports whether the text of a result is what the tool answered, and not toolpipe.
+// fromTool reports whether the text of a result comes from the tool, not from toolpipe.
 func fromTool(e *event.Result) bool {
 	return e.Status == event.ResultOK || e.Status == event.ResultError
 }
 
 func statusWords(e *event.Result) string { return strings.ReplaceAll(string(e.Status), "_", " ") }
 
-// size is how long a call took, and how much its tool answered.
+// size is the duration of a call and the size of its answer.
 func size(e *event.Result) string { return " · " + duration(e.Time) + " · " + byteCount(e.Bytes) }
 
-// resultText is the first lines of a result, safe and without tabs.
+// resultText is the first lines of a result, escaped and without tabs.
 func (f *Face) resultText(e *event.Result) []string {
 	whole := jsontext.Unquote(e.Text)
 	text := readable.Cut(whole, resultPrefix, "")
@@ -243,7 +242,7 @@ func (f *Face) resultText(e *event.Result) []string {
 			break
 		}
 		safe := string(event.AppendLines(nil, []byte(strings.TrimRight(line, "\r\n"))))
-		lines = append(lines, strings.ReplaceAll(safe, "\t", "    ")) // so that the columns of a line can be counted
+		lines = append(lines, strings.ReplaceAll(safe, "\t", "    ")) // so that columns can be counted
 	}
 	if cut {
 		for len(lines) > 0 && lines[len(lines)-1] == "" {
@@ -254,7 +253,7 @@ func (f *Face) resultText(e *event.Result) []string {
 	return lines
 }
 
-// duration is a time for people: 12 ms, 3.4 s, 2 min 05 s.
+// duration formats a time for people: 12 ms, 3.4 s, 2 min 05 s.
 func duration(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -5,22 +5,21 @@ import (
 	"sync"
 )
 
-// waits is what a run waits for. It has a lock of its own, which is never held
-// while something is written: when the reader of stderr has stopped reading, the
-// error of --timeout can still be worded, and standard input is read. Of it, servers
-// alone changes under the lock of the Face too, which is enough to read it.
+// waits is what a run waits for. Its lock is never held during a write: if the reader of stderr has
+// stopped reading, the error of --timeout can still be built, and standard input is still read.
+// Only servers also needs the lock of the Face to change; either lock is enough to read it.
 type waits struct {
 	mu       sync.Mutex
-	servers  []string // the servers that have not answered yet
-	stdin    bool     // standard input is read
-	turn     string   // the model, or the first call without result
-	question bool     // a question stands on the terminal
+	servers  []string // servers that have not answered yet
+	stdin    bool     // standard input is being read
+	turn     string   // the model, or the first call without a result
+	question bool     // a question is open on the terminal
 }
 
-// Awaited is what the run waits for, "" if that has no name.
+// Awaited names what the run waits for; "" if there is no name.
 func (f *Face) Awaited() string { return f.waits.text() }
 
-// ReadingStdin reports whether standard input is being read.
+// ReadingStdin records whether standard input is being read.
 func (f *Face) ReadingStdin(now bool) { f.waits.set(func(w *waits) { w.stdin = now }) }
 
 func (w *waits) set(change func(*waits)) {

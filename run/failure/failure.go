@@ -1,6 +1,5 @@
-// Package failure is the errors that end a run: each has a status, which the
-// end event names and the exit status follows from, and hints that get the
-// user out.
+// Package failure defines the errors that end a run. Each has a status, from which the end event
+// and the exit status follow, and hints for the user.
 package failure
 
 import (
@@ -14,8 +13,7 @@ import (
 	"toolpipe/stream"
 )
 
-// Status is how a run ended: the status field of the end event. Each has one
-// exit status, see Exit.
+// Status is how a run ended: the status field of the end event. Each has one exit status, see Exit.
 type Status string
 
 // The statuses that a run can end with.
@@ -40,20 +38,20 @@ func exits() map[Status]int {
 	}
 }
 
-// Error ends a run. Message has the form "what: cause", lower-case; Hints get
-// the user out, one line each.
+// Error ends a run. Message has the form "what: cause", lower-case. Hints say how to solve the
+// problem, one line each.
 type Error struct {
 	Status  Status
 	Message string
 	Hints   []string
-	Signal  syscall.Signal // for StatusInterrupted, and SIGPIPE when the reader of stdout went away
+	Signal  syscall.Signal // for StatusInterrupted, and SIGPIPE if the reader of stdout is gone
 	Cause   error
 }
 
 func (e *Error) Error() string { return e.Message }
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Exit is the exit status that goes with e: for a signal 128 and its number.
+// Exit is the exit status for e; for a signal it is 128 plus the signal number.
 func (e *Error) Exit() int {
 	if e.Signal != 0 {
 		return 128 + int(e.Signal)
@@ -69,7 +67,7 @@ func ExitStatus(err error) int {
 	return Of(err).Exit()
 }
 
-// Interrupted is the cause that main gives when it cancels a run for a signal.
+// Interrupted is the cause with which main cancels a run after a signal.
 type Interrupted struct{ Signal syscall.Signal }
 
 func (i *Interrupted) Error() string {
@@ -87,7 +85,7 @@ func UsageError(hints []string, format string, args ...any) *Error {
 // Usage returns an error of status usage without hints.
 func Usage(format string, args ...any) *Error { return UsageError(nil, format, args...) }
 
-// Within returns err with a place or a flag before its message, and its hints.
+// Within returns err with a position or a flag before its message, and with its hints.
 func Within(where string, err error) *Error {
 	e := Usage("%s: %v", where, err)
 	if inner, ok := errors.AsType[*Error](err); ok {
@@ -96,13 +94,13 @@ func Within(where string, err error) *Error {
 	return e
 }
 
-// Limit returns the error of a limit that was reached; hint says what raises it.
+// Limit returns the error for a limit that was reached. hint says what raises the limit.
 func Limit(hint, format string, args ...any) *Error {
 	return &Error{Status: StatusLimit, Message: fmt.Sprintf(format, args...), Hints: []string{hint}}
 }
 
-// Output returns the error of a failed write to stdout, the log or the
-// recording; what names it.
+// Output returns the error for a failed write to stdout, the log or the recording. It begins with
+// what, the name of the target.
 func Output(what string, err error) *Error {
 	e := &Error{Status: StatusOutput, Message: what + ": " + Cause(err), Cause: err}
 	if what == "standard output" && errors.Is(err, syscall.EPIPE) {
@@ -114,10 +112,10 @@ func Output(what string, err error) *Error {
 	return e
 }
 
-// Overtime is the cause of the context when --timeout is over.
+// Overtime is the cause of the context after --timeout.
 type Overtime struct {
 	Limit   time.Duration
-	Awaited string // what the run waited for when the time was over
+	Awaited string // what the run was waiting for
 }
 
 func (o *Overtime) Error() string {
@@ -128,9 +126,8 @@ func (o *Overtime) Error() string {
 	return s
 }
 
-// Of returns the Error that err is or wraps. Any other error that can end a run
-// gets its status here: a signal, --timeout, an error of the model; what is
-// none of these is a defect.
+// Of returns the Error that err is or wraps. Other errors that can end a run get their status here:
+// a signal, --timeout, an error of the model. Any other error is a defect.
 func Of(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -154,8 +151,8 @@ func Of(err error) *Error {
 	return &Error{Status: StatusInternal, Message: "defect: " + err.Error(), Hints: []string{"this is an error of toolpipe itself; please report the line above"}, Cause: err}
 }
 
-// Cause is what the system said, without the operation and the path, which the
-// message names already.
+// Cause is the system's error text, without the operation and the path, which the message contains
+// already.
 func Cause(err error) string {
 	if e, ok := errors.AsType[syscall.Errno](err); ok {
 		return e.Error()
@@ -163,14 +160,13 @@ func Cause(err error) string {
 	return err.Error()
 }
 
-// IsCancelled reports whether err comes from the end of the run: a signal,
-// --timeout, or a cancelled context.
+// IsCancelled reports whether err comes from the end of the run: a signal, --timeout, or a
+// cancelled context.
 func IsCancelled(err error) bool {
 	_, interrupted := errors.AsType[*Interrupted](err)
 	_, late := errors.AsType[*Overtime](err)
 	return interrupted || late || errors.Is(err, context.Canceled)
 }
 
-// ErrLength is the cause of the limit error of an answer that was cut at the
-// model's token limit.
+// ErrLength is the cause of the limit error for an answer that was cut at the model's token limit.
 var ErrLength = errors.New("the answer reached its length limit")

@@ -8,13 +8,13 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// The members of _meta: of what the server says of itself, and of each tool.
+// Members of _meta: for the server, and for each tool.
 const (
 	serversKey = "toolpipe/servers"
 	toolKey    = "toolpipe/tool"
 )
 
-// UnknownMeta is the _meta of the answer to a call whose outcome is unknown.
+// UnknownMeta is the _meta of the answer to a call with an unknown outcome.
 const UnknownMeta = `{"toolpipe/outcome":"unknown"}`
 
 // IsUnknown reports whether the _meta of a result says that the outcome is unknown.
@@ -22,10 +22,10 @@ func IsUnknown(meta []byte) bool {
 	return jsontext.Text(jsontext.Member(meta, "toolpipe/outcome")) == "unknown"
 }
 
-// A Server is one behind the socket.
+// A Server is a server of the remote toolpipe.
 type Server struct {
 	Name         string
-	Root         string // the directory that relative paths in its tools' arguments start from
+	Root         string // directory for relative paths in its tools' arguments
 	Instructions string
 }
 
@@ -43,8 +43,7 @@ func AppendServers(b []byte, all []Server) []byte {
 	return append(b, ']')
 }
 
-// Servers reads the list. It reports whether there is one: whether the server is a toolpipe
-// at a socket.
+// Servers reads the list. listed is false if the server is not a toolpipe at a socket.
 func Servers(meta []byte) (all []Server, listed bool) {
 	list := jsontext.Member(meta, serversKey)
 	for s := range jsontext.Elements(list) {
@@ -54,14 +53,14 @@ func Servers(meta []byte) (all []Server, listed bool) {
 	return all, jsontext.Kind(list) == '['
 }
 
-// A Tool says of which server a tool is, by which name, and what it does.
+// A Tool names the server of a remote tool and its name there, and describes its effects.
 type Tool struct {
 	Server, Name string
 	Traits       approve.Traits
-	Scripts      []string // the arguments that a shell runs
+	Scripts      []string // arguments that a shell runs
 }
 
-// Meta is the _meta of the tool for a run at the other end: its own, and what t says.
+// Meta is the _meta of the tool for the remote run: the tool's _meta with t added.
 func (t *Tool) Meta(own []byte) []byte {
 	meta := withoutTool(own)
 	b := jsontext.AppendMember([]byte{'{'}, "server", jsontext.Quoted(t.Server))
@@ -82,8 +81,8 @@ func (t *Tool) Meta(own []byte) []byte {
 	return append(jsontext.AppendMember(meta, toolKey, append(b, '}')), '}')
 }
 
-// ReadTool reads what the _meta of a tool says, and gives the rest of it, which is the tool's
-// own; nil if there is none. It reports whether anything is said.
+// ReadTool reads the description of a tool from its _meta. own is the rest of _meta; nil if it is
+// empty. said is false if _meta has no description.
 func ReadTool(meta []byte) (t Tool, own []byte, said bool) {
 	m := jsontext.Member(meta, toolKey)
 	if jsontext.Kind(m) != '{' {
@@ -106,7 +105,7 @@ func ReadTool(meta []byte) (t Tool, own []byte, said bool) {
 	return t, nil, true
 }
 
-// known are the labels of those words that are labels. A word of a newer toolpipe is none here.
+// known converts words to labels. It ignores unknown words, which a newer toolpipe may send.
 func known(words []string) (labels approve.Labels) {
 	for _, word := range words {
 		if l, err := approve.ParseLabels([]string{word}, approve.Exposed|approve.AllEffects); err == nil {
@@ -116,7 +115,7 @@ func known(words []string) (labels approve.Labels) {
 	return labels
 }
 
-// place is an effect with the arguments that say where it has it.
+// place is an effect with the arguments that contain its paths or destinations.
 type place struct {
 	key    string
 	effect approve.Labels
@@ -127,7 +126,7 @@ func places(t *approve.Traits) []place {
 	return []place{{"reads", approve.Reads, &t.Reads}, {"writes", approve.Writes, &t.Writes}, {"sends", approve.Sends, &t.Sends}}
 }
 
-// withoutTool is an object without the member of a tool, and without its last brace.
+// withoutTool is an object without the toolKey member and without the closing brace.
 func withoutTool(own []byte) []byte {
 	b := []byte{'{'}
 	if jsontext.Kind(own) == '{' {

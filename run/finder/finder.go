@@ -23,15 +23,15 @@ import (
 )
 
 const (
-	manyTools       = 64       // above which --find-tools auto does not offer all of them
+	manyTools       = 64       // above this number --find-tools auto does not offer all tools
 	manyDefinitions = 32 << 10 // bytes
-	foundTools      = 8        // how many tools a search finds, if the model does not say
+	foundTools      = 8        // how many tools a search finds by default
 	mostFoundTools  = 32
 )
 
-// A Finder is a server with one tool, which finds the tools of all others. What is
-// found or called is offered from the next request on, behind what was offered
-// before, so that an endpoint can use what it has stored of the earlier requests.
+// A Finder is a server with one tool that finds the tools of all others. A tool that was found or
+// called is offered from the next request on, after the tools offered before, so that an endpoint
+// can reuse its cache of the earlier requests.
 type Finder struct {
 	box     *toolbox.Toolbox
 	conn    *toolbox.Connection
@@ -43,15 +43,15 @@ type Finder struct {
 	offered map[*toolbox.Tool]bool
 }
 
-// Start has the model find its tools, if that is asked for, and returns the tools of the
-// first request: the finder's and those of agents, and those that the conversation has
-// calls of, since an earlier run found them. The finder is nil where all tools are offered.
+// Start sets up the search for tools if it is asked for, and returns the tools of the first
+// request: the finder's tool, the agents, and tools that the conversation has already called. The
+// finder is nil if all tools are offered.
 func Start(ctx context.Context, v *invocation.Invocation, box *toolbox.Toolbox, msgs []stream.Message) (*Finder, []stream.Tool, error) {
 	f, all := newFinder(v, box)
 	if f == nil {
 		return nil, all, nil
 	}
-	rules, err := approve.Patterns(toolbox.FinderServer+"__"+toolbox.FinderTool, approve.Allow, "flag", "--find-tools") // a search tells only what the request would hold without it
+	rules, err := approve.Patterns(toolbox.FinderServer+"__"+toolbox.FinderTool, approve.Allow, "flag", "--find-tools") // a search reveals only what the request would contain without it
 	if err != nil {
 		return nil, nil, err
 	}
@@ -59,8 +59,8 @@ func Start(ctx context.Context, v *invocation.Invocation, box *toolbox.Toolbox, 
 	return f.start(ctx, v, msgs)
 }
 
-// StartNested is Start for a nested run, whose tools are some of the run's that it is
-// nested in. The rules are those of that run. msgs are its conversation, if it goes on.
+// StartNested is Start for a nested run, with the rules of the outer run and some of its tools.
+// msgs is its conversation, if it continues one.
 func StartNested(ctx context.Context, v *invocation.Invocation, box *toolbox.Toolbox, msgs []stream.Message) (*Finder, []stream.Tool, error) {
 	f, all := newFinder(v, box)
 	if f == nil {
@@ -91,14 +91,14 @@ func (f *Finder) start(ctx context.Context, v *invocation.Invocation, msgs []str
 	return f, offered, nil
 }
 
-// Close ends the finder's server. A finder that is nil has none.
+// Close ends the finder's server, if there is a finder.
 func (f *Finder) Close() {
 	if f != nil {
 		f.conn.Session.Close()
 	}
 }
 
-// newFinder is nil where all tools are offered.
+// newFinder returns nil if all tools are offered.
 func newFinder(v *invocation.Invocation, box *toolbox.Toolbox) (*Finder, []stream.Tool) {
 	all, size := box.Offered(), 0
 	for i := range all {
@@ -109,7 +109,7 @@ func newFinder(v *invocation.Invocation, box *toolbox.Toolbox) (*Finder, []strea
 	}
 	f := &Finder{box: box, wanted: map[*toolbox.Tool]bool{}, offered: map[*toolbox.Tool]bool{}}
 	for _, t := range box.All() {
-		if !t.Withheld && !t.Conn.Agent { // an agent is for every task, and no search finds it
+		if !t.Withheld && !t.Conn.Agent { // agents are for every task, so they are always offered
 			f.tools = append(f.tools, t)
 		}
 	}
@@ -140,7 +140,7 @@ func (f *Finder) server(version string) *toolserver.Server {
 	return s
 }
 
-// servers names the servers that have tools, with how many.
+// servers lists the servers that have tools, with the number of tools.
 func (f *Finder) servers() string {
 	count := map[*toolbox.Connection]int{}
 	for _, t := range f.tools {
@@ -155,7 +155,7 @@ func (f *Finder) servers() string {
 	return strings.Join(names, ", ")
 }
 
-// find lists the tools that fit the query best, and has them offered.
+// find lists the tools that fit the query best, and marks them for the next request.
 func (f *Finder) find(query string, limit int) string {
 	best := f.ranking.best(query)
 	if len(best) == 0 {
@@ -177,9 +177,9 @@ func (f *Finder) find(query string, limit int) string {
 	return b.String() + "They can be called from the next turn on."
 }
 
-// Next are the tools to offer from the next request on: those called, in the order of
-// the calls, and those that were found meanwhile, in the order of all tools, however
-// many searches ran at the same time.
+// Next returns the tools to add to the next request: called tools in the order of the calls, then
+// found tools in the order of all tools. The order does not depend on how many searches ran at
+// once.
 func (f *Finder) Next(calls []stream.Call) (more []stream.Tool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

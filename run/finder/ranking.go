@@ -13,8 +13,8 @@ import (
 // 2009), with weights for the words of a text.
 type ranking struct {
 	texts  []rankedText
-	within map[string]int // how many texts have a word
-	length float64        // the length of all texts together
+	within map[string]int // number of texts with this word
+	length float64        // total length of all texts
 }
 
 type rankedText struct {
@@ -22,8 +22,7 @@ type rankedText struct {
 	length  float64
 }
 
-// newRanking makes a ranking of n texts; text gives the words of one to add, each
-// with its weight.
+// newRanking makes a ranking of n texts. text adds the words of text i, each with its weight.
 func newRanking(n int, text func(i int, add func(text string, weight float64))) *ranking {
 	r := &ranking{texts: make([]rankedText, n), within: map[string]int{}}
 	for i := range r.texts {
@@ -43,9 +42,9 @@ func newRanking(n int, text func(i int, add func(text string, weight float64))) 
 	return r
 }
 
-// best are the numbers of the texts that fit the query, the best first.
+// best returns the numbers of the texts that fit the query, best first.
 func (r *ranking) best(query string) (all []int) {
-	const saturation, lengthShare = 1.2, 0.75 // k1 and b of the usual form
+	const saturation, lengthShare = 1.2, 0.75 // k1 and b of the usual formula
 	n := float64(len(r.texts))
 	points := make([]float64, len(r.texts))
 	for _, asked := range slices.Compact(slices.Sorted(slices.Values(words(query)))) {
@@ -55,7 +54,7 @@ func (r *ranking) best(query string) (all []int) {
 				if len(asked) < 3 || !strings.HasPrefix(word, asked) {
 					continue
 				}
-				share = 0.5 // repo is found in repository
+				share = 0.5 // repo finds repository
 			}
 			rarity := math.Log(1 + (n-float64(count)+0.5)/(float64(count)+0.5))
 			for i := range r.texts {
@@ -67,7 +66,7 @@ func (r *ranking) best(query string) (all []int) {
 		}
 	}
 	for i := range points {
-		points[i] = math.Round(points[i]*1e6) / 1e6 // sums in any order are the same
+		points[i] = math.Round(points[i]*1e6) / 1e6 // so that the order of additions does not matter
 		if points[i] > 0 {
 			all = append(all, i)
 		}
@@ -76,11 +75,11 @@ func (r *ranking) best(query string) (all []int) {
 	return all
 }
 
-// noSubject are the words that tell nothing of what a text is about.
+// noSubject are words that say nothing about the subject of a text.
 const noSubject = " a an and are as at be by for from in is it of on or that the this to with "
 
-// words are the words of a text in lower case: read_file, readFile and "Reads the
-// files" all have the word file. An s at the end does not count.
+// words returns the words of a text in lower case. read_file, readFile and "Reads the files" all
+// contain the word file. A final s is ignored.
 func words(text string) (all []string) {
 	var word []rune
 	end := func() {

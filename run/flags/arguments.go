@@ -8,17 +8,16 @@ import (
 	"toolpipe/run/failure"
 )
 
-// An argument is a word of the command line. A cluster, such as -qyf, is taken apart
-// into its switches, qy, and the rest, f: a letter of another flag, or a value. Both
-// are "" for any other word.
+// An argument is a word of the command line. A cluster such as -qyf is split into its switches, qy,
+// and the rest, f: a letter of another flag, or a value. Both are "" for any other word.
 type argument struct{ word, switches, rest string }
 
-// IsCluster reports whether a word is one or more one-letter flags.
+// IsCluster reports whether a word consists of one-letter flags.
 func IsCluster(word string) bool { return len(word) > 1 && word[0] == '-' && word[1] != '-' }
 
-// CheckArguments refuses arguments that parse, and mean something else than the
-// user can have meant. args are those before a "--" that ends the flags; isFile
-// reports whether there is a regular file of that name.
+// CheckArguments refuses arguments that parse but certainly mean something else than the user
+// intended. args are the arguments before "--". isFile reports whether a regular file of that name
+// exists.
 func (t *Table) CheckArguments(args []string, isFile func(string) bool) error {
 	letters := "" // of the switches
 	for f := range t.All() {
@@ -40,8 +39,8 @@ func (t *Table) CheckArguments(args []string, isFile func(string) bool) error {
 	return nil
 }
 
-// checkFile refuses a file directly behind the value of -f: the shell has made
-// several names of *.md, and only the first one would be attached.
+// checkFile refuses a file directly after the value of -f: the shell expanded *.md to several
+// names, and only the first one would be attached.
 func (a argument) checkFile(behind []string, isFile func(string) bool) error {
 	if a.word != "--file" && a.rest != "f" || len(behind) < 2 || strings.HasPrefix(behind[1], "-") || !isFile(behind[1]) {
 		return nil
@@ -51,9 +50,8 @@ func (a argument) checkFile(behind []string, isFile func(string) bool) error {
 		"--file: takes one file, but the file %q follows its value", behind[1])
 }
 
-// checkApproval refuses a value that is given to --auto-approve, and a pattern
-// that follows it: everything would be approved where --allow was meant. In a
-// cluster of switches, such as -qyv, the y may stand anywhere.
+// checkApproval refuses a value of --auto-approve, and a pattern after it: the user meant --allow,
+// but everything would be approved. In a cluster of switches, such as -qyv, the y may be anywhere.
 func (a argument) checkApproval(behind []string) error {
 	value, wrong := strings.CutPrefix(a.word, "--auto-approve=")
 	bare := a.word == "--auto-approve"
@@ -78,8 +76,8 @@ func (a argument) checkApproval(behind []string) error {
 		"--auto-approve: takes no value, but %q follows it", value)
 }
 
-// checkBlock refuses letters of other flags with values behind the x of a
-// cluster: -xsh is meant as a language, and would be -x -s h.
+// checkBlock refuses letters of other flags with values after the x of a cluster: -xsh is meant as
+// a language, and would be -x -s h.
 func (a argument) checkBlock() error {
 	_, others, ok := strings.Cut(a.switches, "x")
 	if !ok || a.rest == "" {
@@ -89,8 +87,8 @@ func (a argument) checkBlock() error {
 		"-x: takes no value, but %q follows it", others+a.rest)
 }
 
-// looksLikePattern reports whether w could be a value of --allow, and is hardly a
-// word of a prompt.
+// looksLikePattern reports whether w could be a value of --allow, and is unlikely as a word of a
+// prompt.
 func looksLikePattern(w string) bool {
 	isOther := func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune("_@*?,.-", r)

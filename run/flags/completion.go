@@ -13,7 +13,7 @@ import (
 	"toolpipe/run/settings"
 )
 
-// The scripts, in which @FLAGS@, @CASES@ and @SPECS@ stand for texts made from the table.
+// The scripts. @FLAGS@, @CASES@ and @SPECS@ are replaced by texts made from the table.
 var (
 	//go:embed completion.bash
 	bashScript string
@@ -23,13 +23,12 @@ var (
 	fishScript string
 )
 
-// shells are those for which --completion prints a script. While a user types, the
-// scripts ask for the names in the config: toolpipe --completion profiles, or servers,
-// with the words before the cursor behind it. So --config among these words counts, and
-// a "--" among them does no harm.
+// shells are the shells for which --completion prints a script. While a user types, the scripts ask
+// for the names in the config: toolpipe --completion profiles (or servers), followed by the words
+// before the cursor. So a --config among these words is used, and a "--" among them does no harm.
 var shells = []string{"bash", "zsh", "fish"}
 
-// CompletionText is the script or the list that --completion prints.
+// CompletionText is the script or the list for --completion.
 func (t *Table) CompletionText() (string, error) {
 	switch t.Completion {
 	case "bash":
@@ -44,7 +43,7 @@ func (t *Table) CompletionText() (string, error) {
 	return "", failure.UsageError([]string{"--completion is one of: " + config.JoinWords(shells)}, "--completion: %q is not one of its values", t.Completion)
 }
 
-// configNames are the names in the config that a value can be, one a line.
+// configNames returns names from the config as values of a flag, one per line.
 func (t *Table) configNames() (string, error) {
 	ignore := func(code, server, message string) {}
 	config, err := settings.Load(t.settings, ignore)
@@ -71,7 +70,7 @@ func (t *Table) configNames() (string, error) {
 	return b.String(), nil
 }
 
-// words are the values that the flag can have, nil if they cannot be listed.
+// words returns the values that the flag can have; nil if they cannot be listed.
 func (f *Flag) words() []string {
 	switch f.Name {
 	case "help":
@@ -82,10 +81,10 @@ func (f *Flag) words() []string {
 	return config.Choices(f.Name)
 }
 
-// action is the text that tells a shell what to offer for the value of the flag. The
-// parameters are the texts for the values of a list (words), for a file, for a
-// directory, for the profiles or servers of the config (names), and for any other
-// value that the flag needs. words and names hold a %s for the list and for the kind.
+// action is the completion rule of a shell for the value of the flag. The parameters are the rules
+// for a list of values (words), a file, a directory, the profiles or servers of the config (names),
+// and any other value that the flag needs. words and names contain a %s for the list and for the
+// kind.
 func (f *Flag) action(words, file, directory, names, value string) string {
 	switch {
 	case f.words() != nil:
@@ -104,7 +103,7 @@ func (f *Flag) action(words, file, directory, names, value string) string {
 	return ""
 }
 
-// names are the flag as it is given: -o and --output.
+// names returns the spellings of the flag, for example -o and --output.
 func (f *Flag) names() []string {
 	if f.Short == "" {
 		return []string{"--" + f.Name}
@@ -112,9 +111,8 @@ func (f *Flag) names() []string {
 	return []string{"-" + f.Short, "--" + f.Name}
 }
 
-// bash is the script for bash. It splits the line itself, because bash makes a word
-// of its own of the text behind a "=". It does not use "compgen -W", which would run
-// names of the config as code.
+// bash is the script for bash. It splits the line itself, because bash treats the text after a "="
+// as a separate word. It does not use "compgen -W", which would run names of the config as code.
 func (t *Table) bash() string {
 	var cases, descriptions strings.Builder
 	for f := range t.All() {
@@ -126,7 +124,6 @@ func (t *Table) bash() string {
 	return strings.NewReplacer("@CASES@", cases.String(), "@FLAGS@", config.ShellQuote(strings.TrimSuffix(descriptions.String(), "\n"))).Replace(bashScript)
 }
 
-// zsh is the script for zsh.
 func (t *Table) zsh() string {
 	var specs strings.Builder
 	for f := range t.All() {
@@ -159,7 +156,6 @@ func escapeZsh(s string) string {
 
 func escapeFish(s string) string { return strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) }
 
-// fish is the script for fish.
 func (t *Table) fish() string {
 	var b strings.Builder
 	b.WriteString(fishScript)

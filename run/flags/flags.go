@@ -1,7 +1,6 @@
-// Package flags is the table of the command's flags: their names, their values,
-// their help and the settings that they fill. Package main declares the flags
-// from it; help, completion and the man page are printed from it. A new flag is
-// a row of the table and a field of the settings.
+// Package flags is the table of the command's flags: names, values, help texts and the settings
+// that they fill. Package main declares the flags from it; help, completion and the man page are
+// printed from it. A new flag is a row of the table and a field of the settings.
 package flags
 
 import (
@@ -21,44 +20,44 @@ import (
 type Flag struct {
 	Name  string
 	Short string // its letter, "" if it has none
-	Value string // the word for its value in the help, "" for a switch, "[=WORD]" for a value that may be left out
+	Value string // the name of its value in the help; "" for a switch, "[=WORD]" for an optional value
 
-	Help     string // its text in the full help; lists show the part before the first semicolon
+	Help     string // text in the full help; lists show the part before the first semicolon
 	Everyday bool   // the short help shows it
 
-	// Setting is the setting that the flag fills. Its type decides which values it takes:
+	// Setting is the setting that the flag fills. Its type decides which values are valid:
 	//
 	//	*bool           true or false, as a switch
 	//	**bool          the same; nil if it is not given
-	//	config.Mode     none: the flag chooses what the run does; a value is its Target
+	//	config.Mode     none: the flag chooses the mode; a value is its Target
 	//	*count          how often it is given
-	//	*int            a number from 1 on
-	//	**int           a number from 0 on
+	//	*int            a number from 1
+	//	**int           a number from 0
 	//	*string         text that is not empty
 	//	**string        text; nil if it is not given
 	//	*[]string       texts that are not empty; the flag can be repeated
 	//	*time.Duration  longer than 0
-	//	**time.Duration from 0 on; nil if it is not given
+	//	**time.Duration from 0; nil if it is not given
 	//	*int64          a number of bytes
 	Setting any
 	EmptyOK bool // the text may be empty
 
 	given bool
-	last  string // the value given last
-	bad   error  // why that cannot be taken
+	last  string // the last value
+	bad   error  // why the last value is invalid
 }
 
-// A Group is the flags under one title of the help.
+// A Group is a titled section of flags in the help.
 type Group struct {
 	Title string
 	Flags []Flag
 }
 
-// count is a setting that a switch adds one to; a value sets it.
+// A count is a setting that a switch increments; a value sets it.
 type count int
 
-// Set takes one value that was given. Of wrong values it refuses those that no later
-// value can mend; Table.Check refuses the others.
+// Set takes one value. It refuses a value only if no later value could correct it; Table.Check
+// refuses the other wrong values.
 func (f *Flag) Set(text string) (err error) {
 	f.given, f.last, f.bad = true, text, nil
 	if _, either := f.Setting.(**bool); either && text != "true" && text != "false" {
@@ -103,7 +102,7 @@ func (f *Flag) Set(text string) (err error) {
 	return err
 }
 
-// String and Type are there for package pflag alone: a flag is one of its values.
+// String and Type are only for package pflag: a flag is one of its values.
 func (f *Flag) String() string { return "" }
 func (f *Flag) Type() string   { return f.Value }
 
@@ -113,7 +112,7 @@ func (f *Flag) isSwitch() bool {
 	return f.Value == "" && !counted
 }
 
-// Bare is the value of the flag when it is given without one, "" if it needs one.
+// Bare is the value of the flag if it is given without one; "" if it needs one.
 func (f *Flag) Bare() string {
 	switch {
 	case f.isSwitch():
@@ -131,7 +130,7 @@ func (f *Flag) NeedsValue(hints ...string) error {
 	return failure.UsageError(hints, "--%s: needs a value: --%s %s", f.Name, f.Name, f.Value)
 }
 
-// refuse is an error that begins with the flag.
+// refuse returns an error that begins with the flag.
 func (f *Flag) refuse(format string, args ...any) error {
 	return failure.Usage("--%s: %s", f.Name, fmt.Sprintf(format, args...))
 }
@@ -148,7 +147,7 @@ func (f *Flag) number(text string, to *int) error {
 	return nil
 }
 
-// duration reads a time that is at least so long.
+// duration reads a time of at least least.
 func (f *Flag) duration(text string, least time.Duration) (time.Duration, error) {
 	d, err := document.ParseDuration(text)
 	switch {
@@ -177,10 +176,9 @@ func (f *Flag) bytes(text string) (int64, error) {
 	return n << shift, nil
 }
 
-// check refuses values that a user cannot have meant. A shell makes an empty value
-// of a variable that is not set: in silence, it would take away the effect of the
-// flag, even of a guard such as --approver. So would a limit of 0. The file "-" is a
-// standard stream for other programs.
+// check refuses values that a user cannot have meant. A shell expands a variable that is not set to
+// an empty value, which would silently disable the flag, even a protection such as --approver. A
+// limit of 0 would do the same. The file "-" is a standard stream for other programs.
 func (f *Flag) check() error {
 	texts, emptyOK := []string{f.last}, f.EmptyOK
 	switch setting := f.Setting.(type) {

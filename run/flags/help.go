@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	indent = 28 // where the texts of the help begin
+	indent = 28 // column of the help texts
 	width  = 80
 )
 
@@ -30,8 +30,8 @@ exit status: 0 answered, 2 usage, 3 model, 4 server, 5 unapproved, 6 limit,
 7 outcome unknown, 8 output, 128+N signal N; --help=topics lists the manual
 `
 
-// HelpText is the text that --help prints: its value and args, the prompt arguments,
-// are the topics. Without a topic it is the everyday flags.
+// HelpText is the text for --help. Its value and args, the prompt arguments, are the topics.
+// Without a topic it is the everyday flags.
 func (t *Table) HelpText(version string, args []string) (string, error) {
 	if *t.Help != "short" {
 		args = append([]string{*t.Help}, args...)
@@ -94,13 +94,13 @@ func (t *Table) help(everyday bool) string {
 	return b.String()
 }
 
-// brief is the beginning of the flag's text, which is enough in a list of flags.
+// brief is the part of the flag's text that lists of flags show.
 func (f *Flag) brief() string {
 	brief, _, _ := strings.Cut(f.Help, ";")
 	return brief
 }
 
-// text is the text of the flag in the full help.
+// text is the flag's text in the full help.
 func (f *Flag) text() string {
 	if _, ok := f.Setting.(*[]string); ok && !strings.Contains(f.Help, "(repeatable)") {
 		return f.Help + " (repeatable)"
@@ -108,7 +108,7 @@ func (f *Flag) text() string {
 	return f.Help
 }
 
-// synopsis is how the flag is given, such as -t, --mcp [NAME=]TARGET.
+// synopsis is the flag with its value, for example -t, --mcp [NAME=]TARGET.
 func (f *Flag) synopsis() string {
 	s := strings.Join(f.names(), ", ")
 	if f.Value != "" && f.Bare() == "" {
@@ -117,7 +117,7 @@ func (f *Flag) synopsis() string {
 	return s + f.Value
 }
 
-// writeLines writes the flag and, beside it or below it, its text.
+// writeLines writes the flag, with its text on the same line or below.
 func (f *Flag) writeLines(b *strings.Builder, text string) {
 	left := "  " + f.synopsis()
 	if f.Short == "" {

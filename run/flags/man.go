@@ -6,7 +6,7 @@ import (
 	"toolpipe/run/manual"
 )
 
-// manualDate is the day of the last change of the manual, which a man page shows.
+// manualDate is the date of the last change of the manual, for the man page.
 const manualDate = "2026-11-22"
 
 const manHead = `.SH NAME
@@ -17,7 +17,7 @@ toolpipe \- let a model and MCP tool servers take turns in a pipeline
 .SH DESCRIPTION
 `
 
-// man is the whole manual as roff: the flags, then every page.
+// man is the complete manual as roff: the flags, then every page.
 func (t *Table) man(version string) string {
 	var b strings.Builder
 	b.WriteString(`.TH TOOLPIPE 1 ` + manualDate + ` "toolpipe ` + version + "\" \"User Commands\"\n" + manHead + manual.Filled(about) + ".SH OPTIONS\n")

@@ -8,8 +8,7 @@ import (
 	"toolpipe/run/failure"
 )
 
-// OfOthers is a hint for a flag that other programs of this kind have: what does the same
-// here. "" is none.
+// OfOthers is a hint for a flag of similar programs: how to do the same here. "" is no hint.
 func OfOthers(name string) string {
 	flag := ""
 	switch name {
@@ -42,8 +41,8 @@ func OfOthers(name string) string {
 	return "did you mean --" + flag + "?"
 }
 
-// Moved is the error for a flag of an earlier version, which names what does the same now. It is
-// nil for any other name.
+// Moved is the error for a flag of an earlier version, with its replacement. It is nil for any
+// other name.
 func Moved(name string) error {
 	if what, ok := strings.CutPrefix(name, "list-"); ok && slices.Contains(config.Choices("list"), what) {
 		return failure.UsageError([]string{seeAll}, "--%s: this flag is --list %s now", name, what)

@@ -9,17 +9,17 @@ import (
 	"toolpipe/run/failure"
 )
 
-// A Table is all flags, and the values of the flags that are no settings of a run.
+// A Table is all flags, and the values of flags that are not settings of a run.
 type Table struct {
 	Groups     []Group // in the order of the help
 	Completion string  // the value of --completion
-	Help       *string // the value of --help, "short" if it has none; nil if the flag was not given
+	Help       *string // the value of --help, "short" without a value; nil if the flag was not given
 	Version    bool
 	block      bool // -x was given
 	settings   *config.Config
 }
 
-// New is the table of the flags that fill c.
+// New returns the table of flags that fill c.
 func New(c *config.Config) *Table {
 	t := &Table{settings: c}
 	t.Groups = []Group{
@@ -35,7 +35,7 @@ func New(c *config.Config) *Table {
 	return t
 }
 
-// All gives every flag, in the order of the help.
+// All yields every flag, in the order of the help.
 func (t *Table) All() iter.Seq[*Flag] {
 	return func(yield func(*Flag) bool) {
 		for _, g := range t.Groups {
@@ -48,11 +48,11 @@ func (t *Table) All() iter.Seq[*Flag] {
 	}
 }
 
-// Check refuses flags and prompt arguments that cannot be meant, when all are
-// set, and finds out what the run does.
+// Check refuses flags and prompt arguments that the user cannot have meant, and sets the mode. It
+// is called after all flags are set.
 func (t *Table) Check() error {
 	c := t.settings
-	var chosen *Flag // the flag that says what the run does
+	var chosen *Flag // the flag that sets the mode
 	for f := range t.All() {
 		if !f.given {
 			continue
@@ -90,8 +90,8 @@ func (t *Table) Check() error {
 	return nil
 }
 
-// checkFilter refuses flags that --report has no use for: it reads files and writes a document,
-// so that a flag of a run beside it is meant for something else.
+// checkFilter refuses flags that --report ignores. It only reads files and writes a document, so
+// the user of another flag meant something else.
 func (t *Table) checkFilter() error {
 	for f := range t.All() {
 		if !f.given || slices.Contains([]string{"report", "max-result-bytes", "timeout", "quiet", "verbose", "color", "no-config", "no-input"}, f.Name) {

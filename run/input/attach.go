@@ -18,9 +18,9 @@ import (
 	"toolpipe/stream"
 )
 
-// Attachments reads the files of --file: text becomes a text part headed by
-// its path, a picture an image part, a PDF a document. Standard input is read later: an empty
-// part keeps its place. attached is called with each file that was read.
+// Attachments reads the files of --file: a text becomes a text part headed by its path, a picture
+// an image part, a PDF a document. Standard input is read later; an empty part reserves its
+// position. attached is called with each file.
 func Attachments(c *config.Config, ctx context.Context, attached func(path string, data []byte)) ([]stream.Part, error) {
 	var parts []stream.Part
 	for _, path := range c.Files {
@@ -52,7 +52,7 @@ func Attachments(c *config.Config, ctx context.Context, attached func(path strin
 	return parts, nil
 }
 
-// hintAtSize adds to an error about a text that is too large what reads it all the same.
+// hintAtSize adds a hint to an error about a text that is too large.
 func hintAtSize(err error) error {
 	if e, ok := errors.AsType[*failure.Error](err); ok && errors.Is(err, config.ErrTooLarge) {
 		e.Hints = []string{"--files DIR lets the model read a large file there in parts, and search in it"}
@@ -60,7 +60,7 @@ func hintAtSize(err error) error {
 	return err
 }
 
-// attachInput puts standard input into its place among the attached files.
+// attachInput puts standard input at its position among the attached files.
 func attachInput(c *config.Config, attached []stream.Part, data []byte) (err error) {
 	if data == nil {
 		return failure.UsageError([]string{"toolpipe -f - PROMPT <picture.png"}, "--file -: standard input is not read")
@@ -69,8 +69,8 @@ func attachInput(c *config.Config, attached []stream.Part, data []byte) (err err
 	return err
 }
 
-// attachment is the part of a message for a file; an error begins with what. A text begins with
-// name: it is all, in which that stands before the data, if all is not nil.
+// attachment is the part of a message for a file. Errors begin with what. A text begins with name.
+// all is name followed by the data in one string, or nil.
 func attachment(what, name string, all, data []byte) (p stream.Part, err error) {
 	if err := refuseUTF16(what, data); err != nil {
 		return p, err
@@ -90,9 +90,9 @@ func attachment(what, name string, all, data []byte) (p stream.Part, err error) 
 	return p, err
 }
 
-// refuseUTF16 is an error if data is text in UTF-16, as programs for Windows write it.
-// Without a byte order mark, this is seen by the zeros in every second byte; such text
-// may be valid UTF-8 too.
+// refuseUTF16 returns an error if data is UTF-16 text, which programs for Windows write. Without a
+// byte order mark it is recognized by zeros in every second byte. Such text may also be valid
+// UTF-8.
 func refuseUTF16(what string, data []byte) error {
 	const looked = 512
 	begin := data[:min(len(data), looked)&^1]
@@ -122,8 +122,8 @@ func refuseUTF16(what string, data []byte) error {
 	return failure.UsageError([]string{"iconv -f " + form + " -t utf-8 FILE | toolpipe PROMPT"}, "%s is %s, not UTF-8", what, form)
 }
 
-// hintOfBytes says how data that is not UTF-8 can be sent; otherwise is the hint for
-// data of an unknown kind.
+// hintOfBytes says how to send data that is not UTF-8. otherwise is the hint for data of an unknown
+// kind.
 func hintOfBytes(data []byte, otherwise string) string {
 	switch kind := http.DetectContentType(data); {
 	case IsPicture(kind):
@@ -141,8 +141,7 @@ func IsPicture(kind string) bool {
 	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind)
 }
 
-// SystemText is the text of --system or --system-file; given reports whether one of
-// them was given.
+// SystemText is the text of --system or --system-file. given reports whether one of them was given.
 func SystemText(c *config.Config, ctx context.Context) (text string, given bool, err error) {
 	var data []byte
 	what := "--system"

@@ -1,5 +1,5 @@
-// Package input makes the conversation of a run out of the prompt, standard
-// input and attached files.
+// Package input builds the conversation of a run from the prompt, standard input and attached
+// files.
 package input
 
 import (
@@ -19,21 +19,22 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// MaxInput bounds standard input and each attached file, in bytes.
+// MaxInput is the largest size of standard input and of each attached file, in bytes.
 const MaxInput = 64 << 20
 
-// stdinSilence is how long standard input may be silent before one line on
-// stderr says that the run waits for it.
+// stdinSilence is how long standard input may be silent before a line on stderr says that the run
+// waits for it.
 const stdinSilence = 5 * time.Second
 
-// Stdin is what standard input held, behind the prompt of the arguments: so a long text is in
-// memory once. The zero value was not read.
+// Stdin is the content of standard input, after the prompt of the arguments. Both are in one
+// buffer, so that a long text is in memory once. The zero value is standard input that was not
+// read.
 type Stdin struct {
-	all    []byte // the prompt and a blank line, if there is a prompt, and the data
+	all    []byte // the prompt and a blank line, if there is a prompt, then the data
 	prompt int    // bytes before the data
 }
 
-// Data is what standard input held; nil if it was not read.
+// Data is the content of standard input; nil if it was not read.
 func (s *Stdin) Data() []byte {
 	if s == nil || s.all == nil {
 		return nil
@@ -41,14 +42,14 @@ func (s *Stdin) Data() []byte {
 	return s.all[s.prompt:]
 }
 
-// Text is the prompt, a blank line and the data.
+// text is the prompt, a blank line and the data.
 func (s *Stdin) text() string { return stringOf(s.all) }
 
-// stringOf is data as a string, without a copy: data must not change any more.
+// stringOf converts data to a string without a copy. data must not change after that.
 func stringOf(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
 
-// Read reads standard input to its end, however slowly it comes. waiting is
-// called once, when nothing has come for stdinSilence.
+// Read reads standard input to its end, without a time limit. It calls waiting once if nothing
+// comes for stdinSilence.
 func Read(ctx context.Context, c *config.Config, in io.Reader, waiting func()) (*Stdin, error) {
 	silence := goroutine.AfterFunc(stdinSilence, waiting)
 	defer silence.Stop()
@@ -57,7 +58,7 @@ func Read(ctx context.Context, c *config.Config, in io.Reader, waiting func()) (
 	})
 }
 
-// Whole reads standard input, which must be no larger than MaxInput.
+// Whole reads standard input, at most MaxInput bytes.
 func Whole(c *config.Config, in io.Reader) (*Stdin, error) {
 	prompt := strings.Join(c.Args, " ")
 	if prompt != "" {
@@ -67,8 +68,8 @@ func Whole(c *config.Config, in io.Reader) (*Stdin, error) {
 	return &Stdin{all, len(prompt)}, hintAtSize(err)
 }
 
-// A pulse is a reader that begins the silence anew after every read that brought
-// data, until the silence is over.
+// A pulse is a reader that restarts the silence timer after every read with data, until the timer
+// has fired.
 type pulse struct {
 	r       io.Reader
 	silence *time.Timer
@@ -82,8 +83,8 @@ func (p *pulse) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Conversation makes the messages that a run begins with from the arguments,
-// standard input and the attached parts.
+// Conversation builds the first messages of a run from the arguments, standard input and the
+// attached parts.
 func Conversation(c *config.Config, in *Stdin, terminal bool, attached []stream.Part) ([]stream.Message, error) {
 	data := in.Data()
 	if c.Input == "messages" {
@@ -128,8 +129,8 @@ func Conversation(c *config.Config, in *Stdin, terminal bool, attached []stream.
 	return []stream.Message{{Role: stream.User, Parts: attached}}, nil
 }
 
-// EmptyPrompt is the error of a run without a prompt; terminal says that
-// standard input is a terminal.
+// EmptyPrompt is the error for a run without a prompt. terminal is true if standard input is a
+// terminal.
 func EmptyPrompt(c *config.Config, terminal bool) error {
 	hints := []string{"toolpipe 'name three rivers'", "git diff | toolpipe 'review this diff'", "toolpipe < prompt.txt"}
 	if terminal && !c.NamesInput {
@@ -141,8 +142,8 @@ func EmptyPrompt(c *config.Config, terminal bool) error {
 	return failure.UsageError(hints, "empty prompt: nothing on the command line, and nothing but white space on standard input")
 }
 
-// messagesInput reads the conversation of --input messages. The prompt
-// arguments are added as one more user message.
+// messagesInput reads the conversation of --input messages. The prompt arguments become one more
+// user message.
 func messagesInput(c *config.Config, data []byte, attached []stream.Part) ([]stream.Message, error) {
 	if data == nil {
 		return nil, failure.UsageError([]string{"toolpipe --input messages < conversation.json"}, "--input messages: standard input is not read")
@@ -161,7 +162,7 @@ func messagesInput(c *config.Config, data []byte, attached []stream.Part) ([]str
 	return Attach(msgs, attached), nil
 }
 
-// Attach adds parts to the last user message, or as a new one.
+// Attach adds parts to the last user message, or as a new message.
 func Attach(msgs []stream.Message, parts []stream.Part) []stream.Message {
 	if len(parts) == 0 {
 		return msgs
@@ -173,8 +174,7 @@ func Attach(msgs []stream.Message, parts []stream.Part) []stream.Message {
 	return append(msgs, stream.Message{Role: stream.User, Parts: parts})
 }
 
-// invalidUTF8 returns the offset of the first byte that is not UTF-8, -1 if all
-// of p is.
+// invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
 func invalidUTF8(p []byte) int {
 	if utf8.Valid(p) {
 		return -1
@@ -183,13 +183,12 @@ func invalidUTF8(p []byte) int {
 	return len(valid)
 }
 
-// autoMessages decides whether standard input is a conversation when there are no
-// prompt arguments; it returns nil, nil for text.
+// autoMessages decides whether standard input is a conversation, if there are no prompt arguments.
+// It returns nil, nil for text.
 //
-// Only an array of plain user and assistant messages is taken for a
-// conversation. An array with another role or with a call is refused: data
-// that is piped in, such as a web page, must not be able to bring in a system
-// message, a tool result or a call.
+// Only an array of plain user and assistant messages counts as a conversation. An array with
+// another role or with a call is refused: piped data, such as a web page, must not be able to
+// inject a system message, a tool result or a call.
 func autoMessages(data []byte) ([]stream.Message, error) {
 	data = withoutMark(data)
 	if t := bytes.TrimLeft(data, " \t\r\n"); len(t) == 0 || t[0] != '[' {
@@ -222,11 +221,11 @@ func autoMessages(data []byte) ([]stream.Message, error) {
 	if !plain || doc.IsEmpty() {
 		return nil, nil
 	}
-	return parseMessages(doc, false) // the state of an endpoint may hold calls
+	return parseMessages(doc, false) // the state of an endpoint may contain calls
 }
 
-// withoutMark replaces a byte order mark before a JSON text by spaces, so that offsets in
-// errors stay true. A JSON reader may skip the mark (RFC 8259, section 8.1).
+// withoutMark replaces a byte order mark before a JSON text by spaces, so that offsets in errors
+// stay correct. A JSON reader may skip the mark (RFC 8259, section 8.1).
 func withoutMark(data []byte) []byte {
 	rest, marked := bytes.CutPrefix(data, []byte("\ufeff"))
 	if !marked {
@@ -235,14 +234,14 @@ func withoutMark(data []byte) []byte {
 	return append([]byte("   "), rest...)
 }
 
-// holds reports whether a message has a value under key. A null and an empty
-// array count as none, because libraries write them for an absent value.
+// holds reports whether key is set in a message. A null or an empty array does not count, because
+// libraries write them for a missing value.
 func holds(msg document.Value, key string) bool {
 	v, ok := msg.Get(key)
 	return ok && !v.IsNull() && !(v.Kind() == '[' && v.IsEmpty())
 }
 
-// plainContent reports whether the content of a message is text and nothing else.
+// plainContent reports whether the content of a message is only text.
 func plainContent(msg document.Value) bool {
 	content, ok := msg.Get("content")
 	if !ok || content.Kind() == '"' {

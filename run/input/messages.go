@@ -18,8 +18,7 @@ import (
 
 const stdin = "standard input"
 
-// inputError is an error about a place of standard input, by byte offset, or of a
-// file, by line.
+// inputError is an error with a position: a byte offset in standard input, or a line of a file.
 func inputError(v document.Value, format string, args ...any) error {
 	where := v.Origin()
 	if v.Doc.Name() == stdin {
@@ -37,9 +36,8 @@ func parseMessagesDocument(data []byte) (document.Value, error) {
 	return doc, err
 }
 
-// parseMessages reads a message array in the chat-completions form, or an
-// object with a member messages. withState reports whether the state that an endpoint
-// wants back is read too.
+// parseMessages reads a message array in the chat-completions form, or an object with a member
+// messages. withState says whether to read the state that an endpoint needs back.
 func parseMessages(doc document.Value, withState bool) ([]stream.Message, error) {
 	if doc.Kind() == '{' {
 		m, ok := doc.Get("messages")
@@ -58,10 +56,10 @@ func parseMessages(doc document.Value, withState bool) ([]stream.Message, error)
 	return msgs, err
 }
 
-// messagesOf reads an array of messages. They are counted first: a slice that grows is in memory
+// messagesOf reads an array of messages. It counts them first: a growing slice would be in memory
 // several times.
 func messagesOf(array document.Value, withState bool) ([]stream.Message, error) {
-	const more = 8 // that come first: a prompt, a system message, a round of calls
+	const more = 8 // added before them: a prompt, a system message, a round of calls
 	n := 0
 	for range array.EachElement() {
 		n++
@@ -92,15 +90,14 @@ func messagesOf(array document.Value, withState bool) ([]stream.Message, error) 
 	return msgs, nil
 }
 
-// A Sequence checks the messages of a conversation one by one. Calls and their answers must
-// fit: each tool message answers a call of the assistant message before it, each call
-// is answered, except those of the last assistant message when only tool messages
-// follow it. These are left open, to be run first.
+// A Sequence checks the messages of a conversation one by one. Each tool message must answer a call
+// of the assistant message before it, and each call must be answered. Calls of the last assistant
+// message may stay open if only tool messages follow it: the run makes them first.
 type Sequence struct {
-	open map[string]document.Value // calls of the last assistant message without an answer
+	open map[string]document.Value // unanswered calls of the last assistant message
 }
 
-// Next takes the next message m, which was read from e.
+// Next checks the next message m, which was read from e.
 func (s *Sequence) Next(m *stream.Message, e document.Value) error {
 	if m.Role == stream.ToolRole {
 		if _, ok := s.open[m.CallID]; !ok {
@@ -129,8 +126,7 @@ func (s *Sequence) Next(m *stream.Message, e document.Value) error {
 	return nil
 }
 
-// ReadState reads the state that an endpoint wants back with the message m, which was read
-// from e.
+// ReadState reads the state that an endpoint needs back with the message m, which was read from e.
 func ReadState(m *stream.Message, e document.Value) error {
 	state, ok := e.Get(stream.StateMember)
 	if !ok || state.IsNull() || m.Role != stream.Assistant {
@@ -142,9 +138,8 @@ func ReadState(m *stream.Message, e document.Value) error {
 	return nil
 }
 
-// AllSent refuses a conversation with a part that the API has no form for: a
-// part that the user gave is never left out in silence. from says where the
-// conversation is from, "" for standard input.
+// AllSent refuses a conversation with a part that the API cannot represent: a part from the user is
+// never dropped silently. from names the source of the conversation, "" for standard input.
 func AllSent(msgs []stream.Message, api, from string) error {
 	for i := range msgs {
 		if kind := stream.Unsent(api, &msgs[i]); kind != "" {
@@ -154,11 +149,11 @@ func AllSent(msgs []stream.Message, api, from string) error {
 	return nil
 }
 
-// FailedMember is the member of a tool message that is true when the tool reported an
-// error or did not run, which some endpoints are told.
+// FailedMember is the member of a tool message that is true if the tool reported an error or did
+// not run. Some endpoints get it.
 const FailedMember = "is_error"
 
-// Message reads one message, without the state that an endpoint wants back.
+// Message reads one message, without the state that an endpoint needs back.
 func Message(e document.Value) (m stream.Message, err error) {
 	if e.Kind() != '{' {
 		return m, inputError(e, "a message that is not an object")
@@ -253,8 +248,8 @@ func parseContent(v document.Value) ([]stream.Part, error) {
 	return parts, nil
 }
 
-// parseDocument reads a file part that holds a PDF, which every API but chat writes
-// in its own way; nil for any other.
+// parseDocument reads a file part that contains a PDF; nil for any other part. Every API except
+// chat uses a different form for it.
 func parseDocument(e document.Value) *stream.Image {
 	file, ok := e.Get("file")
 	if !ok || len(file.Members()) != 2 || len(e.Members()) != 2 {
@@ -268,7 +263,7 @@ func parseDocument(e document.Value) *stream.Image {
 	return &stream.Image{MIME: stream.PDF, Data: base64, Name: name.Text()}
 }
 
-// textAt is the text at a path of names, "" if it is no string.
+// textAt is the string at a path of names; "" if it is no string.
 func textAt(v document.Value, path ...string) string {
 	return jsontext.Text(jsontext.Member(v.Raw(), path...))
 }
@@ -300,7 +295,7 @@ func parseCalls(v document.Value) ([]stream.Call, error) {
 			case "id":
 				c.ID = m.Text()
 			case "function", "type", "index":
-			default: // the endpoint added it, such as a signature, and wants it back with the call
+			default: // the endpoint added it, for example a signature, and needs it back with the call
 				if c.Extra != nil {
 					c.Extra = append(c.Extra, ',')
 				}

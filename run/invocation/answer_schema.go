@@ -12,10 +12,9 @@ import (
 	"toolpipe/run/settings"
 )
 
-// AnswerSchema compiles the schema of an answer, nil if there is none; from is the
-// flag that gives it. What of it cannot be checked is a warning, for the endpoint may
-// still hold to it; a mistake in it is an error, for nobody would see that answers go
-// unchecked.
+// AnswerSchema compiles the schema for the answer; nil if there is none. from is its flag. A part
+// that cannot be checked is only a warning, because the endpoint may still enforce it. A mistake is
+// an error, because otherwise answers would silently stay unchecked.
 func AnswerSchema(from string, text json.RawMessage, warn config.Warner) (*schema.Schema, error) {
 	if text == nil {
 		return nil, nil
@@ -33,7 +32,7 @@ func AnswerSchema(from string, text json.RawMessage, warn config.Warner) (*schem
 	return s, nil
 }
 
-// Schema is the schema of --schema, nil without one. It needs no model.
+// Schema is the schema of --schema; nil without the flag. It needs no model.
 func (v *Invocation) Schema(ctx context.Context) (*schema.Schema, error) {
 	text, err := settings.Schema(ctx, v.Config)
 	if err != nil {

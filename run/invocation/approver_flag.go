@@ -17,9 +17,9 @@ import (
 	"toolpipe/stream/loopback"
 )
 
-// newApprover is the approver of --approver: a URL, or a command line split as a
-// shell quotes it. The command runs in the current directory, since the user runs
-// toolpipe there, with the environment that tool servers get: without keys.
+// newApprover is the approver of --approver: a URL, or a command line with the quotes of a shell.
+// The command runs in the current directory, where the user runs toolpipe, with the environment of
+// tool servers: without keys.
 func newApprover(c *config.Config, warn config.Warner) (*approve.Approver, error) {
 	if servers.IsURL(c.Approver) {
 		return urlApprover(c, warn)
@@ -37,9 +37,9 @@ func newApprover(c *config.Config, warn config.Warner) (*approve.Approver, error
 	return &approve.Approver{Origin: "--approver", Ask: ask}, nil
 }
 
-// urlApprover is the approver at a URL. Over plain http, where anybody on the way can
-// answer for it, it must be this machine or a host of --insecure-http. No error shows
-// the URL, which may hold a secret.
+// urlApprover is the approver at a URL. With plain http anybody on the network path could answer,
+// so the host must be this machine or a host of --insecure-http. Errors do not show the URL, which
+// may contain a secret.
 func urlApprover(c *config.Config, warn config.Warner) (*approve.Approver, error) {
 	u, err := url.Parse(c.Approver)
 	if err != nil || u.Hostname() == "" {
@@ -55,7 +55,7 @@ func urlApprover(c *config.Config, warn config.Warner) (*approve.Approver, error
 	return &approve.Approver{Origin: "--approver", Ask: approve.AskURL(c.Approver)}, nil
 }
 
-// approverCommand is the command line of --approver, its program found.
+// approverCommand is the command line of --approver with the path of its program.
 func approverCommand(c *config.Config) ([]string, error) {
 	argv, err := config.SplitWords(c.Approver)
 	if err != nil {
@@ -73,14 +73,13 @@ func approverCommand(c *config.Config) ([]string, error) {
 	return argv, err
 }
 
-// approverFiles are the program of --approver and the files that its arguments
-// name, as FILE, --option=FILE or a word of a script for sh -c: a tool that could
-// write one of them could approve everything. A file that does not exist counts, since the program would read it
-// once it does.
+// approverFiles are the program of --approver and the files in its arguments, as FILE,
+// --option=FILE or a word of a script for sh -c: a tool that can write one of them could approve
+// everything. Missing files count too, since the program would read them once they exist.
 func approverFiles(c *config.Config) (files []string) {
 	argv, err := approverCommand(c)
 	if err != nil {
-		return nil // there is no approver, or it is a URL, or newApprover gives the error
+		return nil // there is no approver, or it is a URL, or newApprover reports the error
 	}
 	for _, word := range argv[1:] {
 		if _, value, ok := strings.Cut(word, "="); ok {

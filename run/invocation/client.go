@@ -11,13 +11,13 @@ import (
 	"toolpipe/stream"
 )
 
-// NewClient makes the model's client, which checks where the key may go.
+// NewClient makes the model's client, which checks where the key may be sent.
 func (v *Invocation) NewClient(ctx context.Context, e *settings.Endpoint) (client *stream.Client, err error) {
 	e.Wire, e.Secrets = v.Face.Wire("model"), v.Secrets
 	e.Traceparent = v.Config.Trace().Parent()
 	if e.Record == "" && e.Replay == "" {
 		client, err = stream.New(e.Config)
-	} else { // opening a named pipe waits
+	} else { // opening a named pipe may block
 		client, err = stdio.Await(ctx, func() (*stream.Client, error) { return stream.New(e.Config) })
 	}
 	if failure.IsCancelled(err) {

@@ -1,6 +1,6 @@
-// Package invocation is what one invocation of the program is: its settings, its outputs,
-// the gate that decides about calls, and the client of its model. It starts nothing, so
-// that every usage error is cheap.
+// Package invocation holds one invocation of the program: its settings, its outputs, the gate that
+// decides about calls, and the client of its model. It starts nothing, so usage errors come early
+// and cost nothing.
 package invocation
 
 import (
@@ -19,39 +19,38 @@ import (
 	"toolpipe/stream"
 )
 
-// An Invocation is what flags, environment, config and policy come to. New makes it;
-// its parts come with Configure, MakeGate and ResolveModel, in this order.
+// An Invocation is the result of flags, environment, config and policy. Configure, MakeGate and
+// ResolveModel fill it, in this order.
 type Invocation struct {
 	*Outputs
 	Config   *config.Config
 	Settings *settings.Settings
-	Servers  []servers.Server // those of this run, the built-in ones included when these are added
-	Unused   []servers.Server // those that flags, profile or files leave out
-	Logins   *oauth.Store     // where the logins at servers are kept
+	Servers  []servers.Server // used in this run, including the built-in ones once they are added
+	Unused   []servers.Server // excluded by flags, profile or files
+	Logins   *oauth.Store     // stored logins at servers
 	Gate     *approve.Gate
 	Policy   string         // SHA-256 over all policy files
-	Ignored  []approve.Rule // those of the config, where CI is set and no flag names the config
-	Model    *Model         // nil where the mode needs none
+	Ignored  []approve.Rule // rules of the config, if CI is set and no flag names the config
+	Model    *Model         // nil if the mode needs none
 }
 
-// A Model is an endpoint, what every request to it has, and its client.
+// A Model is an endpoint, the parts common to all its requests, and its client.
 type Model struct {
 	Endpoint *settings.Endpoint
 	Request  *stream.Request
-	Client   *stream.Client // nil while it is being made
-	Schema   *schema.Schema // that the answer must fit; nil: none
-	Next     *Model         // is asked when this one has failed; nil: none
+	Client   *stream.Client // nil until it is made
+	Schema   *schema.Schema // the answer must match it; nil: none
+	Next     *Model         // used after this one has failed; nil: none
 }
 
-// Configure reads what is configured: the settings, the servers and where their
-// logins are.
+// Configure reads the settings, the servers and the store of their logins.
 func (v *Invocation) Configure(ctx context.Context) (err error) {
 	c := v.Config
 	if v.Settings, err = settings.Load(c, v.Warn); err != nil {
 		return err
 	}
 	note := func(code, server, message string) {
-		if code == "server_renamed" || code == "server_described" { // which are only of interest to a user who wants to know more
+		if code == "server_renamed" || code == "server_described" { // only with -v
 			v.Face.VerboseLine(message)
 		} else {
 			v.Warn(code, server, message)
@@ -76,8 +75,8 @@ func (v *Invocation) Configure(ctx context.Context) (err error) {
 	return err
 }
 
-// ResolveModel finds the model that the invocation names, or several of which each is asked when
-// those before it have failed.
+// ResolveModel finds the model that the invocation names, or a list of models. Each model of a list
+// is asked after those before it have failed.
 func (v *Invocation) ResolveModel(ctx context.Context) error {
 	names, err := v.Settings.ModelList(v.Config)
 	if err != nil {
@@ -90,10 +89,10 @@ func (v *Invocation) ResolveModel(ctx context.Context) error {
 	for _, name := range names {
 		c := *v.Config
 		c.Model = name
-		if c.Replay != "" { // the recording tells only the API of its next request
+		if c.Replay != "" { // the recording knows only the API of its next request
 			c.API = v.Settings.ProfileAPI(name)
 		}
-		var first *stream.Client // which has the recording of all
+		var first *stream.Client // contains the recording for all models
 		if v.Model != nil {
 			first = v.Model.Client
 		}
@@ -117,7 +116,7 @@ func (v *Invocation) resolveModel(ctx context.Context, c *config.Config, to **Mo
 	if m.Endpoint.Note != "" {
 		v.Face.VerboseLine(m.Endpoint.Note)
 	}
-	if m.Endpoint.Replay != "" { // the recording tells its dialect
+	if m.Endpoint.Replay != "" { // the recording determines the API
 		if m.Client, err = v.NewClient(ctx, m.Endpoint); err != nil {
 			return err
 		}
@@ -140,8 +139,8 @@ func (v *Invocation) resolveModel(ctx context.Context, c *config.Config, to **Mo
 	return err
 }
 
-// checkEndpointTools looks at tools of the endpoint itself beside those of servers. What such a
-// tool does is decided by nobody here: a search may send what the conversation holds.
+// checkEndpointTools checks for tools of the endpoint itself. No rule here covers them: a web
+// search, for example, may send the content of the conversation.
 func (v *Invocation) checkEndpointTools(r *stream.Request) error {
 	types, err := r.EndpointTools()
 	switch {
@@ -156,14 +155,14 @@ func (v *Invocation) checkEndpointTools(r *stream.Request) error {
 	return nil
 }
 
-// OwnFiles are the files that this run is configured by or recorded in. The
-// built-in tools neither read nor write them, whatever is approved.
+// OwnFiles are the files with the configuration or the records of this run. Built-in tools neither
+// read nor write them, whatever is approved.
 func (v *Invocation) OwnFiles() []string {
 	c := v.Config
 	files := slices.Concat([]string{v.Settings.Path, c.ToolsLock, c.Session, c.Plan(), c.Log, c.Record, c.Replay, c.KeyFile, c.Notes},
 		c.Policies, v.Settings.Policies, approverFiles(c), c.ServerConfigs)
 	if real, err := filepath.EvalSymlinks(c.Notes); c.Notes != "" && err == nil {
-		files = append(files, real) // other runs replace it, so that its inode does not tell which file it is
+		files = append(files, real) // other runs replace the file, so its inode does not identify it
 	}
 	for i := range v.Servers {
 		files = append(files, v.Servers[i].KeyFile)

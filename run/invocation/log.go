@@ -15,7 +15,7 @@ import (
 	"toolpipe/stream/ownership"
 )
 
-// OpenLog adds the log at a path to what events are written to.
+// OpenLog adds the log at path to the outputs.
 func (o *Outputs) OpenLog(ctx context.Context, path string) error {
 	f, err := ownership.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
 	if err != nil {
@@ -42,26 +42,26 @@ func (o *Outputs) OpenLog(ctx context.Context, path string) error {
 
 // sharedLog is a log file to which other runs may append at the same time.
 //
-// A write is whole lines, in one call of the system, and the file is open with O_APPEND. The
-// lock of the file is held for each write, and no longer. Without it, a run could take a line
-// that another one is writing for a half one: the size of a file may grow during a write.
-// While it is held, a half line at the end is from a run that was killed, or from a write that
-// failed, and is ended before the next line. A line that is too long for the buffer may come
-// in several writes: then the lock is held up to its end.
+// Each write consists of complete lines, in one system call, and the file is open with O_APPEND.
+// The file is locked for each write, and no longer. Without the lock, a run could mistake a line
+// that another run is writing for a half one, because the size of a file may grow during a write.
+// Under the lock, a half line at the end comes from a killed run or from a failed write; it is
+// ended before the next line. A line that is too long for the buffer may take several writes. The
+// lock is then held until its end.
 type sharedLog struct {
 	ctx    context.Context // of the run
 	file   *os.File
-	end    *os.File // the same file, open for reading; nil: this user may not read it, and nothing is known of its end
+	end    *os.File // the same file, open for reading; nil: no permission, so its end is unknown
 	out    io.Writer
-	within bool // the last write ended within a line
+	within bool // the last write ended inside a line
 }
 
 const (
-	lockWait = 30 * time.Second // for the lock: as long as others write to a slow disk
+	lockWait = 30 * time.Second // for the lock, while others write to a slow disk
 	lastWait = 2 * time.Second  // the same after the end of the run
 )
 
-// newSharedLog returns the error of a file that cannot be locked, before anything is written.
+// newSharedLog returns an error if the file cannot be locked, before anything is written.
 func newSharedLog(ctx context.Context, f *os.File, path string, out io.Writer) (io.Writer, error) {
 	l := &sharedLog{ctx: ctx, file: f, out: out}
 	if end, err := os.OpenFile(path, os.O_RDONLY|stdio.OpenNonblock, 0); err == nil {
@@ -103,7 +103,7 @@ func (l *sharedLog) lock() error {
 	return err
 }
 
-// endLine ends the last line of the file if it has no end.
+// endLine adds a line end to the file if its last line has none.
 func (l *sharedLog) endLine() error {
 	if l.end == nil {
 		return nil
@@ -115,7 +115,7 @@ func (l *sharedLog) endLine() error {
 	var last [1]byte
 	_, err = l.end.ReadAt(last[:], info.Size()-1)
 	switch {
-	case err == io.EOF: // somebody has emptied it meanwhile
+	case err == io.EOF: // another process has emptied it
 		return nil
 	case err == nil && last[0] != '\n':
 		_, err = l.out.Write([]byte{'\n'})

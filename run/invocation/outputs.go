@@ -16,31 +16,31 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
-// Outputs are where a run writes: events go to standard output in the form that
-// was asked for, to the log and to the face on standard error.
+// Outputs is where a run writes. Events go to standard output in the chosen form, to the log, and
+// to the face on standard error.
 type Outputs struct {
 	*event.Emitter
 	Streams stdio.Streams
 	Readers stdio.ReaderWaits
-	Secrets *secrets.Set // what no output may show
+	Secrets *secrets.Set // hidden in all outputs
 	Face    *face.Face
-	Text    *event.TextOutput // the answer as text on standard output; nil: it is printed in another form
+	Text    *event.TextOutput // the answer as text on standard output; nil: another form
 	Began   time.Time
-	Run     string               // the word of this run in the lines of the log; "" without a log
-	Host    atomic.Pointer[Host] // of --serve; nil before it serves
+	Run     string               // the run's mark on lines of the log; "" without a log
+	Host    atomic.Pointer[Host] // with --serve; nil before it serves
 
-	log *os.File // nil: there is none
+	log *os.File // nil without a log
 }
 
-// A Host is the side of --serve that its clients see. Tool servers reach it from any goroutine.
+// A Host is the side of --serve that its clients see. Tool servers call it from any goroutine.
 type Host struct {
-	Announced  func(server, method string, params []byte) // a list or a resource of the server has changed
-	Restarting func(server string)                        // the server starts again; does not block
+	Announced  func(server, method string, params []byte) // a list or a resource of the server changed
+	Restarting func(server string)                        // the server restarts; does not block
 	Log        func(params []byte)                        // a log message for the clients
 }
 
-// NewOutputs cannot fail, so that every error of a run has its end event.
-// messages are what --output messages prints.
+// NewOutputs cannot fail, so that every error of a run is reported by an end event. messages yields
+// the output of --output messages.
 func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages func(func([]byte, bool) bool) error) *Outputs {
 	set := &secrets.Set{}
 	o := &Outputs{Emitter: event.NewEmitter(set), Secrets: set, Began: time.Now()}
@@ -78,7 +78,7 @@ func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 		o.Text = &event.TextOutput{Writer: w, Terminal: s.OutTerminal, Stream: c.Streams() || s.OutTerminal && c.Schema == "" && !c.Holds()}
 		o.add(o.Text)
 	}
-	o.add(o.Face) // it comes after standard output, with which it may share a screen
+	o.add(o.Face) // after standard output, with which it may share a screen
 	if s.Suspend != nil {
 		goroutine.Start(func() { o.Face.Suspend(s.Suspend) })
 	}
@@ -87,26 +87,26 @@ func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 
 func (o *Outputs) add(output event.Output) { o.Outs = append(o.Outs, output) }
 
-// Warn emits a warning. server is the one that it is about; "" for none.
+// Warn emits a warning. server is the server concerned; "" for none.
 func (o *Outputs) Warn(code, server, message string) {
 	o.Emit(&event.Warning{Code: code, Server: server, Message: message})
 }
 
-// Announced passes on to the host that a list or a resource of a server has changed.
+// Announced passes a change of a server's list or resource on to the host.
 func (o *Outputs) Announced(server, method string, params []byte) {
 	if host := o.Host.Load(); host != nil {
 		host.Announced(server, method, params)
 	}
 }
 
-// Restarting tells the host's side that a server starts again.
+// Restarting reports to the host that a server restarts.
 func (o *Outputs) Restarting(server string) {
 	if host := o.Host.Load(); host != nil {
 		host.Restarting(server)
 	}
 }
 
-// ToHost passes on what a server logs, under its name.
+// ToHost passes on a log message of a server, with the server's name.
 func (o *Outputs) ToHost(server string, params []byte) {
 	host := o.Host.Load()
 	data := jsontext.Member(params, "data")
@@ -122,8 +122,7 @@ func (o *Outputs) ToHost(server string, params []byte) {
 	host.Log(append(append(append(b, `,"data":`...), data...), '}'))
 }
 
-// Notify calls the attention of the user, and of the host of --serve, by an event that
-// emit writes.
+// Notify asks for the attention of the user and of the host of --serve. emit writes its event.
 func (o *Outputs) Notify(emit func(event.Event) error, reason string) error {
 	if err := emit(&event.Attention{Reason: reason}); err != nil {
 		return err
@@ -133,7 +132,7 @@ func (o *Outputs) Notify(emit func(event.Event) error, reason string) error {
 	return o.Flush()
 }
 
-// Close closes the face, which may print no more, and the log.
+// Close closes the log, and the face, which then prints nothing more.
 func (o *Outputs) Close() {
 	o.Face.Close()
 	if o.log != nil {
@@ -141,7 +140,7 @@ func (o *Outputs) Close() {
 	}
 }
 
-// SayWaiting tells a person that standard input is waited for.
+// SayWaiting says on stderr that the run waits for standard input.
 func (o *Outputs) SayWaiting() {
 	o.Face.Say("waiting for standard input; --no-stdin or < /dev/null keeps it from being read")
 }

@@ -12,8 +12,7 @@ import (
 	"toolpipe/run/servers"
 )
 
-// MakeGate puts the rules of flags, config and policy files into one set. All servers must
-// be known.
+// MakeGate combines the rules of flags, config and policy files. All servers must be known.
 func (v *Invocation) MakeGate() error {
 	c, s := v.Config, v.Settings
 	g := &approve.Gate{Otherwise: approve.OtherwiseAsk, EgressRule: approve.EgressRule{Egress: approve.EgressWarn, EgressBy: "default"}, Terminal: v.Terminal()}
@@ -63,11 +62,11 @@ func (v *Invocation) MakeGate() error {
 	return err
 }
 
-// userWords are what the user has written on the command line to the model: where a
-// destination stands there, nobody else has chosen it.
+// userWords is the text that the user wrote to the model on the command line. A destination in it
+// was chosen by the user.
 func userWords(c *config.Config) string {
 	if c.Mode != config.Answer {
-		return "" // the arguments are those of a call
+		return "" // the arguments are for a call
 	}
 	words := strings.Join(c.Args, " ")
 	if c.System != nil {
@@ -76,7 +75,7 @@ func userWords(c *config.Config) string {
 	return words
 }
 
-// IgnoredNote says why the rules in Ignored do not count.
+// IgnoredNote says why the rules in Ignored are not used.
 func (v *Invocation) IgnoredNote() string {
 	return "auto_approve of the config does not count where CI is set; --config " + config.ShellQuote(v.Settings.Path) + " makes it count"
 }
@@ -133,17 +132,15 @@ func addPolicy(g *approve.Gate, p *approve.Policy) {
 	}
 }
 
-// setEgress sets what is said of calls that send. Of all who say something the
-// strictest counts.
+// setEgress sets the egress rule. The strictest setting of all sources is used.
 func setEgress(g *approve.Gate, e approve.Egress, by, origin string) {
 	if g.EgressOrigin == "" || e < g.Egress {
 		g.Egress, g.EgressBy, g.EgressOrigin = e, by, origin
 	}
 }
 
-// configRules are the rules of the config. What they allow they allow to the
-// user's own servers, and not to a server from another host's file that has the
-// name of one of them.
+// configRules are the rules of the config. They allow calls only to the user's servers, not to a
+// server of the same name from another host's file.
 func configRules(rules []approve.Rule, servers []servers.Server) []approve.Rule {
 	var borrowed []string
 	for i := range servers {
@@ -159,8 +156,7 @@ func configRules(rules []approve.Rule, servers []servers.Server) []approve.Rule 
 	return rules
 }
 
-// Terminal asks the person at the terminal; it knows the reason when nobody may be
-// asked there.
+// Terminal asks the person at the terminal. If nobody may be asked there, it contains the reason.
 func (v *Invocation) Terminal() *approve.Terminal {
 	c, f := v.Config, v.Face
 	t := &approve.Terminal{Before: f.Pause, After: f.Resume, Color: f.Color, Resumed: c.Resumed}

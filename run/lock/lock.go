@@ -41,12 +41,12 @@ import (
 
 // An Item is one line of the file: a tool, or the instructions of a server.
 type Item struct {
-	List string // of the file: "servers" or "tools"
-	Name string // that the model knows a tool by, or that of a server
-	body []byte // the line without name and digest: an object, empty where there is nothing to lock
+	List string // the list in the file: "servers" or "tools"
+	Name string // the tool's name for the model, or the server's name
+	body []byte // the line without name and digest: an object, empty if there is nothing to lock
 }
 
-// Tool is the definition of a tool of a server. name is the one that the model knows.
+// Tool is an item for a server's tool. name is its name for the model.
 func Tool(server, name string, t *wire.Tool) Item {
 	b := appendText([]byte{'{'}, "server", server)
 	b = appendText(b, "tool", t.Name)
@@ -59,7 +59,7 @@ func Tool(server, name string, t *wire.Tool) Item {
 	return Item{"tools", name, append(b, '}')}
 }
 
-// Definition is the tool that an item of the list "tools" is about.
+// Definition is the tool of an item of the list "tools".
 func (l Item) Definition() wire.Tool {
 	return wire.Tool{
 		Name: l.Text("tool"), Title: l.Text("title"), Description: l.Text("description"),
@@ -68,20 +68,20 @@ func (l Item) Definition() wire.Tool {
 	}
 }
 
-// Instructions are those of a server, as they go into the system message.
+// Instructions is an item for a server's instructions in the system message.
 func Instructions(server, text string) Item {
 	return Item{"servers", server, append(appendText([]byte{'{'}, "instructions", text), '}')}
 }
 
-// Server is the name of the server that an item is of, or is.
+// Server is the name of the item's server.
 func (l Item) Server() string { return cmp.Or(l.Text("server"), l.Name) }
 
-// Compare gives the order of items in the file, as package slices wants it.
+// Compare defines the order of items in the file, for package slices.
 func (l Item) Compare(other Item) int {
 	return cmp.Or(strings.Compare(l.List, other.List), strings.Compare(l.Name, other.Name))
 }
 
-// Text is a member of an item that is a string.
+// Text is a string member of an item.
 func (l Item) Text(key string) string { return jsontext.Text(l.member(key)) }
 
 func appendText(object []byte, key, text string) []byte {
@@ -107,8 +107,8 @@ func (l Item) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Write writes items, in the order of Compare, and the revisions that servers spoke, by
-// their names, to the file, whole or not at all, and gives the lines of each list.
+// Write writes the items, sorted by Compare, and the protocol revision of each server to the file,
+// atomically. It returns the lines of each list.
 func Write(ctx context.Context, path string, items []Item, revisions map[string]string) (lines map[string][][]byte, err error) {
 	lines = map[string][][]byte{"tools": nil}
 	for _, l := range items {
@@ -138,7 +138,7 @@ func Write(ctx context.Context, path string, items []Item, revisions map[string]
 	old, _ := os.Lstat(path)
 	err = confine.ReplaceFile(ctx, path, old, out)
 	if now, readErr := os.ReadFile(path); err != nil && readErr == nil && bytes.Equal(now, out) {
-		err = nil // another run wrote the same at the same time
+		err = nil // another run wrote the same content
 	}
 	if err != nil {
 		return nil, config.OpenError("--tools-lock", path, err)
@@ -146,10 +146,10 @@ func Write(ctx context.Context, path string, items []Item, revisions map[string]
 	return lines, nil
 }
 
-// Read reads a lock file: its items, by their titles, and the revisions that servers spoke,
-// by their names. A digest that does not fit its item is an error.
+// Read reads a lock file: its items by title, and the protocol revisions by server name. A digest
+// that does not match its item is an error.
 func Read(c *config.Config, path string, warn config.Warner) (all map[string]Item, revisions map[string]string, err error) {
-	// Half of a surrogate pair or a key that stands twice is in the lock as the server sent it.
+	// Half of a surrogate pair or a duplicate key is stored as the server sent it.
 	doc, err := c.ReadDocument("--tools-lock", path, jsontext.Peer, warn)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
@@ -205,11 +205,10 @@ func readItem(list string, e document.Value) (Item, error) {
 	return l, nil
 }
 
-// ReviewHint is what a user does about a difference.
+// ReviewHint is the hint for a difference.
 const ReviewHint = "review the change, then --tools-lock-update writes a new lock"
 
-// Diff shows what differs between the items of a lock, which it uses up, and what is
-// offered; "" for nothing.
+// Diff shows the differences between a lock and the offered items; "" for none. It empties locked.
 func Diff(locked map[string]Item, offered []Item) (diff string) {
 	for _, is := range offered {
 		was, ok := locked[is.Title()]
@@ -238,7 +237,7 @@ func (l Item) Title() string {
 	return l.Name
 }
 
-// changedMembers shows every member that differs, from shortly before the difference.
+// changedMembers shows every member that differs, starting shortly before the difference.
 func changedMembers(was, is Item) (diff string) {
 	if bytes.Equal(was.body, is.body) {
 		return ""
@@ -266,7 +265,7 @@ func changedMembers(was, is Item) (diff string) {
 
 func (l Item) member(key string) []byte { return jsontext.Member(l.body, key) }
 
-// shortFrom shows raw from that byte on, in at most about 400 bytes.
+// shortFrom shows raw from that byte, in at most about 400 bytes.
 func shortFrom(from int, raw []byte) string {
 	if raw == nil {
 		return "(none)"

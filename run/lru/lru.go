@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// A Store keeps values. Its methods may be called concurrently. The zero value keeps
-// nothing, since its limits are 0.
+// A Store keeps values. Its methods may be called concurrently. The zero value keeps nothing,
+// because its limits are 0.
 type Store[T any] struct {
 	Number int // of values, at most
 	Bytes  int // of all values together, at most
 
 	mu      sync.Mutex
-	kept    []entry[T] // the one that was used longest ago first
-	lent    []string   // the ids of the values that are in use
-	dropped []string   // the ids that were dropped last
+	kept    []entry[T] // least recently used first
+	lent    []string   // ids in use
+	dropped []string   // ids dropped most recently
 }
 
 type entry[T any] struct {
@@ -29,18 +29,18 @@ type entry[T any] struct {
 // maxDropped is how many ids of dropped values are remembered.
 const maxDropped = 1000
 
-// A State says where the value of an id is.
+// A State says whether the store contains the value of an id.
 type State int
 
 const (
-	Unknown State = iota // nothing was kept by that id, or it was dropped so long ago that this is forgotten
+	Unknown State = iota // never kept, or dropped so long ago that this is forgotten
 	Kept
-	Lent    // it is in use
-	Dropped // there was no room for it any more
+	Lent    // in use
+	Dropped // dropped for lack of room
 )
 
-// Lend takes the value of an id out of the store until Keep or Drop is called with that
-// id. The value is the zero value unless the state is Kept.
+// Lend takes the value of an id out of the store until Keep or Drop is called with this id. The
+// value is the zero value unless the state is Kept.
 func (s *Store[T]) Lend(id string) (value T, state State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,9 +59,8 @@ func (s *Store[T]) Lend(id string) (value T, state State) {
 	return value, state
 }
 
-// Keep keeps a value by an id, also one that was lent, and drops others where there is no
-// room for it. It reports whether the value is kept: one that has more bytes than there is
-// room for at all is dropped itself.
+// Keep stores a value, or returns one that was lent, and drops others to make room. It reports
+// whether the value is kept: a value larger than the store is dropped itself.
 func (s *Store[T]) Keep(id string, value T, bytes int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +80,7 @@ func (s *Store[T]) Keep(id string, value T, bytes int) bool {
 	return true
 }
 
-// Drop forgets a value that was lent: it is of no use any more.
+// Drop removes a value that was lent and is no longer useful.
 func (s *Store[T]) Drop(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +95,7 @@ func (s *Store[T]) size() (sum int) {
 	return sum
 }
 
-// drop remembers that the value of an id was dropped. s.mu is held.
+// drop remembers that the value of an id was dropped. The caller holds s.mu.
 func (s *Store[T]) drop(id string) {
 	s.dropped = append(without(s.dropped, id), id)
 	s.dropped = slices.Delete(s.dropped, 0, max(0, len(s.dropped)-maxDropped))

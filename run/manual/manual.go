@@ -1,14 +1,14 @@
-// Package manual is the text of the manual: one page for each topic, in files of
-// plain text that are part of the program. A page is printed as it is, or as
-// roff for man. The files have this form:
+// Package manual contains the manual: one page for each topic, in files of plain text that are
+// embedded in the program. A page is printed unchanged, or as roff for man. The files have this
+// form:
 //
-//	topic: what the page is about      the first line
+//	topic: title of the page           the first line
 //	HEADING                            a line that is not indented
 //	  A paragraph.                     indented by two
-//	  term  what the term means        rows of a table, indented by two, with two
-//	        and more of it             or more blanks behind the term
+//	  term  meaning of the term        rows of a table, indented by two, with two
+//	        and more of it             or more blanks after the term
 //
-//	      an example                   indented by six, behind an empty line
+//	      an example                   indented by six, after an empty line
 package manual
 
 import (
@@ -19,12 +19,12 @@ import (
 //go:embed *.txt
 var files embed.FS
 
-// Topics are the names of the pages, in the order of the whole manual.
+// Topics are the names of the pages, in the order of the complete manual.
 func Topics() []string {
 	return []string{"input", "session", "models", "servers", "serve", "login", "approvals", "stage", "report", "policy", "egress", "events", "exit", "config", "files", "code", "processes", "sandbox", "notes", "security", "recipes"}
 }
 
-// Page is the text on a topic, "" if there is none.
+// Page is the page on a topic; "" if there is none.
 func Page(topic string) string {
 	text, err := files.ReadFile(topic + ".txt")
 	if err != nil {

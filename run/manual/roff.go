@@ -13,8 +13,8 @@ func Roff(topic string) string {
 	return ".SH " + strings.ToUpper(topic) + "\n" + Filled(sentence(Title(topic))) + blocks(text)
 }
 
-// blocks are the headings, paragraphs, tables and examples of a page, between which
-// are empty lines.
+// blocks converts the headings, paragraphs, tables and examples of a page, which are separated by
+// empty lines.
 func blocks(text string) (roff string) {
 	for block := range strings.SplitSeq(text, "\n\n") {
 		if block = strings.Trim(block, "\n"); block == "" {
@@ -26,10 +26,10 @@ func blocks(text string) (roff string) {
 		}
 		roff += begin + body(strings.Split(block, "\n"))
 	}
-	return strings.ReplaceAll(roff, ".PP\n.TP\n", ".TP\n") // a row begins a paragraph by itself
+	return strings.ReplaceAll(roff, ".PP\n.TP\n", ".TP\n") // .TP begins a paragraph itself
 }
 
-// body is an example, or a paragraph or rows of a table.
+// body converts an example, a paragraph or rows of a table.
 func body(lines []string) (roff string) {
 	if strings.HasPrefix(lines[0], exampleIndent) {
 		for _, line := range lines {
@@ -42,7 +42,7 @@ func body(lines []string) (roff string) {
 		standsAlone := i+1 < len(lines) && strings.HasPrefix(lines[i+1], exampleIndent)
 		if term != "" && (isRow || standsAlone) {
 			roff += Term(term, meaning)
-		} else { // of a paragraph, or more of a row
+		} else { // a line of a paragraph, or a further line of a row
 			roff += Filled(line)
 		}
 	}
@@ -67,7 +67,7 @@ func Filled(text string) (roff string) {
 	return roff
 }
 
-// Wrap puts words into lines of at most width bytes; a longer word is a line.
+// Wrap puts words into lines of at most width bytes. A longer word gets a separate line.
 func Wrap(words []string, width int) (lines []string) {
 	for _, word := range words {
 		if n := len(lines) - 1; n >= 0 && len(lines[n])+1+len(word) <= width {
@@ -79,8 +79,8 @@ func Wrap(words []string, width int) (lines []string) {
 	return lines
 }
 
-// escaped is text as roff prints it byte for byte: a dash stays the dash of flags,
-// and no character begins a command.
+// escaped makes roff print s byte for byte: dashes of flags stay dashes, and no line begins a
+// command.
 func escaped(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`, `"`, `\(dq`).Replace(s)
 	if strings.HasPrefix(s, ".") {

@@ -10,10 +10,9 @@ import (
 	"toolpipe/run/config"
 )
 
-// startBrowser shows an address in the user's browser. started is false where
-// there is none to start: then the user opens the address elsewhere. The address
-// is one argument, and no shell reads it. The browser is the user's own window:
-// it goes on when this process ends.
+// startBrowser opens an address in the user's browser. started is false if there is no browser to
+// start; the user then opens the address elsewhere. The address is a single argument, and no shell
+// reads it. The browser keeps running after this process ends, since it is the user's window.
 func startBrowser(cfg *config.Config, address string) (started bool, err error) {
 	argv := browser(runtime.GOOS, cfg)
 	if len(argv) == 0 {
@@ -31,9 +30,8 @@ func startBrowser(cfg *config.Config, address string) (started bool, err error) 
 	return err == nil, err
 }
 
-// browser is the command to which the address is added: BROWSER, or the opener of
-// the system. There is none where BROWSER is empty, in CI, and on a machine whose
-// screen is not the user's.
+// browser is the command that gets the address: BROWSER, or the opener of the system. There is none
+// if BROWSER is empty, in CI, and on a machine without the user's screen.
 func browser(system string, cfg *config.Config) []string {
 	isSet := func(name string) bool { return cfg.Getenv(name) != "" }
 	display := isSet("DISPLAY") || isSet("WAYLAND_DISPLAY")
@@ -52,9 +50,8 @@ func browser(system string, cfg *config.Config) []string {
 	return nil
 }
 
-// desktopNames are the variables by which a browser finds the user's screen and
-// the browser that is running already. It gets no others beside those of every
-// child: no token is among them.
+// desktopNames are the variables with which a browser finds the user's screen and a browser that is
+// already running. Besides these it gets only the variables of every child, without tokens.
 var desktopNames = []string{
 	"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "DESKTOP_SESSION", "KDE_FULL_SESSION", "KDE_SESSION_VERSION",
 	"XDG_RUNTIME_DIR", "XDG_SESSION_TYPE", "XDG_CURRENT_DESKTOP", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_HOME", "XDG_DATA_DIRS",

@@ -13,8 +13,8 @@ import (
 	"toolpipe/run/turn"
 )
 
-// callArguments are the arguments of --call and --explain: one JSON object, which
-// is the prompt argument or for "-" standard input, or words, or {} without any.
+// callArguments returns the arguments of --call and --explain: one JSON object, from the prompt
+// argument or, for "-", from standard input; or words; or {} without any.
 func (m *mode) callArguments(ctx context.Context, t *toolbox.Tool, data []byte) ([]byte, error) {
 	words, flag := m.cfg.Args, "--call"
 	if m.cfg.Mode == config.Explain {
@@ -89,8 +89,8 @@ func (m *mode) explain(ctx context.Context, t *toolbox.Tool, args []byte) error 
 	return f
 }
 
-// callOnce makes one call as a model would, with its approval. The result is the
-// text of the end event, also when the run ends for what the call has changed.
+// callOnce makes one call as a model would, including approval. The result is the text of the end
+// event, even if the run fails because of what the call changed.
 func (m *mode) callOnce(ctx context.Context, t *toolbox.Tool, args []byte) error {
 	o, counts, err := m.plan.CallOnce(ctx, t, args)
 	m.tally.Add(counts)
@@ -124,8 +124,8 @@ func (m *mode) callOnce(ctx context.Context, t *toolbox.Tool, args []byte) error
 	return f
 }
 
-// stdinHint is for a call that failed without arguments while standard input is a
-// pipe or a file, which --call reads only with the argument -.
+// stdinHint is for a call that failed without arguments while standard input is a pipe or a file:
+// --call reads it only with the argument -.
 func (m *mode) stdinHint() []string {
 	if len(m.cfg.Args) > 0 || !m.inv.Streams.InPipe && !m.inv.Streams.InFile {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// wordsObject makes the arguments of a call of words: key=value, key:=JSON and
-// key=@FILE. A value gets the type that the tool's schema gives its key.
+// wordsObject builds the arguments of a call from words: key=value, key:=JSON and key=@FILE. The
+// tool's schema decides the type of a value.
 func wordsObject(ctx context.Context, t *toolbox.Tool, flag string, words []string) ([]byte, error) {
 	object := []byte{'{'}
 	for _, word := range words {
@@ -54,8 +54,8 @@ func wordsObject(ctx context.Context, t *toolbox.Tool, flag string, words []stri
 	return append(object, '}'), nil
 }
 
-// checkKey refuses a key that is no property of the tool's schema, unless the schema
-// describes further ones or none at all.
+// checkKey refuses a key that is not in the tool's schema, unless the schema describes additional
+// properties or no properties.
 func checkKey(t *toolbox.Tool, flag, key string) error {
 	var known []string
 	for name := range jsontext.Members(jsontext.Member(t.InputSchema, "properties")) {
@@ -70,8 +70,8 @@ func checkKey(t *toolbox.Tool, flag, key string) error {
 	return failure.UsageError(hints, "%s: the tool has no argument %q", flag, key)
 }
 
-// typed is the value of a key as JSON: a string if the schema allows one there, else
-// the JSON that the value itself is. fault says what does not fit.
+// typed converts the value of a key to JSON: a string if the schema allows a string, else the JSON
+// text of value itself. fault says why it does not match the schema.
 func typed(t *toolbox.Tool, key, value string) (literal []byte, fault string) {
 	literal = jsontext.Quoted(value)
 	fault = t.MisfitAt(key, literal)

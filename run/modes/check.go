@@ -25,18 +25,16 @@ import (
 	"toolpipe/stream"
 )
 
-// A checkup is --check: it goes through everything that a run would use, and says
-// of each whether it is in order.
+// A checkup is --check: it checks everything that a run would use, and reports the state of each.
 type checkup struct {
 	plan *turn.Plan
 	inv  *invocation.Invocation
-	// first is the error that a run with the same flags would end with before its first
-	// request: usage errors come before any server starts, and servers start before the
-	// model is asked.
+	// first is the error with which a run with the same flags would end before its first request.
+	// Usage errors come before servers start, and servers start before the model is asked.
 	first error
 }
 
-// Check does what --check says. The plan is not resolved yet, nor its invocation configured.
+// Check performs --check. The plan p must be neither resolved nor configured.
 func Check(ctx context.Context, p *turn.Plan) error { return (&checkup{plan: p, inv: p.Inv}).run(ctx) }
 
 // run returns first.
@@ -92,7 +90,7 @@ func (k *checkup) run(ctx context.Context) error {
 	return k.first
 }
 
-// listens looks at the place of --listen, where nothing is made.
+// listens checks the address of --listen. It creates nothing.
 func (k *checkup) listens(ctx context.Context) {
 	at := k.inv.Config.Listen
 	if at == "" {
@@ -106,7 +104,7 @@ func (k *checkup) listens(ctx context.Context) {
 	}
 }
 
-// trim warns where the definitions of tools alone are about as long as --trim lets requests be.
+// trim warns if the tool definitions alone are about as long as the limit of --trim for a request.
 func (k *checkup) trim() {
 	limit, err := strconv.Atoi(k.inv.Config.Trim)
 	if err != nil {
@@ -136,7 +134,7 @@ func (k *checkup) ok(subject, message string) { k.say(subject, "ok", message) }
 // failed reports a failure, and returns the first.
 func (k *checkup) failed(subject string, err error) error {
 	e := failure.Of(err)
-	order := map[failure.Status]int{failure.StatusUsage: -2, failure.StatusServer: -1} // what else can fail comes later in a run
+	order := map[failure.Status]int{failure.StatusUsage: -2, failure.StatusServer: -1} // other failures come later in a run
 	if k.first == nil || order[e.Status] < order[failure.Of(k.first).Status] {
 		k.first = err
 	}
@@ -162,8 +160,7 @@ func (k *checkup) model(ctx context.Context) {
 	}
 }
 
-// modelAt checks one endpoint. of is what the subjects of its lines begin with: "" or
-// the name of an agent.
+// modelAt checks one endpoint. of is the prefix of its subjects: "" or the name of an agent.
 func (k *checkup) modelAt(ctx context.Context, of string, e *settings.Endpoint, client *stream.Client) {
 	if e.Replay != "" {
 		k.ok(of+"model", "the recording "+e.Replay)
@@ -193,7 +190,7 @@ func (k *checkup) modelAt(ctx context.Context, of string, e *settings.Endpoint, 
 		if asked.Err() != nil && ctx.Err() == nil {
 			err = &stream.Error{Kind: stream.Unreachable, Message: e.BaseURL + " did not answer within 15 s"}
 		}
-		if e := failure.Of(err); of != "" { // a run goes on without its agent
+		if e := failure.Of(err); of != "" { // a run continues without its agent
 			k.say(of+"endpoint", "warning", e.Message, e.Hints...)
 		} else {
 			k.failed("endpoint", err)
@@ -246,7 +243,7 @@ func (k *checkup) servers(ctx context.Context) {
 	}
 }
 
-// rules says how many rules there are, and where.
+// rules says how many rules there are in each source.
 func (k *checkup) rules() string {
 	from := slices.Concat(k.inv.Settings.Policies, k.inv.Config.Policies) // and then flags, in their order
 	count := map[string]int{}
@@ -267,7 +264,7 @@ func (k *checkup) rules() string {
 	return text
 }
 
-// judged says what the rules come to with the tools that there are.
+// judged reports rules that can never match, and the effect of --egress on the tools.
 func (k *checkup) judged() {
 	idle, why, fires := k.plan.Box.Judged()
 	if len(idle) > 0 {
@@ -279,7 +276,7 @@ func (k *checkup) judged() {
 		k.ok("egress", egress)
 	case fires:
 		k.ok("egress", egress+": "+why)
-	case k.inv.Gate.EgressOrigin == "": // nobody has asked for it
+	case k.inv.Gate.EgressOrigin == "": // nobody asked for it
 		k.ok("egress", egress+": it can never be about a call: "+why)
 	default:
 		k.say("egress", "warning", egress+" can never be about a call: "+why)

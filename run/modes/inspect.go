@@ -1,5 +1,5 @@
-// Package modes are the modes without a conversation: they list, describe, call, explain
-// and serve tools, check what a run would use, and sign in to servers.
+// Package modes implements the modes without a conversation: they list, describe, call, explain and
+// serve tools, check what a run would use, and sign in to servers.
 package modes
 
 import (
@@ -20,7 +20,7 @@ import (
 	"toolpipe/run/turn"
 )
 
-// A mode is what a run without a conversation needs.
+// A mode is the state of a run without a conversation.
 type mode struct {
 	plan  *turn.Plan
 	inv   *invocation.Invocation
@@ -28,11 +28,11 @@ type mode struct {
 	box   *toolbox.Toolbox
 	tally *turn.Tally
 
-	socket *socket.Listener // of --listen; nil: there is none
+	socket *socket.Listener // of --listen; nil without it
 }
 
-// Run does what the mode of the invocation says, which is neither Answer, Check nor one of
-// logins. It counts calls in tally. The plan is resolved.
+// Run performs the mode of the invocation, except Answer, Check and the logins. It counts calls in
+// tally. The plan p must be resolved.
 func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
 	m := &mode{plan: p, inv: p.Inv, cfg: p.Inv.Config, box: p.Box, tally: tally}
 	if m.cfg.Listen != "" {
@@ -88,7 +88,7 @@ func (m *mode) run(ctx context.Context) error {
 	return m.callOnce(ctx, t, args)
 }
 
-// list does --list servers, resources or prompts.
+// list performs --list servers, resources or prompts.
 func (m *mode) list(ctx context.Context) error {
 	switch m.cfg.Target {
 	case "servers":
@@ -110,7 +110,7 @@ const leftOutBy = "--servers, --tools, the profile or their files"
 
 const addServers = "--mcp NAME=TARGET and --files DIR add some"
 
-// findTool finds a tool by the name that the model knows, or by SERVER__TOOL.
+// findTool finds a tool by its name for the model, or by SERVER__TOOL.
 func (m *mode) findTool(name string) (*toolbox.Tool, error) {
 	if t := m.box.Tool(name); t != nil {
 		return t, nil
@@ -147,8 +147,7 @@ func (m *mode) toolEvent(t *toolbox.Tool) *event.Tool {
 	}
 }
 
-// verdictWord is allow, ask or deny: a call that nobody has approved yet is asked
-// about.
+// verdictWord is allow, ask or deny. An unapproved call is asked about.
 func verdictWord(o approve.Outcome) string {
 	if o == approve.Unapproved {
 		return "ask"
@@ -156,12 +155,12 @@ func verdictWord(o approve.Outcome) string {
 	return o.String()
 }
 
-// listServers shows every server. Its error names the required servers that failed.
+// listServers lists every server. Its error names the required servers that failed.
 func (m *mode) listServers() error {
 	var failed, hints []string
 	for _, c := range m.box.Conns {
 		e := &event.Server{Name: c.Name, Status: "ok", Tools: len(c.Listed)}
-		switch { // in full, for a user wants to see what would be started; values of variables, which may be secrets, stay out
+		switch { // in full: users want to see what would be started; values of variables may be secrets and are omitted
 		case c.AtSocket():
 			e.Transport, e.Target = "unix", c.Target()
 		case c.URL != "":
@@ -174,7 +173,7 @@ func (m *mode) listServers() error {
 		for _, t := range c.Listed {
 			e.Tokens += toolbox.DefinitionSize(t.ForModel())
 		}
-		e.Tokens /= 4 // about four bytes are one
+		e.Tokens /= 4 // about four bytes per token
 		if c.Session != nil {
 			e.Protocol, e.Transport = c.Session.Protocol(), c.Session.Transport()
 		}

@@ -18,14 +18,14 @@ import (
 	"toolpipe/run/turn"
 )
 
-// logins are the modes --login, --logout and --list logins. No model and no other
-// server takes part, and a run never does any of it: only a person signs in.
+// logins are the modes --login, --logout and --list logins. They use no model and no other server,
+// and other modes never sign in: only a person does.
 type logins struct {
 	inv *invocation.Invocation
 	box *toolbox.Toolbox
 }
 
-// Logins does what one of these modes says.
+// Logins performs one of these modes.
 func Logins(ctx context.Context, p *turn.Plan) error { return (&logins{p.Inv, p.Box}).run(ctx) }
 
 func (l *logins) run(ctx context.Context) error {
@@ -52,9 +52,9 @@ func (l *logins) run(ctx context.Context) error {
 	return l.signIn(ctx, srv)
 }
 
-// signIn gets a login and stores it, then lists the server's tools with it. If the tool
-// server then names another authorization server than the one that gave the login, a
-// login is asked for once more, at the new one.
+// signIn gets a login and stores it, then lists the server's tools with it. If the tool server then
+// names another authorization server than the one of the login, it asks for a login again, at the
+// new one.
 func (l *logins) signIn(ctx context.Context, srv *servers.Server) error {
 	previous, err := l.inv.Logins.Get(ctx, srv.LoginKey())
 	if err != nil {
@@ -92,8 +92,8 @@ func (l *logins) signIn(ctx context.Context, srv *servers.Server) error {
 	}
 }
 
-// refused is the error for a login that the server does not take. It is kept: it
-// may be good for other requests.
+// refused is the error if the server refuses the login. The login stays stored: it may be valid for
+// other requests.
 func (l *logins) refused(srv *servers.Server, refusal *oauth.Refusal) error {
 	e := &failure.Error{Status: failure.StatusServer, Message: "server " + strconv.Quote(srv.Name) + " refuses the new login with HTTP status " + strconv.Itoa(refusal.Status) + "; it is stored"}
 	if scopes := refusal.Scopes(); len(scopes) > 0 {
@@ -103,11 +103,11 @@ func (l *logins) refused(srv *servers.Server, refusal *oauth.Refusal) error {
 	return e
 }
 
-// tools counts the tools of a server, which may get a token of logins. refusal is the response of the server if it wants
-// a token, or another token than the one it got.
+// tools counts the tools of a server with a token of logins, if there is one. refusal is the
+// response of the server if it requires a token, or another one.
 func (l *logins) tools(ctx context.Context, srv servers.Server, logins *oauth.Store) (count int, refusal *oauth.Refusal, err error) {
 	srv.Logins = logins
-	srv.Elicit = ""                   // nobody is asked but in the browser
+	srv.Elicit = ""                   // questions only in the browser
 	srv.Optional = true               // the hint about optional servers is for runs
 	srv.Tools, srv.Exclude = nil, nil // all tools count
 	l.inv.Face.Connecting([]string{srv.Name})
@@ -128,9 +128,9 @@ func (l *logins) tools(ctx context.Context, srv servers.Server, logins *oauth.St
 	return 0, nil, c.Failure()
 }
 
-// paste reads, on the terminal, the address on which the browser ended: it may be
-// on another machine, where the redirect leads nowhere. nil when nobody can be
-// asked. The line is not shown, because it holds the code.
+// paste returns a function that reads from the terminal the last address of the browser: the
+// browser may be on another machine, where the redirect fails. It is nil if nobody can be asked.
+// The line is not shown, because it contains the code.
 func (l *logins) paste() func(ctx context.Context, wrong error) (string, error) {
 	t := l.inv.Terminal()
 	t.Timeout = oauth.SignInTime
@@ -146,8 +146,8 @@ func (l *logins) paste() func(ctx context.Context, wrong error) (string, error) 
 	}
 }
 
-// showConsent says who wants what, and shows the address. It is printed in any
-// case: the browser may be on another machine.
+// showConsent says which server wants which scopes, and shows the address. The address is printed
+// always, because the browser may be on another machine.
 func (l *logins) showConsent(c oauth.Consent) {
 	message := c.Server + " wants you to sign in at " + c.Issuer
 	if len(c.Scopes) > 0 {
@@ -174,7 +174,7 @@ func (l *logins) showConsent(c oauth.Consent) {
 	l.inv.Face.Awaiting("waiting for the sign-in in the browser")
 }
 
-// loginError words the end of a sign-in without a login.
+// loginError is the error for a sign-in that failed.
 func loginError(srv *servers.Server, err error) error {
 	if failure.IsCancelled(err) {
 		return err
@@ -195,11 +195,11 @@ func loginError(srv *servers.Server, err error) error {
 // revokeTime is how long --logout waits for the authorization server.
 const revokeTime = 10 * time.Second
 
-// signOut forgets the login of an entry, or all logins at a URL.
+// signOut removes the login of an entry, or all logins at a URL.
 func (l *logins) signOut(ctx context.Context, srv *servers.Server) error {
 	keys := []oauth.Key{srv.LoginKey()}
 	if servers.IsURL(l.inv.Config.Target) {
-		all, _ := l.inv.Logins.List(ctx) // the login that is named is removed even if others cannot be read
+		all, _ := l.inv.Logins.List(ctx) // remove the named login even if others cannot be read
 		for _, other := range all {
 			if other.Server == srv.URL && other.Key() != keys[0] {
 				keys = append(keys, other.Key())
@@ -226,8 +226,8 @@ func (l *logins) signOut(ctx context.Context, srv *servers.Server) error {
 	return nil
 }
 
-// forget removes a login, and tells the authorization server. That may fail: the
-// tokens are gone from here in any case.
+// forget removes a login, and revokes it at the authorization server. If that fails, the tokens are
+// still removed here.
 func (l *logins) forget(ctx context.Context, srv *servers.Server, k oauth.Key) (login *oauth.Login, err error) {
 	err = l.inv.Logins.Update(ctx, k, func(stored *oauth.Login) (*oauth.Login, error) {
 		login = stored
@@ -244,7 +244,7 @@ func (l *logins) forget(ctx context.Context, srv *servers.Server, k oauth.Key) (
 	return login, nil
 }
 
-// listLogins shows all logins, and then the error of those that are not used.
+// listLogins lists all logins, and then returns the error about those that are not used.
 func (l *logins) listLogins(ctx context.Context) error {
 	all, err := l.inv.Logins.List(ctx)
 	for i := range all {

@@ -35,7 +35,7 @@ func (m *mode) readResource(ctx context.Context) error {
 	return nil
 }
 
-// listItems shows the items of these lists of all servers, one server after the other.
+// listItems lists these lists of all servers, one server after the other.
 func (m *mode) listItems(ctx context.Context, lists ...mcp.List) error {
 	for _, c := range m.box.Conns {
 		for _, l := range lists {
@@ -47,7 +47,7 @@ func (m *mode) listItems(ctx context.Context, lists ...mcp.List) error {
 	return context.Cause(ctx)
 }
 
-// itemEvent shows an item of a server's list of resources, templates or prompts.
+// itemEvent converts an item of a server's list of resources, templates or prompts.
 func itemEvent(server string, l mcp.List, item []byte) *event.Item {
 	text := func(key string) string { return jsontext.Text(jsontext.Member(item, key)) }
 	if l != mcp.Prompts {

@@ -8,8 +8,8 @@ import (
 	"toolpipe/run/review"
 )
 
-// listTools shows every tool, and what a reviewer would look at in its definition
-// where that is wanted: for a list that a person reads in one look, it is not.
+// listTools lists every tool. With -v, another output form or a log it includes the findings in its
+// definition; a short list for a person does not.
 func (m *mode) listTools() {
 	var found [][]event.Finding
 	if m.cfg.Verbose > 0 || m.cfg.Output != "" && m.cfg.Output != "text" || m.cfg.Log != "" {
@@ -28,7 +28,7 @@ func (m *mode) listTools() {
 	}
 }
 
-// review gives the findings in the definitions of all tools, in their order.
+// review returns the findings in the definitions of all tools, in their order.
 func (m *mode) review() [][]event.Finding {
 	tools := make([]review.Tool, len(m.box.All()))
 	for i, t := range m.box.All() {
@@ -40,7 +40,7 @@ func (m *mode) review() [][]event.Finding {
 	return review.Tools(tools)
 }
 
-// sayFindings prints a line for each finding in the tools that are shown or locked.
+// sayFindings prints a line for each finding in the tools that are listed or locked.
 func (m *mode) sayFindings(all [][]event.Finding) {
 	n := 0
 	for i, found := range all {

@@ -21,27 +21,27 @@ import (
 	"toolpipe/run/turn"
 )
 
-// serveGrace is what calls that run get when standard input ends.
+// serveGrace is how long running calls may go on after standard input ends.
 const serveGrace = 5 * time.Second
 
-// A host is the clients of --serve: one, or those of --listen.
+// A host is the clients of --serve: a single client, or the clients of --listen.
 type host struct {
 	*mode
-	feeds sync.Map // of clients, by their numbers: each answers the calls of one
-	lists sync.Map // by their methods: the resources, templates and prompts as a client listed them last
+	feeds sync.Map // by client number: each answers the calls of one client
+	lists sync.Map // by method: resources, templates and prompts as a client last listed them
 
 	server    *toolserver.Server
 	relisting sync.Mutex // held while the tools of a server are listed again
 }
 
-// feed answers the calls of the client with that number; nil when that has gone.
+// feed answers the calls of the client with this number; nil if the client is gone.
 func (h *host) feed(client int) *turn.Feed {
 	feed, _ := h.feeds.Load(client)
 	f, _ := feed.(*turn.Feed)
 	return f
 }
 
-// offered are the tools as the host gets them.
+// offered returns the tools as the host gets them.
 func (h *host) offered() (all []wire.Tool) {
 	for _, t := range h.box.All() {
 		if !t.Withheld {
@@ -56,8 +56,8 @@ func (h *host) offered() (all []wire.Tool) {
 	return all
 }
 
-// serve is the mode --serve: a server on standard input and output until standard
-// input ends, or on a socket.
+// serve is the mode --serve: a server on standard input and output until standard input ends, or on
+// a socket.
 func (m *mode) serve(ctx context.Context) error {
 	v := m.inv
 	h := &host{mode: m, server: toolserver.New("toolpipe", v.Config.Version)}
@@ -94,8 +94,8 @@ func (m *mode) serve(ctx context.Context) error {
 	return err
 }
 
-// openSocket makes the socket of --listen, before any server is started. Clients that come
-// early wait until they are let in.
+// openSocket creates the socket of --listen before any server starts. Early clients wait until they
+// are accepted.
 func (m *mode) openSocket(ctx context.Context) (err error) {
 	path, _ := socket.Path(m.cfg.Listen)
 	if m.socket, err = socket.Inherited(path, m.cfg.Getenv); err == nil && m.socket == nil {
@@ -104,7 +104,7 @@ func (m *mode) openSocket(ctx context.Context) (err error) {
 	return listenError(m.cfg.Listen, err)
 }
 
-// listenError is the error of a socket that cannot be listened at.
+// listenError is the error for a socket that cannot be opened.
 func listenError(address string, err error) error {
 	switch {
 	case err == nil, failure.IsCancelled(err):
@@ -115,8 +115,8 @@ func listenError(address string, err error) error {
 	return failure.UsageError([]string{"choose a directory that only you can write to, such as $XDG_RUNTIME_DIR"}, "--listen %s: %s", address, failure.Cause(err))
 }
 
-// connection serves the client with the number n. What ends it does not end the others,
-// but for a defect and a log that fails, which stop gets.
+// connection serves client number n. An error ends only this client, except a defect or a failing
+// log, which stop gets.
 func (h *host) connection(ctx context.Context, n int, c net.Conn, stop context.CancelCauseFunc) {
 	name := "connection " + strconv.Itoa(n)
 	h.inv.Face.VerboseLine(name + " begins")
@@ -133,8 +133,7 @@ func (h *host) connection(ctx context.Context, n int, c net.Conn, stop context.C
 	}
 }
 
-// behind are the servers behind this one, as a run at the other end of the socket is told
-// of them.
+// behind lists the servers of this toolpipe for a run at the other end of the socket.
 func (h *host) behind() (all []far.Server) {
 	for _, c := range h.box.Conns {
 		if c.Err == nil {
@@ -144,10 +143,10 @@ func (h *host) behind() (all []far.Server) {
 	return all
 }
 
-// A readError is why no more can be read from a client.
+// A readError says why reading from a client failed.
 type readError struct{ error }
 
-// client serves one client until it sends no more. The error is what ended it before.
+// client serves one client until it sends no more. The error says why it ended earlier.
 func (h *host) client(ctx context.Context, connection int, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -165,7 +164,7 @@ func (h *host) client(ctx context.Context, connection int, in io.Reader, out io.
 	return err
 }
 
-// call takes a call of the host. The answer is a function that waits for it.
+// call takes a call of the host. The returned function waits for the result.
 func (h *host) call(ctx context.Context, c *toolserver.HostCall) func() (*wire.Result, error) {
 	wait := h.feed(c.Client).Call(ctx, c)
 	return func() (*wire.Result, error) {
@@ -187,13 +186,13 @@ func (h *host) call(ctx context.Context, c *toolserver.HostCall) func() (*wire.R
 	}
 }
 
-// passedOn is an error of a server as the host gets it: without secrets.
+// passedOn is a server's error for the host, without secrets.
 func (h *host) passedOn(e *wire.RPCError) *wire.RPCError {
 	find := h.inv.Secrets.Message()
 	return &wire.RPCError{Code: e.Code, Message: find.HideString(e.Message), Data: find.HideJSON(e.Data)}
 }
 
-// veiled is a result of a server as the host gets it: without secrets.
+// veiled is a server's result for the host, without secrets.
 func (h *host) veiled(r *wire.Result) *wire.Result {
 	find := h.inv.Secrets.Content()
 	if find == nil {

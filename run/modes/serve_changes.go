@@ -16,8 +16,8 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// instructions are those of the servers, each under the server's name, of which the user
-// lets them be seen.
+// instructions combines the servers' instructions that the user shows to clients, each under the
+// server's name.
 func (m *mode) instructions() string {
 	var all []string
 	for _, c := range m.box.Conns {
@@ -28,22 +28,22 @@ func (m *mode) instructions() string {
 	return m.inv.Secrets.Message().HideString(strings.Join(all, "\n\n"))
 }
 
-// follows reports whether the tools that the host gets follow those of their servers: a
-// lock pins them, and only a trusted server may change its own.
+// follows reports whether the host's tools follow changes at the servers: not with a lock, which
+// pins them, and only for a trusted server.
 func (h *host) follows() bool {
 	return h.cfg.ToolsLock == "" && slices.ContainsFunc(h.box.Conns, func(c *toolbox.Connection) bool { return c.Trusted && c.Local == nil })
 }
 
-// completes reports whether a server completes arguments of prompts and templates. Of one
-// that starts later nobody knows it.
+// completes reports whether a server completes arguments of prompts and templates. A server that
+// starts later is not counted.
 func (h *host) completes() (yes bool) {
 	return slices.ContainsFunc(h.box.Conns, func(c *toolbox.Connection) bool { return c.Session != nil && c.Session.Completes() })
 }
 
-// relistLimit is how long a server has to list its tools again.
+// relistLimit is how long a server may take to list its tools again.
 const relistLimit = 30 * time.Second
 
-// announced passes on what a server announces.
+// announced passes on an announcement of a server.
 func (h *host) announced(server, method string, params []byte) {
 	switch method {
 	case "notifications/tools/list_changed":
@@ -64,9 +64,8 @@ func (h *host) announced(server, method string, params []byte) {
 	h.server.Announce(method, params)
 }
 
-// relist offers the host the tools that a server has now, behind the same rules. A tool
-// that is defined otherwise than before could mislead a model that has approved of it: it
-// is taken away, and the user hears of it.
+// relist offers the host the current tools of a server, under the same rules. A tool with a changed
+// definition could mislead a model that knows the old one. It is removed, and the user is warned.
 func (h *host) relist(c *toolbox.Connection) {
 	h.relisting.Lock()
 	defer h.relisting.Unlock()
@@ -78,7 +77,7 @@ func (h *host) relist(c *toolbox.Connection) {
 		now, err = session.Relist(ctx)
 	}
 	if err != nil || session == nil {
-		return // what was offered stays
+		return // keep the offered tools
 	}
 	before := h.box.All()
 	var changed []string
@@ -91,7 +90,7 @@ func (h *host) relist(c *toolbox.Connection) {
 	}
 }
 
-// subscribe has the server of a resource announce its changes, or no more.
+// subscribe turns the server's announcements about a resource on or off.
 func (h *host) subscribe(ctx context.Context, uri string, on bool) error {
 	c := h.ownerOf(ctx, uri)
 	if c == nil {
@@ -107,8 +106,7 @@ func (h *host) subscribe(ctx context.Context, uri string, on bool) error {
 	return session.Unsubscribe(ctx, uri)
 }
 
-// resubscribe asks a server that starts again for the changes of which the host still wants
-// to hear.
+// resubscribe subscribes to the resources that the host still follows at a server that restarts.
 func (h *host) resubscribe(server string) {
 	goroutine.Start(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), relistLimit)
@@ -121,8 +119,8 @@ func (h *host) resubscribe(server string) {
 	})
 }
 
-// complete completes an argument of a prompt or of a template of a server, which knows them
-// by its own names.
+// complete completes an argument of a prompt or template at its server, under the name that the
+// server uses.
 func (h *host) complete(ctx context.Context, r *toolserver.HostRequest) ([]byte, error) {
 	params := r.Params
 	ref := jsontext.Member(params, "ref")

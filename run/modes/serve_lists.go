@@ -17,15 +17,15 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// listedItem is a resource, a template or a prompt of a server.
+// A listedItem is a resource, a template or a prompt of a server.
 type listedItem struct {
 	conn *toolbox.Connection
 	id   string // its URI, or its name at the server
-	name string // the name by which the host asks for it: its URI, or SERVER__PROMPT
-	json []byte // the item as the host gets it
+	name string // its name for the host: its URI, or SERVER__PROMPT
+	json []byte // the item for the host
 }
 
-// request answers a request of the host that is no tool call.
+// request answers a request of the host other than a tool call.
 func (h *host) request(ctx context.Context, r *toolserver.HostRequest) ([]byte, error) {
 	method, params := r.Method, r.Params
 	for _, l := range []mcp.List{mcp.Resources, mcp.Templates, mcp.Prompts} {
@@ -44,14 +44,14 @@ func (h *host) request(ctx context.Context, r *toolserver.HostRequest) ([]byte, 
 		return h.complete(ctx, r)
 	case "logging/setLevel":
 		level := jsontext.Text(jsontext.Member(params, "level"))
-		h.box.EachSession(func(s *mcp.Session) { s.LogFrom(ctx, level) }) // a server that cannot is no worse than one that does not log
+		h.box.EachSession(func(s *mcp.Session) { s.LogFrom(ctx, level) }) // a server that does not support it is no worse than one that does not log
 		return []byte("{}"), nil
 	}
 	return nil, &wire.RPCError{Code: wire.CodeMethodNotFound, Message: "no method " + strconv.Quote(method)}
 }
 
-// listed are the items of a list. The servers are asked if afresh is true, or if they
-// were never asked.
+// listed returns the items of a list. It asks the servers if afresh is true or if they were never
+// asked.
 func (h *host) listed(ctx context.Context, l mcp.List, afresh bool) []listedItem {
 	items, asked := h.lists.Load(l.Method)
 	if !asked || afresh {
@@ -61,8 +61,8 @@ func (h *host) listed(ctx context.Context, l mcp.List, afresh bool) []listedItem
 	return items.([]listedItem)
 }
 
-// listAll asks all servers side by side. Of two items that the host would ask for by the
-// same name the first counts.
+// listAll asks all servers in parallel. Of two items with the same name for the host it keeps the
+// first.
 func (h *host) listAll(ctx context.Context, l mcp.List) []listedItem {
 	found := make([][]listedItem, len(h.box.Conns))
 	goroutine.SideBySide(len(found), func(i int) {
@@ -77,8 +77,8 @@ func (h *host) listAll(ctx context.Context, l mcp.List) []listedItem {
 	})
 }
 
-// newListedItem reads an item of a server's list. Its name gets the server's before
-// it; the URI of a resource stays, since results of tools name resources by it.
+// newListedItem reads an item of a server's list. Its name gets the server's name as prefix. The
+// URI of a resource is unchanged, because results of tools refer to it.
 func newListedItem(c *toolbox.Connection, l mcp.List, item []byte) listedItem {
 	x := listedItem{conn: c, id: jsontext.Text(jsontext.Member(item, l.Identity))}
 	x.name = x.id
@@ -97,7 +97,7 @@ func newListedItem(c *toolbox.Connection, l mcp.List, item []byte) listedItem {
 	return x
 }
 
-// readResource reads a resource of the server that it belongs to.
+// readResource reads a resource from its server.
 func (h *host) readResource(ctx context.Context, r *toolserver.HostRequest, uri string) ([]byte, error) {
 	c := h.ownerOf(ctx, uri)
 	if c == nil {
@@ -107,9 +107,9 @@ func (h *host) readResource(ctx context.Context, r *toolserver.HostRequest, uri 
 	return h.forward(ctx, c, r, &mcp.Named{Method: "resources/read", Name: uri, Params: append(params, '}')}, "contents")
 }
 
-// ownerOf finds the server of a resource: the server that lists it, or whose template
-// begins most like it, or the only server that there is; nil for none. No other server
-// is told the URI.
+// ownerOf finds the server of a resource: the server that lists it, else the one with the template
+// that shares the longest prefix, else the only server; nil for none. No other server learns the
+// URI.
 func (h *host) ownerOf(ctx context.Context, uri string) (owner *toolbox.Connection) {
 	for _, x := range h.listed(ctx, mcp.Resources, false) {
 		if x.id == uri {
@@ -143,9 +143,9 @@ func (h *host) getPrompt(ctx context.Context, r *toolserver.HostRequest, name st
 	return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no prompt is named " + strconv.Quote(name)}
 }
 
-// forward sends a request to a server and gives those members of the result that a
-// client of any revision knows. The first must be there, and is an array or an object.
-// What the server asks for meanwhile goes to the user of the host.
+// forward sends a request to a server and returns those members of the result that clients of all
+// revisions know. The first one is required, and is an array or an object. Questions of the server
+// meanwhile go to the user of the host.
 func (h *host) forward(ctx context.Context, c *toolbox.Connection, asked *toolserver.HostRequest, r *mcp.Named, members ...string) ([]byte, error) {
 	session, err := c.Use(ctx)
 	if err != nil {
@@ -153,7 +153,7 @@ func (h *host) forward(ctx context.Context, c *toolbox.Connection, asked *toolse
 	}
 	r.Ask = elicit.AtHost(asked.Ask, c.Name, h.inv.Secrets)
 	result, err := session.RequestNamed(ctx, r)
-	// An error holds the server's words too.
+	// An error contains the server's words too.
 	if feed := h.feed(asked.Client); feed != nil {
 		feed.Bring(c.Exposes, event.Source{Name: c.Name, Where: r.Method})
 	}

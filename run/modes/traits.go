@@ -9,7 +9,7 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// traits are what is known of a tool, as events tell it.
+// traits describes a tool for events.
 func traits(t *toolbox.Tool) event.Traits {
 	arguments := func(places approve.Places) (all []string) {
 		for _, p := range places.Paths {
@@ -23,8 +23,8 @@ func traits(t *toolbox.Tool) event.Traits {
 	}
 }
 
-// saySkeleton prints, for the tools of which nobody says what they do, the part of a policy
-// that says that they do everything: the user takes out what is not so.
+// saySkeleton prints, for tools with unknown effects, a part of a policy that declares all effects:
+// the user deletes those that the tool does not have.
 func (m *mode) saySkeleton() {
 	var lines []string
 	for _, t := range m.box.All() {

@@ -1,6 +1,6 @@
-// Package report is the mode --report: a filter that reads what runs have left behind and writes
-// it as one document for people. It starts nothing and asks nobody. Package history reads, and
-// the packages markdown and page write.
+// Package report is the mode --report: a filter that reads the logs, sessions and plans of runs and
+// writes one document for people. It starts nothing and asks nobody. Package history reads the
+// files; the packages markdown and page write the document.
 package report
 
 import (
@@ -17,11 +17,11 @@ import (
 	"toolpipe/run/stdio"
 )
 
-// kept is how much of each text is shown if --max-result-bytes does not say it.
+// kept is the default for --max-result-bytes: how many bytes of each text are shown.
 const kept = 64 << 10
 
-// Run reads the files that the arguments of the command line name, or standard input without
-// them or for "-", and writes the document. Nothing is written if one of them cannot be read.
+// Run reads the files named on the command line, or standard input without any or for "-", and
+// writes the document. It writes nothing if one of them cannot be read.
 func Run(ctx context.Context, v *invocation.Invocation) error {
 	c, limit := v.Config, kept
 	if c.MaxResultBytes > 0 {
@@ -61,7 +61,7 @@ func Run(ctx context.Context, v *invocation.Invocation) error {
 	return nil
 }
 
-// read reads one file. When ctx ends, the read is left behind.
+// read reads one file. If ctx ends, the read goes on in a goroutine.
 func read(ctx context.Context, v *invocation.Invocation, to *history.Reader, name string) error {
 	if name == "-" && v.Streams.InTerminal {
 		v.SayWaiting()

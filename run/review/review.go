@@ -24,23 +24,23 @@ type Tool struct {
 	Name        string
 	Title       string
 	Description string
-	Schema      []byte // JSON; nil where the server gives none, as for the next two
+	Schema      []byte // JSON; nil if the server gives none; the same for the next two
 	Output      []byte
 	Annotations []byte
 }
 
-// A Finding has as its member name, description, title, or the path in a schema, such as
-// schema.properties.note.description. Its quote is the text around the place.
+// A Finding names a member, which is name, description, title or the path in a schema, for example
+// schema.properties.note.description. Its quote is the text around the position.
 type Finding = event.Finding
 
 const (
 	maxFindings = 16  // of one tool
 	maxDepth    = 64  // of a schema
 	maxPath     = 160 // bytes
-	around      = 30  // bytes of a quote before the place, and behind it
+	around      = 30  // bytes of a quote before and after the position
 )
 
-// Tools gives the findings in each of the tools.
+// Tools returns the findings for each tool.
 func Tools(tools []Tool) [][]Finding {
 	all := make([][]Finding, len(tools))
 	alike := sameNames(tools)
@@ -61,13 +61,13 @@ func Tools(tools []Tool) [][]Finding {
 	return all
 }
 
-// reader collects the findings in one definition.
+// A reader collects the findings in one definition.
 type reader struct{ found []Finding }
 
 func (r *reader) find(what, member, text string, from, to int) {
 	member = readable.Cut(member, maxPath, "…")
 	if slices.ContainsFunc(r.found, func(f Finding) bool { return f.What == what && f.Member == member }) {
-		return // one place is enough for a person to read it
+		return // a person needs to read it only once
 	}
 	start := max(from-around, 0)
 	end := min(to+around, start+4*around, len(text))
@@ -81,7 +81,7 @@ func (r *reader) find(what, member, text string, from, to int) {
 	r.found = append(r.found, Finding{What: what, Member: member, Quote: quote})
 }
 
-// name reads a name of a tool or an argument.
+// name checks a name of a tool or an argument.
 func (r *reader) name(member, name string) {
 	latin := strings.ContainsFunc(name, func(c rune) bool { return c < utf8.RuneSelf && unicode.IsLetter(c) })
 	if i := strings.IndexFunc(name, func(c rune) bool { return c >= utf8.RuneSelf && folded(c) < utf8.RuneSelf }); i >= 0 && latin {
@@ -90,7 +90,7 @@ func (r *reader) name(member, name string) {
 	r.unseen(member, name)
 }
 
-// value reads all strings of a JSON value, and the names in its objects.
+// value checks all strings of a JSON value, including keys.
 func (r *reader) value(path string, value []byte, depth int) {
 	if len(r.found) > 2*maxFindings {
 		return

@@ -9,10 +9,10 @@ import (
 	"toolpipe/stream/text/escape"
 )
 
-// A person may not see text behind more empty lines, or behind more blanks in a line.
+// A person may not see text after more empty lines, or after more blanks in a line.
 const maxLines, maxBlanks = 20, 80
 
-// unseen finds characters that a reader does not see, and text that is out of sight.
+// unseen finds invisible characters, and text that is out of sight.
 func (r *reader) unseen(member, text string) {
 	before, blanks, lines := rune(' '), 0, 0
 	for i, c := range text {
@@ -41,8 +41,8 @@ func (r *reader) unseen(member, text string) {
 	}
 }
 
-// joins reports whether an invisible character has a use behind before: it chooses how a
-// symbol is drawn, or joins symbols or the letters of a script that needs it.
+// joins reports whether an invisible character is useful after before: it selects the style of a
+// symbol, or joins symbols or letters of a script that needs it.
 func joins(before, c rune) bool {
 	switch c {
 	case 0xfe0e, 0xfe0f:
@@ -53,13 +53,13 @@ func joins(before, c rune) bool {
 	return false
 }
 
-// Letters that look like a letter of ASCII, each above that letter.
+// Letters that look like an ASCII letter, each above that letter.
 const (
 	foreign = "аАвВсСԁеЕёнНһіІїјЈкКмМоОрРѕЅԛтТхХуУԝαΑΒεΕΖΗιΙκΚΜνΝοΟρΡτΤυΥχΧıℓ"
 	ascii   = "aABBcCdeEeHHhiIijJkKMMoOpPsSqTTxXyYwaABeEZHiIkKMvNoOpPtTuYxXil"
 )
 
-// folded is the letter of ASCII that c looks like, or c.
+// folded is the ASCII letter that c looks like, or c.
 func folded(c rune) rune {
 	switch {
 	case c < 0x80:
@@ -73,7 +73,7 @@ func folded(c rune) rune {
 	return c
 }
 
-// skeleton is the same for names that look alike.
+// skeleton is equal for names that look alike.
 func skeleton(name string) string {
 	return strings.Map(func(c rune) rune {
 		switch c = folded(c); c {
@@ -93,14 +93,14 @@ func skeleton(name string) string {
 	}, name)
 }
 
-// sameNames finds, for each tool, the tools of other servers that have its name or one
-// that looks like it, with or without the name of their server before it. All of them
-// are one finding each way, which leaves room for the other findings of the tool.
+// sameNames finds, for each tool, tools of other servers with the same or a similar-looking name,
+// with or without the server's name as prefix. All equal names are one finding, and all similar
+// names are another, so that other findings of the tool are not cut off.
 func sameNames(tools []Tool) [][]Finding {
 	at := map[string][]int{}
 	for i, t := range tools {
 		for _, key := range [...]string{skeleton(t.Name), skeleton(t.Server + t.Name)} {
-			if !slices.ContainsFunc(at[key], func(o int) bool { return tools[o].Server == t.Server }) { // else one could hide others
+			if !slices.ContainsFunc(at[key], func(o int) bool { return tools[o].Server == t.Server }) { // otherwise one tool could hide others
 				at[key] = append(at[key], i)
 			}
 		}

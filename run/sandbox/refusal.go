@@ -12,19 +12,20 @@ import (
 	"toolpipe/run/config"
 )
 
-// maxRefusal is how much of an output, from its end, is searched for a refusal.
+// maxRefusal is how many bytes at the end of an output are searched for a refusal.
 const maxRefusal = 16 << 10
 
-// Refusal says, of what a program in the sandbox wrote, which word of its list would have
-// allowed what the system seems to have refused; "" for nothing. To a program a sandbox looks
-// like the mode of a file, and whoever reads its message would look there.
+// Refusal reads the output of a program in the sandbox. If the sandbox seems to have refused
+// something, it returns a message with the option that would allow it; "" for nothing. To a program a
+// refusal of the sandbox looks like missing permissions of a file, and a reader of its message
+// would search there.
 func (s *Sandbox) Refusal(output string) string {
 	if s == nil {
 		return ""
 	}
 	if _, errors, found := strings.Cut(output, "\nSTDERR:\n"); found {
 		output = errors
-	} else if strings.HasPrefix(output, "STDOUT:") { // of a command that reported nothing
+	} else if strings.HasPrefix(output, "STDOUT:") { // the command wrote no errors
 		return ""
 	}
 	output = output[max(0, len(output)-maxRefusal):]
@@ -39,15 +40,15 @@ func (s *Sandbox) Refusal(output string) string {
 	return ""
 }
 
-// has reports whether a text has one of words, which are in lower case.
+// has reports whether a text contains one of words, which are lower-case.
 func has(text string, words ...string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
 }
 
-// refusedPath is the path that a line says was refused; "" for none. Programs name it before what
-// the system said ("cp: /x/y: Permission denied") or behind it ("permission denied, mkdir '/x/y'"),
-// and their own name first.
+// refusedPath is the path that was refused according to a line; "" for none. Programs write it
+// before the system's message ("cp: /x/y: Permission denied") or after it ("permission denied,
+// mkdir '/x/y'"). Their name comes first.
 func refusedPath(line string) string {
 	folded := strings.ToLower(line)
 	for _, phrase := range [...]string{"permission denied", "read-only file system"} {
@@ -68,14 +69,14 @@ func refusedPath(line string) string {
 	return ""
 }
 
-// refusalOf is what is said of a path that was refused; "" if the sandbox is not what refuses it.
-// The word that shows a secret is not named: the line may be there to have somebody use it.
+// refusalOf is the message about a refused path; "" if the sandbox did not refuse it. For a hidden
+// secret it names no option: the output may be there to make somebody use the option.
 func (s *Sandbox) refusalOf(path string) string {
 	relative := !filepath.IsAbs(path)
 	if path == "" || path == "/" || relative && len(s.roots) == 0 {
 		return ""
 	}
-	if relative { // from the first root, as far as is known
+	if relative { // from the first root, as far as known
 		path = filepath.Join(s.roots[0], path)
 	}
 	holds := func(dir string) bool { return confine.IsBelow(path, dir) }
@@ -97,10 +98,9 @@ func (s *Sandbox) allowing(path string) string {
 	return "the sandbox refuses that; " + s.flag + config.ShellQuote("write="+s.short(path)) + " would allow it"
 }
 
-// openable is the directory to open for a path to be written: the nearest that exists, or what
-// has to be made first where that is as much as a home directory or one of the system. It is ""
-// where the user could not write there either, so that no sandbox is what refuses it, and for a
-// program, which was perhaps to be executed.
+// openable is the directory to allow so that path can be written: the nearest existing one, or the
+// path to create first if the nearest one is a home or system directory. It is "" if the user could
+// not write there without the sandbox either, and for a program, which was perhaps to be executed.
 func openable(path, home string) string {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 		return ""

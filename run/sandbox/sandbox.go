@@ -26,28 +26,28 @@ import (
 	"toolpipe/run/settings"
 )
 
-// A Sandbox is the cage of commands, or of a server, from the flags to the end of the run.
+// A Sandbox is the cage of commands, or of a server, for the whole run.
 type Sandbox struct {
-	flag    string // behind which a word of its list stands
+	flag    string // the flag with the list of options
 	home    string
 	said    config.Sandbox
-	roots   []string // what it may write beside temp, without links
+	roots   []string // writable besides temp, without symbolic links
 	spec    cage.Spec
 	cage    *cage.Cage
-	partial []string     // what the cage leaves open
-	watch   *watch.Watch // over what is protected in roots
+	partial []string     // gaps that the cage leaves, in words
+	watch   *watch.Watch // watches the protected files in roots
 	seen
 }
 
-// A seen is what Look has found.
+// A seen is the result of Look.
 type seen struct {
 	looking sync.Mutex
 	changed []string
 }
 
-// New makes a sandbox whose cage is not made yet. flag is what a word of its list stands behind.
-// Programs may write below roots and what is said. They have that network unless another one
-// is said.
+// New makes a sandbox; Make makes its cage. flag is the flag with the list of options. Programs may
+// write below roots and the directories in said. They have the given network unless said has
+// another one.
 func New(c *config.Config, flag string, said config.Sandbox, roots []string, network cage.Network, held cage.Holder) (*Sandbox, error) {
 	s := &Sandbox{flag: flag, home: c.Getenv("HOME"), said: said}
 	s.spec = cage.Spec{Network: network, Holder: held}
@@ -88,7 +88,7 @@ func New(c *config.Config, flag string, said config.Sandbox, roots []string, net
 	return s, nil
 }
 
-// Processes are those that start in the sandbox, or anywhere without one.
+// Processes is procs inside the sandbox, or unchanged without one.
 func (s *Sandbox) Processes(procs *process.Processes) *process.Processes {
 	if s == nil {
 		return procs
@@ -96,7 +96,7 @@ func (s *Sandbox) Processes(procs *process.Processes) *process.Processes {
 	return procs.In(func() *cage.Cage { return s.cage })
 }
 
-// Hold has commands start in the sandbox.
+// Hold makes commands start in the sandbox.
 func (s *Sandbox) Hold(commands *command.Spec) {
 	env := s.Environ()
 	maps.Copy(env, commands.Env)
@@ -104,8 +104,8 @@ func (s *Sandbox) Hold(commands *command.Spec) {
 	commands.Processes = s.Processes(commands.Processes)
 }
 
-// Held are the traits of a tool with the sandbox, if there is one: the programs that the
-// tool runs are in it. A tool without network sends nothing.
+// Held adds the sandbox, if there is one, to the traits of a tool: the programs that the tool runs
+// are inside it. Without network the tool sends nothing.
 func (s *Sandbox) Held(t approve.Traits) approve.Traits {
 	if s == nil || !t.Labels.Has(approve.Runs) {
 		return t
@@ -119,17 +119,18 @@ func (s *Sandbox) Held(t approve.Traits) approve.Traits {
 	return t
 }
 
-// temp is the private directory of programs.
+// temp is the private temporary directory.
 func (s *Sandbox) temp() string { return s.spec.Write[0] }
 
-// Environ are the variables that have programs write what they keep where they may.
+// Environ are variables for the temporary files and caches of programs, so that they are writable.
 func (s *Sandbox) Environ() map[string]string {
 	at := func(name string) string { return filepath.Join(s.temp(), name) }
 	return map[string]string{"TMPDIR": s.temp(), "XDG_CACHE_HOME": at("cache"), "GOCACHE": at("go-build"), "npm_config_cache": at("npm")}
 }
 
-// Make makes the cage, of what was said and of the rules about reading and writing, whose
-// paths start from root, and warns of what it leaves open; of says whose it is.
+// Make makes the cage from the flags and from the rules about reading and writing, with paths
+// relative to root. It warns about everything that the cage leaves open; of names the sandbox in
+// warnings.
 func (s *Sandbox) Make(v *invocation.Invocation, root, of string) error {
 	rules := v.Gate.Closes(root)
 	hide := slices.Concat(s.said.Hide, rules.Reads, v.OwnFiles(), settings.LoginFiles(v.Config), strings.Fields(secretFiles))
@@ -178,8 +179,7 @@ func (s *Sandbox) Make(v *invocation.Invocation, root, of string) error {
 	return nil
 }
 
-// opened are the directories that were named to be written although a root holds them: what
-// is protected there is not.
+// opened are the directories inside a root that were named as writable: nothing is protected there.
 func (s *Sandbox) opened() (dirs []string) {
 	for i, dir := range s.roots {
 		if slices.ContainsFunc(s.roots, func(root string) bool { return root != dir && confine.IsBelow(dir, root) }) {
@@ -189,7 +189,7 @@ func (s *Sandbox) opened() (dirs []string) {
 	return dirs
 }
 
-// named is a path with the rule that is about it, if there is one.
+// named is a path with its rule, if there is one.
 func named(path string, rules approve.Closed) string {
 	if rule := rules.Rules[path]; rule != "" {
 		return strconv.Quote(path) + " of " + rule
@@ -197,8 +197,8 @@ func named(path string, rules approve.Closed) string {
 	return strconv.Quote(path)
 }
 
-// leavesOpen adds to partial what a cage that was made leaves open. The paths that the
-// user or a rule asked to hide are named also where they do not exist.
+// leavesOpen adds what the finished cage leaves open to partial. Paths that the user or a rule
+// asked to hide are named even if they do not exist.
 func (s *Sandbox) leavesOpen(open cage.Open, rules approve.Closed) {
 	var shown []string
 	asked := slices.Concat(s.said.Hide, rules.Reads)
@@ -207,13 +207,13 @@ func (s *Sandbox) leavesOpen(open cage.Open, rules approve.Closed) {
 			shown = append(shown, named(path, rules))
 		}
 	}
-	if shown != nil { // what may be written below a root can be read, too
+	if shown != nil { // a path below a writable root can be read too
 		s.partial = append(s.partial, fewOf(shown)+" can be read and written: a directory that may be written holds them")
 	}
 	s.partial = append(s.partial, open.Words...)
 }
 
-// fewOf lists names, but of many only the first.
+// fewOf lists at most the first few names.
 func fewOf(names []string) string {
 	const most = 3
 	if n := len(names) - most; n > 0 {
@@ -222,7 +222,7 @@ func fewOf(names []string) string {
 	return config.JoinWords(names)
 }
 
-// Close ends the sandbox, if there is one. What runs in it goes on in it.
+// Close ends the sandbox, if there is one. Running programs stay inside it.
 func (s *Sandbox) Close() error {
 	if s == nil {
 		return nil
@@ -233,7 +233,7 @@ func (s *Sandbox) Close() error {
 	return os.RemoveAll(s.temp())
 }
 
-// Says says what holds programs, and what they may do; "" for no sandbox.
+// Says names the mechanism of the sandbox and what programs may do in it; "" for no sandbox.
 func (s *Sandbox) Says() string {
 	if s == nil {
 		return ""

@@ -7,10 +7,9 @@ import (
 	"toolpipe/run/failure"
 )
 
-// Look looks for protected files that a program in the sandbox, if there is one, has changed
-// since the last look, and emits a warning of them. The error ends the run: where nobody is
-// asked (unwatched), nobody looks at what has changed, and the next program that runs it is in
-// no sandbox.
+// Look finds protected files that a program in the sandbox, if there is one, changed since the last
+// call, and emits a warning about them. If nobody is asked (unwatched), its error ends the run:
+// nobody checks the changes, and the next program that runs such a file is in no sandbox.
 func (s *Sandbox) Look(unwatched bool, emit func(event.Event) error) error {
 	if s == nil || s.watch == nil {
 		return nil
@@ -36,7 +35,7 @@ func (s *Sandbox) Look(unwatched bool, emit func(event.Event) error) error {
 	}}
 }
 
-// Changed are the protected files that have changed in the sandbox, if there is one.
+// Changed lists the protected files that changed in the sandbox, if there is one.
 func (s *Sandbox) Changed() []string {
 	if s == nil {
 		return nil
@@ -46,7 +45,7 @@ func (s *Sandbox) Changed() []string {
 	return s.changed
 }
 
-// Partial is what the sandbox does not hold, in words.
+// Partial says in words what the sandbox does not restrict.
 func (s *Sandbox) Partial() []string {
 	if s == nil {
 		return nil
@@ -54,10 +53,10 @@ func (s *Sandbox) Partial() []string {
 	return s.partial
 }
 
-// Root is the first directory that programs may write.
+// Root is the first writable directory.
 func (s *Sandbox) Root() string { return s.roots[0] }
 
-// Holds is Says, and what becomes of the files that other programs run.
+// Holds is Says plus the protection of files that other programs run.
 func (s *Sandbox) Holds() string {
 	switch {
 	case s == nil:

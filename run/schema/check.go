@@ -12,8 +12,7 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Check checks a JSON value and returns its faults. The error says why the value
-// cannot be checked.
+// Check checks a JSON value and returns its faults. The error says why the value cannot be checked.
 func (s *Schema) Check(text []byte) (faults []Fault, err error) {
 	if len(text) > maxValue {
 		return nil, fmt.Errorf("the value is larger than %d MiB", maxValue>>20)
@@ -28,18 +27,17 @@ func (s *Schema) Check(text []byte) (faults []Fault, err error) {
 	return c.found, nil
 }
 
-// check is one check in progress.
+// check is the state of one Check.
 type check struct {
 	schema *Schema
-	left   int  // steps that may still be taken
+	left   int  // steps left
 	over   bool // more steps were needed
-	trying int  // schemas around this one whose failure is no fault
+	trying int  // enclosing schemas that may fail without a fault
 	found  []Fault
 }
 
-// spend takes steps for work before it is done, and reports whether there were enough.
-// So the bound is the same however fast or busy the machine is. Reading a KiB is about
-// a step.
+// spend counts steps before the work is done, and reports whether enough were left. So the limit
+// does not depend on the speed or load of the machine. Reading a KiB is about one step.
 func (c *check) spend(steps int) bool {
 	if c.left -= steps; c.left < 0 {
 		c.over = true
@@ -47,22 +45,22 @@ func (c *check) spend(steps int) bool {
 	return !c.over
 }
 
-// matches reports whether a text matches a pattern. Where that is too much work it does.
+// matches reports whether a text matches a pattern. It returns true if that is too much work.
 func (c *check) matches(p *pattern, text string) bool {
 	return !c.spend(1+len(text)*p.size/stepsOfMatch) || p.MatchString(text)
 }
 
-// visit is one schema at one part of the value.
+// visit checks one part of the value against one schema.
 type visit struct {
 	*check
 	n      *node
 	v      []byte
 	path   string
 	chain  int
-	parts  []part          // the members of v by name, or its elements
-	seen   map[string]bool // the steps of the parts that a schema looked at
+	parts  []part          // members of v by name, or its elements
+	seen   map[string]bool // steps of the parts that a schema has evaluated
 	failed bool
-	said   bool // a fault of n itself was found: further ones may follow from it
+	said   bool // a fault of n is reported: others may only follow from it
 }
 
 type part struct {
@@ -71,8 +69,8 @@ type part struct {
 	value []byte
 }
 
-// visit reports whether v fits n, and adds the parts that it looked at to seen. chain
-// counts the schemas that led here at the same part of the value.
+// visit reports whether v matches n, and adds the evaluated parts to seen. chain counts the schemas
+// that were applied before to the same part of the value.
 func (c *check) visit(n *node, v []byte, path string, chain int, seen map[string]bool) bool {
 	c.over = c.over || chain > maxChain
 	if !c.spend(1+len(v)/1024) || len(c.found) >= maxFaults {
@@ -94,12 +92,12 @@ func (c *check) visit(n *node, v []byte, path string, chain int, seen map[string
 	return !x.failed
 }
 
-// keywords checks the parts of the value before the whole of it, so that the most
-// precise faults come first.
+// keywords checks the parts of the value before the value as a whole, so that the most precise
+// faults come first.
 func (x *visit) keywords() {
 	if x.n.target != nil {
 		x.must(x.here(x.n.target))
-		if x.schema.draft7 { // there the other keywords do not count beside it
+		if x.schema.draft7 { // draft 7 ignores the other keywords beside $ref
 			return
 		}
 	}
@@ -134,14 +132,14 @@ func (x *visit) fail(keyword, format string, args ...any) {
 // here checks the same part of the value against another schema.
 func (x *visit) here(n *node) bool { return x.check.visit(n, x.v, x.path, x.chain+1, x.seen) }
 
-// fits is here, but a failure is no fault.
+// fits is here without reporting faults.
 func (x *visit) fits(n *node) bool {
 	x.trying++
 	defer func() { x.trying-- }()
 	return x.here(n)
 }
 
-// part checks a part of the value. There may be no schema for it.
+// part checks a part of the value. n may be nil.
 func (x *visit) part(n *node, p part) (looked bool) {
 	if n == nil {
 		return false
@@ -190,7 +188,7 @@ func (x *visit) members() {
 	}
 }
 
-// names are the names in the value of a keyword, in order.
+// names returns the sorted names in the value of a keyword.
 func (x *visit) names(keyword string) (all []string) {
 	for name := range jsontext.Members(x.n.raw[keyword]) {
 		all = append(all, jsontext.Unquote(name))

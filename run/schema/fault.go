@@ -8,10 +8,10 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// Fault says where a value does not fit its schema, and why.
+// Fault says which part of a value does not match its schema, and why.
 type Fault struct {
-	Path    string // a JSON Pointer to the part of the value; "" is the whole
-	Message string // begins with the keyword that the part does not fit
+	Path    string // a JSON Pointer to the part; "" is the whole value
+	Message string // begins with the keyword that failed
 }
 
 // Text joins faults to one line.
@@ -23,7 +23,7 @@ func Text(faults []Fault) string {
 	return strings.Join(all, "; ")
 }
 
-// shown is a JSON Pointer for people.
+// shown formats a JSON Pointer for people.
 func shown(path string) string {
 	if path == "" {
 		return "(the whole)"
@@ -33,7 +33,7 @@ func shown(path string) string {
 
 const maxFaults = 10
 
-// add keeps a fault once: two schemas may find the same fault.
+// add reports a fault once: two schemas may find the same fault.
 func (c *check) add(path, keyword, format string, args ...any) {
 	f := Fault{path, keyword + ": " + clip(fmt.Sprintf(format, args...))}
 	if len(c.found) < maxFaults && !slices.Contains(c.found, f) {

@@ -34,7 +34,7 @@ func (x *visit) any() {
 	}
 }
 
-// same reports whether two values are the same. Where that is too much work they are.
+// same reports whether two values are equal. It returns true if that is too much work.
 func (x *visit) same(a, b []byte) bool {
 	return !x.spend(1+min(len(a), len(b))/64) || jsontext.Same(a, b)
 }
@@ -108,7 +108,7 @@ func (x *visit) text() {
 	}
 }
 
-// limit checks the keywords for a number of things.
+// limit checks the keywords for a minimum and maximum number of things.
 func (x *visit) limit(least, most string, n int, things string) {
 	if bound, ok := count(x.n.raw[least]); ok && n < bound {
 		x.fail(least, "contains %d %s, fewer than %d", n, things, bound)
@@ -145,8 +145,8 @@ func (x *visit) array() {
 	x.limit("minContains", "maxContains", fitting, "elements that fit")
 }
 
-// unique compares the elements with one another: numbers only with numbers of the
-// same digits, and strings only with equal strings.
+// unique compares the elements with each other: numbers only with numbers of the same digits,
+// strings only with equal strings.
 func (x *visit) unique() {
 	like := map[string][]part{}
 	for _, p := range x.parts {
@@ -194,7 +194,7 @@ func (x *visit) object() {
 	}
 }
 
-// has reports whether the object has a member; members has sorted them by name.
+// has reports whether the object has a member. members has sorted the parts by name.
 func (x *visit) has(name string) bool {
 	_, has := slices.BinarySearchFunc(x.parts, name, func(p part, name string) int { return strings.Compare(p.name, name) })
 	return has
@@ -240,7 +240,7 @@ func (x *visit) alternatives() {
 	}
 }
 
-// unevaluated checks the parts that no schema has looked at.
+// unevaluated checks the parts that no schema has evaluated.
 func (x *visit) unevaluated() {
 	keyword := map[byte]string{'{': "unevaluatedProperties", '[': "unevaluatedItems"}[x.v[0]]
 	if n := x.n.below[keyword]; n != nil && !x.failed {

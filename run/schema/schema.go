@@ -1,10 +1,9 @@
-// Package schema checks JSON values against JSON Schemas of the drafts 2020-12
-// and 7. It finds all faults with their places, takes numbers exactly as they are
-// written, and keeps schemas of strangers from using up time or memory. No
-// reference is ever fetched.
+// Package schema checks JSON values against JSON Schemas of the drafts 2020-12 and 7. It finds all
+// faults with their positions, compares numbers exactly, and limits the time and memory that an
+// untrusted schema can use. It never fetches a reference.
 //
-// Package run checks answers against --schema and the arguments of calls against
-// the schemas of the tools.
+// Package run checks answers against --schema, and arguments of calls against the schemas of the
+// tools.
 package schema
 
 import (
@@ -27,51 +26,51 @@ const (
 	maxText    = 1 << 20 // bytes of a schema
 	maxDepth   = 128     // nesting of a schema and of a value
 	maxValue   = 64 << 20
-	maxSteps   = 1 << 18 // of one check, each about a microsecond: an interrupted run ends in order within 4 s
-	maxProgram = 1 << 18 // instructions of the patterns of a schema, 40 bytes each; the last one may have more
-	maxChain   = 64      // references and alternatives that follow one another at one place of a value
+	maxSteps   = 1 << 18 // of one check, about a microsecond each: an interrupted run ends in order within 4 s
+	maxProgram = 1 << 18 // instructions of all patterns of a schema, 40 bytes each; the last pattern may exceed it
+	maxChain   = 64      // consecutive references and alternatives at one position of a value
 
-	stepsOfMatch = 100 // bytes of a text times instructions of its pattern that are a step
+	stepsOfMatch = 100 // one step is this many bytes of text times instructions of the pattern
 )
 
 // Schema is a compiled schema.
 type Schema struct {
-	// Unchecked names the keywords that are not checked and their places, such
-	// as "format at /properties/date".
+	// Unchecked lists the keywords that are not checked with their positions, for example "format
+	// at /properties/date".
 	Unchecked []string
 
 	root     *node
 	draft7   bool
-	at       map[string]*node    // the schemas of the document, by their JSON Pointers
-	byName   map[string]*node    // those with names, by their URIs and anchors
-	patterns map[string]*pattern // by their texts; nil for one that Go does not have, or that is too large
+	at       map[string]*node    // schemas of the document by JSON Pointer
+	byName   map[string]*node    // named schemas by URI and anchor
+	patterns map[string]*pattern // by text; nil if Go does not support it or it is too large
 	program  int                 // instructions of the patterns
-	inexact  bool                // there is such a pattern, and all values fit it
-	strict   bool                // there is a keyword that a value can fail because it fits another
-	depends  bool                // there is a keyword about parts that no other keyword has looked at
+	inexact  bool                // there is such a pattern; it matches every value
+	strict   bool                // a keyword makes a value fail because it matches another schema
+	depends  bool                // a keyword depends on the parts that no other keyword evaluated
 }
 
 // node is one schema of a document.
 type node struct {
 	path   string
-	base   *url.URL           // of its references
+	base   *url.URL           // for its references
 	never  bool               // the schema is false
-	raw    map[string][]byte  // the values of its keywords
-	below  map[string]*node   // the schemas in it, such as "not", "properties/a"
-	lists  map[string][]*node // those of the keywords that have lists of them, such as "allOf"
+	raw    map[string][]byte  // values of its keywords
+	below  map[string]*node   // subschemas, such as "not", "properties/a"
+	lists  map[string][]*node // keywords with a list of schemas, such as "allOf"
 	target *node              // of $ref
 }
 
-// pattern is a regular expression, with the number of its instructions.
+// pattern is a regular expression and the number of its instructions.
 type pattern struct {
 	*regexp.Regexp
 	size int
 }
 
-// ErrMalformed is in the error about a text that no draft takes for a schema.
+// ErrMalformed is wrapped by the error for a text that is no schema in any draft.
 var ErrMalformed = errors.New("not a JSON Schema")
 
-// Compile reads a schema. The error says why values cannot be checked against it.
+// Compile reads a schema. The error says why it cannot be used.
 func Compile(text []byte) (s *Schema, err error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("the schema is larger than %d MiB", maxText>>20)
@@ -83,7 +82,7 @@ func Compile(text []byte) (s *Schema, err error) {
 	s = &Schema{at: map[string]*node{}, byName: map[string]*node{}, patterns: map[string]*pattern{}}
 	draft := jsontext.Text(jsontext.Member(text, "$schema"))
 	switch strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(draft, "http:"), "https:"), "#") {
-	case "//json-schema.org/draft-07/schema", "//json-schema.org/draft-06/schema": // draft 6 is a part of draft 7
+	case "//json-schema.org/draft-07/schema", "//json-schema.org/draft-06/schema": // draft 6 is a subset of draft 7
 		s.draft7 = true
 	case "//json-schema.org/draft/2020-12/schema", "":
 	default:
@@ -141,12 +140,12 @@ func (s *Schema) parse(raw []byte, path string, base *url.URL) (*node, error) {
 	return n, nil
 }
 
-// identify gives n its names, and the base that it sets.
+// identify registers the names of n, and its base if it sets one.
 func (s *Schema) identify(n *node) (err error) {
 	id, bad := url.Parse(jsontext.Text(n.raw["$id"]))
 	switch {
-	case bad != nil || *id == (url.URL{}) || s.draft7 && n.raw["$ref"] != nil: // in draft 7, only $ref counts beside $ref
-	case id.Fragment != "": // an anchor in draft 7, and to generators of later ones
+	case bad != nil || *id == (url.URL{}) || s.draft7 && n.raw["$ref"] != nil: // in draft 7, keywords beside $ref are ignored
+	case id.Fragment != "": // an anchor in draft 7, and for generators of later drafts
 		err = s.name(n, "$id", id.Fragment)
 	default:
 		n.base = n.base.ResolveReference(id)
@@ -161,8 +160,8 @@ func (s *Schema) identify(n *node) (err error) {
 	return err
 }
 
-// name names n by its base and an anchor. A name of two schemas is an error, as JSON
-// Schema recommends: a reference could mean either.
+// name registers n under its base and an anchor. The same name for two schemas is an error, as JSON
+// Schema recommends: a reference would be ambiguous.
 func (s *Schema) name(n *node, keyword, anchor string) error {
 	name := n.base.String() + "#" + anchor
 	if same := s.byName[name]; same != nil && same != n {
@@ -172,10 +171,10 @@ func (s *Schema) name(n *node, keyword, anchor string) error {
 	return nil
 }
 
-// keyword reads a keyword of n. ok is false if its value is not of the right kind.
+// keyword reads a keyword of n. ok is false for a value of the wrong type.
 func (s *Schema) keyword(n *node, keyword string, v []byte) (ok bool, err error) {
 	switch kind := v[0]; keyword {
-	case "$dynamicRef": // its target depends on the way there
+	case "$dynamicRef": // its target depends on the path to it
 		return false, errors.New("$dynamicRef is not followed")
 	case "$ref", "$id", "$schema", "$anchor", "$dynamicAnchor":
 		return kind == '"', nil
@@ -212,7 +211,7 @@ func (s *Schema) keyword(n *node, keyword string, v []byte) (ok bool, err error)
 	return s.applicator(n, keyword, v)
 }
 
-// applicator reads a keyword whose value holds schemas. Any other keyword is noted.
+// applicator reads a keyword that contains schemas. Any other keyword is noted as unchecked.
 func (s *Schema) applicator(n *node, keyword string, v []byte) (ok bool, err error) {
 	switch kind := v[0]; keyword {
 	case "not", "if":
@@ -245,13 +244,13 @@ func (s *Schema) applicator(n *node, keyword string, v []byte) (ok bool, err err
 	case "properties", "patternProperties", "dependentSchemas", "dependentRequired", "dependencies", "$defs", "definitions":
 		return s.named(n, keyword, v)
 	}
-	if !strings.HasPrefix(keyword, "x-") { // format and content… are among them
+	if !strings.HasPrefix(keyword, "x-") { // includes format and content…
 		s.note(keyword, n)
 	}
 	return true, nil
 }
 
-// named reads a keyword that has a schema, or a list of properties, for each of some names.
+// named reads a keyword that maps names to schemas or to lists of properties.
 func (s *Schema) named(n *node, keyword string, v []byte) (ok bool, err error) {
 	for literal, one := range jsontext.Members(v) {
 		if keyword == "dependentRequired" || keyword == "dependencies" && one[0] == '[' {
@@ -273,7 +272,7 @@ func (s *Schema) named(n *node, keyword string, v []byte) (ok bool, err error) {
 	return v[0] == '{', nil
 }
 
-// add reads a schema in n.
+// add reads a subschema of n.
 func (s *Schema) add(n *node, step string, raw []byte) (err error) {
 	n.below[step], err = s.parse(raw, n.path+"/"+step, n.base)
 	return err
@@ -283,8 +282,8 @@ func (s *Schema) note(keyword string, n *node) {
 	s.Unchecked = append(s.Unchecked, keyword+" at "+shown(n.path))
 }
 
-// pattern compiles a pattern of the document. What it compiles to is counted, since a
-// short pattern with repetitions can take megabytes.
+// pattern compiles a pattern of the document. It counts the compiled instructions, because a short
+// pattern with repetitions can take megabytes.
 func (s *Schema) pattern(text string) error {
 	if s.program > maxProgram {
 		return errors.New("all patterns together are too large")
@@ -331,7 +330,7 @@ func decimal(v []byte) (d jsontext.Decimal, ok bool) {
 
 func isWhole(d jsontext.Decimal) bool { return int64(len(d.Digits)) <= max(d.Exponent, 0) }
 
-// count reads a number of things, which may be written as 2.0.
+// count reads an integer, which may be written as 2.0.
 func count(v []byte) (n int, ok bool) {
 	d, ok := decimal(v)
 	if !ok || !isWhole(d) || d.Negative || d.Exponent > 18 {
@@ -341,7 +340,7 @@ func count(v []byte) (n int, ok bool) {
 	return int(min(f, math.MaxInt32)), true
 }
 
-// target finds the schema that a reference of n leads to, nil for none.
+// target finds the schema to which a reference of n leads; nil for none.
 func (s *Schema) target(n *node, ref string) *node {
 	u, err := url.Parse(ref)
 	if err != nil {
@@ -360,7 +359,7 @@ func (s *Schema) target(n *node, ref string) *node {
 	return nil
 }
 
-// pointerStep returns a name as a step of a JSON Pointer (RFC 6901).
+// pointerStep escapes a name as a step of a JSON Pointer (RFC 6901).
 func pointerStep(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }

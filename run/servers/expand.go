@@ -23,8 +23,8 @@ func (e *entry) expanded(m document.Member) (string, error) {
 	return e.expand(m.Value, s)
 }
 
-// path reads a path: expanded, and absolute. Hosts start from the directory of
-// the project, where this program was called.
+// path reads a path, expands it and makes it absolute. Like other hosts it starts from the
+// project's directory, where this program was called.
 func (e *entry) path(m document.Member) (string, error) {
 	s, err := e.expanded(m)
 	if err != nil || s == "" {
@@ -37,30 +37,29 @@ func (e *entry) path(m document.Member) (string, error) {
 	return abs, nil
 }
 
-// Expanded is a text of the user's own config with its variables expanded.
+// Expanded is a text of the user's config with its variables expanded.
 func Expanded(c *config.Config, at document.Value, text string) (string, error) {
 	return NewExpander(c).Expand(at, text)
 }
 
-// An Expander expands the variables in texts of the user's own config that belong to no
-// server, as those in the entry of a server are, and knows which of them were named.
+// An Expander expands variables in texts of the user's config outside of server entries, and
+// records which variables were used.
 type Expander struct{ of entry }
 
 func NewExpander(c *config.Config) *Expander {
 	return &Expander{entry{c: c, Server: Server{own: true}}}
 }
 
-// Expand is text with its variables expanded. The error names the place at, and a variable
-// that has no value and no default.
+// Expand returns text with its variables expanded. The error names the position at, and a variable
+// without a value or a default.
 func (x *Expander) Expand(at document.Value, text string) (string, error) {
 	return x.of.expand(at, text)
 }
 
-// AddSecrets tells the values of the variables that were named, as far as their names say
-// that they are secrets.
+// AddSecrets adds the values of the used variables that are secrets by their names.
 func (x *Expander) AddSecrets(set *secrets.Set) { x.of.AddSecrets(set) }
 
-// FromHome expands ~/ at the beginning of a path.
+// FromHome expands ~/ at the start of a path.
 func FromHome(c *config.Config, path string) string {
 	if home := c.Getenv("HOME"); home != "" && strings.HasPrefix(path, "~/") {
 		return home + path[1:]
@@ -68,9 +67,9 @@ func FromHome(c *config.Config, path string) string {
 	return path
 }
 
-// variable looks up a variable that the entry names. An entry of another
-// host's file does not get a variable that holds a model's key: such a file
-// may come with a repository, and could send the key anywhere.
+// variable looks up a variable that the entry names. An entry of another host's file gets no
+// variable with a model's key: such a file may come with a repository, and could send the key
+// anywhere.
 func (e *entry) variable(at document.Value, name string) (v string, set bool, err error) {
 	if !e.own && slices.Contains(e.keys, name) {
 		err := at.Errorf("server %q: the variable %q holds a model's key, which only your own config gives to a server", e.Name, name)
@@ -82,9 +81,9 @@ func (e *entry) variable(at document.Value, name string) (v string, set bool, er
 	return v, set, nil
 }
 
-// expand replaces the variables in s: ${NAME}, ${NAME:-default}, ${env:NAME}
-// and ${input:NAME} (VS Code), {env:NAME} (opencode), $NAME (Gemini). One that
-// has no value and no default is an error naming it; values are never shown.
+// expand replaces the variables in s: ${NAME}, ${NAME:-default}, ${env:NAME} and ${input:NAME} (VS
+// Code), {env:NAME} (opencode), $NAME (Gemini). A variable without a value or a default is an error
+// that names it. Values are never shown.
 func (e *entry) expand(at document.Value, s string) (string, error) {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -108,10 +107,10 @@ func (e *entry) expand(at document.Value, s string) (string, error) {
 	return b.String(), nil
 }
 
-// copilotPrefix is what the secrets of Copilot's agents begin with.
+// copilotPrefix is the prefix of secrets of Copilot's agents.
 const copilotPrefix = "COPILOT_MCP_"
 
-// bareSecret is a value that may be the name of a secret alone, as Copilot takes it.
+// bareSecret is a value that may be only the name of a secret, as in Copilot's files.
 func (e *entry) bareSecret(at document.Value, s string) (string, error) {
 	value, set, err := e.variable(at, s)
 	if err == nil && !set {
@@ -121,7 +120,8 @@ func (e *entry) bareSecret(at document.Value, s string) (string, error) {
 	return value, err
 }
 
-// sayLiteral warns of a $NAME at the beginning of s that some hosts would replace by a secret and that stays as it is.
+// sayLiteral warns about a $NAME at the start of s that stays unchanged although some hosts would
+// replace it by a secret.
 func (e *entry) sayLiteral(at document.Value, s string) {
 	if e.own || s[0] != '$' {
 		return
@@ -131,9 +131,8 @@ func (e *entry) sayLiteral(at document.Value, s string) {
 	}
 }
 
-// ReferenceAt returns the variable that s begins with, without its brackets,
-// and how long it is with them; 0 for none, -1 if it is not closed. dollar says
-// whether $NAME is one.
+// ReferenceAt returns the variable at the start of s without its brackets, and its length with
+// them; 0 for none, -1 if it is not closed. dollar says whether $NAME is a variable.
 func ReferenceAt(s string, dollar bool) (name string, size int) {
 	open := 0
 	switch {
@@ -175,7 +174,7 @@ func (e *entry) resolve(at document.Value, reference string) (string, error) {
 	switch name {
 	case "/", "pathSeparator":
 		return string(os.PathSeparator), nil
-	case "workspaceFolder", "PWD": // the directory of the invocation, also where PWD is not exported
+	case "workspaceFolder", "PWD": // the directory of the invocation, even if PWD is not exported
 		dir, err := os.Getwd()
 		if err != nil {
 			return "", unresolved{at.Errorf("%s: %s", name, failure.Cause(err))}
@@ -209,7 +208,7 @@ func (e *entry) resolve(at document.Value, reference string) (string, error) {
 	return "", unresolved{at.Errorf("the variable %q is not set and has no default", name)}
 }
 
-// inputVariable is the variable that holds an input of VS Code.
+// inputVariable is the environment variable for an input of VS Code.
 func inputVariable(input string) string {
 	return "TOOLPIPE_INPUT_" + strings.Map(func(r rune) rune {
 		if r != '-' && document.IsWord(r) {
@@ -219,9 +218,8 @@ func inputVariable(input string) string {
 	}, input)
 }
 
-// readEnvFile adds the variables of the entry's envFile that its env does not
-// have: lines NAME=value, where quotes around the value and "export" do not
-// count.
+// readEnvFile adds the variables of the entry's envFile that are not in its env. Lines have the
+// form NAME=value; quotes around the value and "export" are ignored.
 func (e *entry) readEnvFile(at document.Value) error {
 	data, err := config.RuleFile.Read(e.c, at.Origin()+": envFile", e.envFile, 1<<20, e.warner)
 	if err != nil {
@@ -248,8 +246,7 @@ func (e *entry) readEnvFile(at document.Value) error {
 	return nil
 }
 
-// Unexpanded is a message about the server without the values of the variables
-// that its entry names: their names stand there instead.
+// Unexpanded replaces the values of the entry's variables in a message by their names.
 func (s *Server) Unexpanded(message string) string {
 	longestFirst := func(a, b string) int {
 		return cmp.Or(len(s.variables[b].value)-len(s.variables[a].value), strings.Compare(a, b))

@@ -15,8 +15,8 @@ import (
 	"toolpipe/run/stdio"
 )
 
-// serverPlaces are the paths of keys at which the files of other hosts have their
-// servers. A file may have several of them, and all are read.
+// serverPlaces are the paths of keys that contain servers in files of other hosts. A file may have
+// several of them, and all are read.
 var serverPlaces = [][]string{
 	{"mcpServers"},                     // Claude, Cursor, Gemini, Windsurf, Cline, Roo, Copilot
 	{"servers"},                        // VS Code's mcp.json, JetBrains
@@ -24,7 +24,7 @@ var serverPlaces = [][]string{
 	{"mcp"},                            // opencode
 	{"context_servers"},                // Zed
 	{"amp.mcpServers"},                 // Amp
-	{"github.copilot.chat.mcpServers"}, // VS Code's settings.json, of Copilot
+	{"github.copilot.chat.mcpServers"}, // VS Code's settings.json, for Copilot
 }
 
 const formHint = `the file is of the form {"mcpServers":{"NAME":{"command":"…","args":["…"]}}}`
@@ -32,8 +32,8 @@ const formHint = `the file is of the form {"mcpServers":{"NAME":{"command":"…"
 // A hostFile is a file of --mcp-config.
 type hostFile struct {
 	c    *config.Config
-	dir  string   // where it is, absolute; "" for one that is no file, such as standard input
-	keys []string // variables that hold a model's key
+	dir  string   // its directory, absolute; "" if it is no file, such as standard input
+	keys []string // variables with a model's key
 	warn config.Warner
 }
 
@@ -63,7 +63,7 @@ func loadServers(ctx context.Context, c *config.Config, file string, keys []stri
 		"an object mcpServers, servers, mcp, context_servers or amp.mcpServers, or a bare one", doc.Doc.Name())
 }
 
-// placed reads the servers of all places at which a document has some.
+// placed reads all servers of a document.
 func (h *hostFile) placed(doc document.Value) (all []Server, found bool, err error) {
 	places := serverPlacesOf(doc)
 	for _, v := range places {
@@ -76,8 +76,8 @@ func (h *hostFile) placed(doc document.Value) (all []Server, found bool, err err
 	return all, len(places) > 0, nil
 }
 
-// root is the directory of the plugin that the file belongs to. Its manifest is in a directory of its own there, such as
-// .claude-plugin; what it names is below the plugin's.
+// root is the directory of the plugin that the file belongs to. The manifest of a plugin is in a
+// subdirectory such as .claude-plugin, and its paths are relative to the plugin's directory.
 func (h *hostFile) root() string {
 	if isManifest, _ := filepath.Match(".*-plugin", filepath.Base(h.dir)); isManifest {
 		return filepath.Dir(h.dir)
@@ -85,7 +85,7 @@ func (h *hostFile) root() string {
 	return h.dir
 }
 
-// readNamed reads the file that the manifest of a plugin names in place of its servers.
+// readNamed reads the file of servers that the manifest of a plugin names.
 func (h *hostFile) readNamed(ctx context.Context, v document.Value) ([]Server, error) {
 	name := v.Text()
 	if h.dir == "" || !filepath.IsLocal(name) {
@@ -93,7 +93,7 @@ func (h *hostFile) readNamed(ctx context.Context, v document.Value) ([]Server, e
 	}
 	what := v.Place()
 	data, err := stdio.Await(ctx, func() ([]byte, error) {
-		root, err := os.OpenRoot(h.root()) // no link leads out of it
+		root, err := os.OpenRoot(h.root()) // symbolic links cannot lead out of it
 		if err != nil {
 			return nil, config.OpenError(what, h.root(), err)
 		}
@@ -119,7 +119,7 @@ func (h *hostFile) readNamed(ctx context.Context, v document.Value) ([]Server, e
 	return servers, err
 }
 
-// serverPlacesOf are the objects of servers in a file.
+// serverPlacesOf returns the objects of servers in a file.
 func serverPlacesOf(v document.Value) (places []document.Value) {
 	for _, place := range serverPlaces {
 		at, ok := v, true
@@ -139,13 +139,13 @@ func serverPlacesOf(v document.Value) (places []document.Value) {
 	return places
 }
 
-// isOfGemini reports whether a file is one of Gemini, in a directory .gemini.
+// isOfGemini reports whether a file belongs to Gemini, in a directory .gemini.
 func isOfGemini(d *document.Document) bool {
 	abs, err := filepath.Abs(d.Name())
 	return err == nil && strings.Contains(abs, "/.gemini/")
 }
 
-// isBareMap reports whether an object is one of servers itself.
+// isBareMap reports whether an object is itself a map of servers.
 func isBareMap(v document.Value) bool {
 	for _, m := range v.Members() {
 		_, command := m.Get("command")
@@ -157,8 +157,8 @@ func isBareMap(v document.Value) bool {
 	return len(v.Members()) > 0
 }
 
-// readHostFile reads a file as another host has it. Hosts accept comments,
-// trailing commas and a byte order mark.
+// readHostFile reads a file of another host. Hosts accept comments, trailing commas and a byte
+// order mark.
 func readHostFile(ctx context.Context, c *config.Config, file string, stdin io.Reader, warn config.Warner) (v document.Value, err error) {
 	var data []byte
 	name := file

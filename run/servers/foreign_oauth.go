@@ -11,8 +11,8 @@ import (
 	"toolpipe/run/failure"
 )
 
-// hostOAuthKeys are the keys of oauth in other hosts' files that mean one of
-// ours: Claude Code, Gemini, opencode.
+// hostOAuthKeys maps oauth keys of other hosts' files (Claude Code, Gemini, opencode) to the keys
+// of toolpipe.
 func hostOAuthKeys() map[string]string {
 	return map[string]string{
 		"clientId": "client_id", "clientSecret": "client_secret", "redirectUri": "redirect_uri", "clientMetadataUrl": "client_metadata_url",
@@ -20,9 +20,9 @@ func hostOAuthKeys() map[string]string {
 	}
 }
 
-// hostOAuth reads oauth in another host's file. It says how a person signs in
-// there; what is not known or not right is left out with a warning, and the server
-// stays usable. A secret that is named and not there is an error, as elsewhere.
+// hostOAuth reads oauth in another host's file, which says how a person signs in. Unknown and
+// invalid keys are ignored with a warning, so that the server stays usable. A named secret that is
+// missing is an error, as elsewhere.
 func (e *entry) hostOAuth(v document.Value) (*oauth.Settings, error) {
 	s, on := &oauth.Settings{}, v.Kind() != 'f'
 	if !strings.ContainsRune("{tf", rune(v.Kind())) {
@@ -55,8 +55,8 @@ func (e *entry) hostOAuth(v document.Value) (*oauth.Settings, error) {
 		case err != nil:
 			e.warn("oauth_ignored", failure.Of(err).Message+": it is ignored")
 		}
-		if s.Grant == "" && (spelling != m.Key || m.Key == "grant") { // also where its value is ignored
-			s.Grant = oauth.GrantCode // a secret there is that of a client with which a person signs in
+		if s.Grant == "" && (spelling != m.Key || m.Key == "grant") { // even if its value is ignored
+			s.Grant = oauth.GrantCode // a secret there belongs to a client with which a person signs in
 		}
 	}
 	e.mendHostOAuth(v, s)
@@ -68,8 +68,8 @@ func (e *entry) hostOAuth(v document.Value) (*oauth.Settings, error) {
 	return e.OAuth, nil
 }
 
-// mendHostOAuth leaves out places that are of no use without what belongs to
-// them: other hosts believe what stands at them.
+// mendHostOAuth drops addresses that are useless alone, such as a metadata URL without its issuer.
+// Other hosts trust whatever such a URL returns.
 func (e *entry) mendHostOAuth(v document.Value, s *oauth.Settings) {
 	if s.MetadataURL != "" && s.Issuer == "" {
 		s.MetadataURL = ""

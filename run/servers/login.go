@@ -9,13 +9,13 @@ import (
 	"toolpipe/run/failure"
 )
 
-// LoginCommand is the command that signs in to the server. A server of the user's own
-// config has a name in it; any other is found by its URL, unless its entry says more.
+// LoginCommand is the command that signs in to the server. It uses the name of a server in the
+// user's config; any other server is found by its URL, unless its entry has more settings.
 func (s *Server) LoginCommand() string {
 	return config.QuoteWords(append([]string{"toolpipe"}, s.loginArgs...))
 }
 
-// ScopesHint says how to sign in with scopes that the login lacks.
+// ScopesHint says how to sign in with missing scopes.
 func (s *Server) ScopesHint(scopes []string) string {
 	list, _ := json.Marshal(scopes)
 	return `give the entry of the server in ` + cmp.Or(s.file, "the config") + ` "oauth": {"scopes": ` + string(list) + `}, then sign in again: ` + s.LoginCommand()
@@ -33,8 +33,8 @@ func loginArgs(c *config.Config, s *Server) []string {
 	return []string{"--login", s.URL}
 }
 
-// LoginServer is the server that --login or --logout names: by its name, or by
-// its URL, with or without an entry.
+// LoginServer is the server of --login or --logout: by its name, or by its URL, with or without an
+// entry.
 func LoginServer(c *config.Config, all []Server, target string) (*Server, error) {
 	flag := map[config.Mode]string{config.SignIn: "--login", config.SignOut: "--logout"}[c.Mode]
 	s := Find(all, target)

@@ -9,14 +9,13 @@ import (
 	"toolpipe/run/failure"
 )
 
-// NeutralDir is the working directory of a stdio server unless its config says
-// another. It is not the user's working directory, whose files could change
-// what starts: launchers such as npx prefer packages that they find there.
+// NeutralDir is the default working directory of a stdio server. It is not the user's working
+// directory, because files there could change what starts: launchers such as npx prefer packages
+// that they find in it.
 const NeutralDir = "/"
 
-// place sets the working directory of a command server for which neither a flag nor
-// its entry names one. Then a relative path in its command line makes the server
-// unusable: "." would mean the whole disk.
+// place sets the working directory of a command server if neither a flag nor its entry has one. A
+// relative path in its command line then makes the server unusable: "." would mean the whole disk.
 func (s *Server) place() {
 	if len(s.Command) == 0 {
 		return
@@ -37,8 +36,8 @@ func (s *Server) place() {
 	}
 }
 
-// isRelativePath reports whether an argument, or what follows its =, is a path
-// that begins at the working directory.
+// isRelativePath reports whether an argument, or the part after its =, is a path relative to the
+// working directory.
 func isRelativePath(w string) bool {
 	for _, p := range [...]string{w, w[strings.IndexByte(w, '=')+1:]} {
 		if p == "." || p == ".." || strings.HasPrefix(p, "./") || strings.HasPrefix(p, "../") {
@@ -61,8 +60,8 @@ func (s *Server) relative(w string) *failure.Error {
 		"%s: server %q: %s is a relative path, but the server starts in %s", s.origin, s.Name, config.ShellQuote(w), NeutralDir)
 }
 
-// fromHere writes a relative path so that it begins at the user's working
-// directory, which here stands for.
+// fromHere writes a relative path so that it starts at the user's working directory, written as
+// here.
 func fromHere(w, here string) string {
 	option, path := w[:strings.IndexByte(w, '=')+1], w[strings.IndexByte(w, '=')+1:]
 	if path = strings.TrimPrefix(path, "./"); path == "." || path == "" {
@@ -71,9 +70,8 @@ func fromHere(w, here string) string {
 	return option + here + "/" + path
 }
 
-// Misplaced returns a hint for each argument that names a file in the user's
-// working directory but none in the directory in which the server starts, and
-// one for a program whose name holds its arguments.
+// Misplaced returns a hint for each argument that names a file in the user's working directory but
+// not in the server's, and a hint for a program name that contains its arguments.
 func (s *Server) Misplaced() (hints []string) {
 	if s.URL != "" || len(s.Command) == 0 {
 		return nil

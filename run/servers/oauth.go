@@ -11,7 +11,7 @@ import (
 	"toolpipe/run/failure"
 )
 
-// oauth reads how the server gives access.
+// oauth reads the oauth settings of a server.
 func (e *entry) oauth(m document.Member) (*oauth.Settings, error) {
 	s := &oauth.Settings{}
 	if !e.own {
@@ -50,7 +50,7 @@ func (e *entry) oauthKeys(s *oauth.Settings) []document.Key {
 		"token_url", document.Into(&s.TokenURL, secureURL),
 		"assertion_file", func(m document.Member) error {
 			_, path, err := e.fileBeside(m)
-			s.Assertion = func(context.Context) (string, error) { // the platform writes a new one before it ends
+			s.Assertion = func(context.Context) (string, error) { // the platform renews the file before the assertion expires
 				text, err := config.RuleFile.Read(e.c, "assertion_file", path, 1<<20, func(string, string, string) {})
 				return strings.TrimSpace(string(text)), err
 			}
@@ -61,7 +61,7 @@ func (e *entry) oauthKeys(s *oauth.Settings) []document.Key {
 	)
 }
 
-// clientSecret reads a secret, or the name of the variable that holds it.
+// clientSecret reads a secret, or the name of its variable.
 func (e *entry) clientSecret(m document.Member) (string, error) {
 	s, err := m.Str()
 	if err != nil {
@@ -77,8 +77,8 @@ func (e *entry) clientSecret(m document.Member) (string, error) {
 	return secret, err
 }
 
-// fileBeside reads a file that a key names, relative to the directory of the
-// file that names it, as policies are.
+// fileBeside reads a file that a key names. Its path is relative to the directory of the config
+// file, as for policies.
 func (e *entry) fileBeside(m document.Member) (data []byte, path string, err error) {
 	if path, err = m.Str(); err != nil {
 		return nil, "", err
@@ -102,7 +102,7 @@ func (e *entry) idp(m document.Member) (*oauth.IDP, error) {
 	))
 }
 
-// checkOAuth refuses what cannot work, before a browser is opened for it.
+// checkOAuth refuses settings that cannot work, before a browser opens.
 func checkOAuth(at document.Value, s *oauth.Settings) error {
 	asserts := s.Assertion != nil || len(s.AssertionCommand) > 0
 	machine := !s.SignsIn()
@@ -124,8 +124,8 @@ func checkOAuth(at document.Value, s *oauth.Settings) error {
 	return nil
 }
 
-// ClientDocument reads the address of a client metadata document: authorization
-// servers take only https, with a path.
+// ClientDocument reads the address of a client metadata document: authorization servers accept only
+// https with a path.
 func ClientDocument(m document.Member) (string, error) {
 	place, err := m.Str()
 	if u, ok := oauth.SecureURL(place); place != "" && (!ok || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" || u.Fragment != "") {
@@ -134,7 +134,7 @@ func ClientDocument(m document.Member) (string, error) {
 	return place, err
 }
 
-// secureURL reads a place that is https, or http on this machine.
+// secureURL reads an address that is https, or http on this machine.
 func secureURL(m document.Member) (string, error) {
 	place, err := m.Str()
 	if _, ok := oauth.SecureURL(place); place != "" && !ok {

@@ -15,40 +15,39 @@ import (
 	"toolpipe/run/failure"
 )
 
-// An entry is one server of a config file, the user's own or another host's,
-// while it is read.
+// An entry is one server of a config file, the user's or another host's, while it is read.
 type entry struct {
-	Server // own: strict, and may grant trust
+	Server // own: parsed strictly, may grant trust
 	c      *config.Config
 	host
-	command []string // the words of command and path, variables not expanded
-	args    []string // the words of args, variables not expanded
-	words   []string // args with their variables expanded
+	command []string // words of command and path, not expanded
+	args    []string // words of args, not expanded
+	words   []string // args, expanded
 	authEnv string
 	envFile string
 	declared
 }
 
-// host is what holds for all entries of another host's file.
+// host is common to all entries of another host's file.
 type host struct {
-	root   string   // the directory of the plugin that it belongs to; "" for none
-	dollar bool     // $NAME is a variable, as with Gemini
-	keys   []string // variables that hold a model's key, which only the user's own config may name
+	root   string   // directory of its plugin; "" for none
+	dollar bool     // $NAME is a variable, as in Gemini
+	keys   []string // variables with a model's key, which only the user's config may name
 }
 
-// declared is what an entry says of all tools of its server.
+// declared is what an entry declares about all tools of its server.
 type declared struct {
 	traits approve.Traits
-	said   []string // the keys that say it
+	said   []string // the keys that declare it
 }
 
-// Parse reads the servers of the user's own config: there unknown keys are errors, trust
-// counts, and the variables with a model's key may be named.
+// Parse reads the servers of the user's config. There unknown keys are errors, trust is accepted,
+// and variables with a model's key may be named.
 func Parse(c *config.Config, v document.Value) ([]Server, error) {
 	return parseAll(entry{c: c, Server: Server{own: true}}, v)
 }
 
-// parseAll reads the servers of a config file or of another host's file; each entry begins as of.
+// parseAll reads the servers of a config file; each entry starts as a copy of of.
 func parseAll(of entry, v document.Value) ([]Server, error) {
 	if v.Kind() != '{' {
 		return nil, v.Errorf("the servers are not an object of names")
@@ -73,20 +72,18 @@ func parseAll(of entry, v document.Value) ([]Server, error) {
 	return all, nil
 }
 
-// warner is warn for what reads a file that the entry names.
+// warner is warn as a config.Warner.
 func (e *entry) warner(code, _, message string) { e.warn(code, message) }
 
-// unresolved is an error about something that an entry names and that is not
-// there: a variable, a file.
+// unresolved is an error about a variable or a file that an entry names and that does not exist.
 type unresolved struct{ err *failure.Error }
 
 func (u unresolved) Error() string { return u.err.Error() }
 func (u unresolved) Unwrap() error { return u.err }
 
-// contain keeps an error to this server where that is possible: in a file of another
-// host, and when the entry names a variable or a file that is not there. Then the
-// server is unusable, and contain returns nil. Any other error is returned: it is one
-// of the whole config.
+// contain limits an error to this server if the entry is in a file of another host, or names a
+// missing variable or file. The server is then unusable, and contain returns nil. It returns any
+// other error: the whole config is wrong.
 func (e *entry) contain(err error) error {
 	if err == nil {
 		return nil
@@ -100,7 +97,7 @@ func (e *entry) contain(err error) error {
 	return nil
 }
 
-// unusable notes why the server cannot be started; the first reason counts.
+// unusable records why the server cannot be started; the first reason is kept.
 func (s *Server) unusable(err *failure.Error) {
 	if s.Unusable == nil {
 		s.Unusable = err
@@ -141,15 +138,14 @@ func (e *entry) read(m document.Member, keys []document.Key) error {
 	return nil
 }
 
-// readURL reads the address, and keeps it as the file has it too.
+// readURL reads the address, and keeps the unexpanded one for display.
 func (e *entry) readURL(m document.Member) (err error) {
 	e.URL, err = e.expanded(m)
 	e.Shown = m.Text()
 	return err
 }
 
-// refuse ignores what would approve calls, which only the user's own flags, policy
-// and config do.
+// refuse ignores keys that would approve calls: only the user's flags, policy and config do that.
 func (e *entry) refuse(m document.Member) error {
 	if m.Kind() == 't' || len(m.Elements()) > 0 {
 		e.warn("trust_ignored", m.At.Origin()+": "+m.Key+" is ignored; --allow and --trust approve calls")
@@ -157,7 +153,7 @@ func (e *entry) refuse(m document.Member) error {
 	return nil
 }
 
-// readCommand reads the program, with opencode its arguments too.
+// readCommand reads the program, and in opencode's form its arguments too.
 func (e *entry) readCommand(m document.Member) (err error) {
 	if e.command, err = m.Words(); err != nil {
 		return err
@@ -175,7 +171,7 @@ func (e *entry) readCommand(m document.Member) (err error) {
 }
 
 func (e *entry) readArgs(m document.Member) error {
-	if m.Kind() != '[' { // nothing splits a string, so it would be one argument
+	if m.Kind() != '[' { // a string would become one argument, since nothing splits it
 		return m.Errorf(`%s is not a list of strings, such as ["…", "…"]`, m.Short())
 	}
 	for _, v := range m.Elements() {
@@ -192,8 +188,7 @@ func (e *entry) readArgs(m document.Member) error {
 	return nil
 }
 
-// scalar reads a string or, as hosts do, a number or boolean as the text that
-// it is.
+// scalar reads a string or, like other hosts, a number or boolean as text.
 func (e *entry) scalar(v document.Value) (string, error) {
 	if k := v.Kind(); !e.own && (k == '0' || k == 't' || k == 'f') {
 		return string(v.Raw()), nil
@@ -215,8 +210,8 @@ func (e *entry) table(m document.Member) (map[string]string, error) {
 	})
 }
 
-// checkTransport reads what says how the server is reached. The url or the
-// command says it too, but for the transports that there are not here.
+// checkTransport reads the transport. It is redundant with url or command, but other transports are
+// refused.
 func (e *entry) checkTransport(m document.Member) error {
 	s, err := m.Str()
 	if err != nil {
@@ -239,8 +234,8 @@ func (e *entry) readTrusted(m document.Member) error {
 	return err
 }
 
-// readSandbox reads what holds the server's program. Another host's file may only have it
-// held, and say what it has no access to.
+// readSandbox reads the sandbox of the server's program. Another host's file may only add
+// restrictions.
 func (e *entry) readSandbox(m document.Member) error {
 	var said config.Sandbox
 	if err := said.ReadKey(m); err != nil {
@@ -254,9 +249,9 @@ func (e *entry) readSandbox(m document.Member) error {
 	return nil
 }
 
-// readTraits reads what the server's tools do: their labels, or an effect with the
-// arguments that say where. Those of another host's file are ignored: they could take labels
-// away.
+// readTraits reads the effects of the server's tools: their labels, or an effect with the arguments
+// for its paths or destinations. In another host's file they are ignored, because they could remove
+// labels.
 func (e *entry) readTraits(m document.Member) error {
 	if !e.own {
 		e.warn("unknown_key", m.At.Origin()+": "+m.Key+" is ignored; it counts only in your own config and in policies")
@@ -294,7 +289,7 @@ func (e *entry) readTraits(m document.Member) error {
 	return nil
 }
 
-// readIncludeTools reads Gemini's list, where an empty one is as good as none.
+// readIncludeTools reads Gemini's list. An empty list means all tools.
 func (e *entry) readIncludeTools(m document.Member) error {
 	words, err := m.Words()
 	if len(words) > 0 {
@@ -303,10 +298,9 @@ func (e *entry) readIncludeTools(m document.Member) error {
 	return err
 }
 
-// readTimeout reads the timeout of another host's file: milliseconds with some
-// (Gemini, opencode), seconds with others (Cline, Roo, which take at most an
-// hour). A tool that gets longer than meant does less harm than one that gets
-// no time.
+// readTimeout reads the timeout of another host's file: milliseconds in some (Gemini, opencode),
+// seconds in others (Cline, Roo, at most an hour). A timeout that is too long does less harm than
+// one that is too short.
 func (e *entry) readTimeout(m document.Member) error {
 	n, err := m.Count()
 	unit := time.Millisecond
@@ -317,14 +311,13 @@ func (e *entry) readTimeout(m document.Member) error {
 	return err
 }
 
-// finish checks the whole entry when all keys are read. auth_token wins over
-// auth_env.
+// finish checks the entry after all keys are read. auth_token has precedence over auth_env.
 func (e *entry) finish(at document.Value) error {
-	if len(e.command) > 0 { // as the file has it: no variable's value shows
+	if len(e.command) > 0 { // as in the file, without values of variables
 		e.Shown = config.QuoteWords(slices.Concat(e.command, e.args))
 	}
 	switch {
-	case e.Unusable != nil: // it is only shown
+	case e.Unusable != nil: // it is only listed
 		if len(e.command) > 0 {
 			e.Command = e.command
 		} else {

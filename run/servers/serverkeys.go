@@ -6,17 +6,17 @@ import (
 	"toolpipe/run/document"
 )
 
-// ownKeys are the keys of a server's entry in the user's own config. The files of
-// other hosts may have them too.
+// ownKeys are the keys of a server's entry in the user's config. Files of other hosts may have them
+// too.
 func (e *entry) ownKeys() []document.Key {
 	return document.Keys(
 		"command", e.readCommand,
 		"args", e.readArgs,
-		"env environment", e.readEnv, // the latter is of opencode
+		"env environment", e.readEnv, // the latter for opencode
 		"inherit_env", &e.InheritEnv,
 		"cwd", document.Into(&e.Dir, e.path),
 		"framing", document.WordOf(&e.Framing, "newline", "content-length"),
-		"url httpUrl serverUrl", e.readURL, // the latter two are of Gemini and Windsurf
+		"url httpUrl serverUrl", e.readURL, // the latter two for Gemini and Windsurf
 		"headers", document.Into(&e.Headers, e.table),
 		"type", e.checkTransport,
 		"insecure_http", &e.InsecureHTTP,
@@ -30,7 +30,7 @@ func (e *entry) ownKeys() []document.Key {
 		"disabled", &e.off,
 		"startup_timeout", &e.StartupTimeout,
 		"tool_timeout", &e.ToolTimeout,
-		"tools", &e.Tools, // the Copilot CLI has it too
+		"tools", &e.Tools, // also in the Copilot CLI
 		"exclude_tools", &e.Exclude,
 		"protocol", document.WordOf(&e.Protocol.Only, "auto", "legacy", "2026-07-28"),
 		"parallel", &e.Parallel,
@@ -40,12 +40,12 @@ func (e *entry) ownKeys() []document.Key {
 	)
 }
 
-// hostKeys are the keys that stand only in the files of other hosts. Hosts differ in
-// the names of their keys and in the forms of the values.
+// hostKeys are further keys in files of other hosts. Hosts differ in the names of keys and in the
+// forms of values.
 func (e *entry) hostKeys() []document.Key {
 	return document.Keys(
 		"envFile", document.Into(&e.envFile, e.path), // VS Code
-		"http_headers env_http_headers", e.addHeaders, // codex, as those below
+		"http_headers env_http_headers", e.addHeaders, // codex, also the keys below
 		"bearer_token_env_var", &e.authEnv,
 		"env_vars", e.readEnvVars,
 		"enabled_tools", &e.Tools,
@@ -59,15 +59,16 @@ func (e *entry) hostKeys() []document.Key {
 		"excludeTools disabledTools", &e.Exclude, // Gemini; Kiro and Roo
 		"path", e.readCommand, // Zed: of command
 		"trust autoApprove alwaysAllow", e.refuse,
-		"requestInit description name gallery version source settings", func(document.Member) error { return nil }, // they mean nothing here
+		"requestInit description name gallery version source settings", func(document.Member) error { return nil }, // ignored here
 	)
 }
 
-// nestedKeys may hold an object with keys of a server: a command of Zed, a
-// transport of Cursor, requestInit of JetBrains.
+// nestedKeys may contain an object with keys of a server: a command of Zed, a transport of Cursor,
+// requestInit of JetBrains.
 var nestedKeys = []string{"command", "transport", "requestInit"}
 
-// addHeaders reads http_headers of codex, or env_http_headers, whose values are the names of variables.
+// addHeaders reads codex's http_headers, or env_http_headers, which names a variable for each
+// header.
 func (e *entry) addHeaders(m document.Member) error {
 	table, err := e.table(m)
 	if err != nil {
@@ -89,7 +90,7 @@ func (e *entry) addHeaders(m document.Member) error {
 	return nil
 }
 
-// readEnvVars reads env_vars of codex: the names of variables that the server gets, where they are set.
+// readEnvVars reads codex's env_vars: names of variables that the server gets if they are set.
 func (e *entry) readEnvVars(m document.Member) error {
 	names, err := m.Words()
 	if err != nil {
@@ -109,7 +110,7 @@ func (e *entry) readEnvVars(m document.Member) error {
 	return nil
 }
 
-// readEnv reads env. What it says wins over env_vars.
+// readEnv reads env. It has precedence over env_vars.
 func (e *entry) readEnv(m document.Member) error {
 	table, err := e.table(m)
 	if err == nil {
@@ -118,7 +119,7 @@ func (e *entry) readEnv(m document.Member) error {
 	return err
 }
 
-// merged is two tables as one, in which the second wins.
+// merged combines two tables; the second has precedence.
 func merged(a, b map[string]string) map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, a)

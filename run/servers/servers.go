@@ -1,5 +1,5 @@
-// Package servers is which tool servers flags and files configure. An entry is one server
-// in a file: in the user's own config, which may grant trust, or in another host's.
+// Package servers reads which tool servers flags and files configure. An entry is one server in a
+// file: in the user's own config, which may grant trust, or in another host's.
 package servers
 
 import (
@@ -20,35 +20,35 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
-// Server is one configured tool server: how to reach it, and what the user
-// says of it. The zero value of trusted does not trust.
+// Server is one configured tool server: how to reach it, and the user's settings for it. The zero
+// value of Trusted does not trust.
 type Server struct {
 	mcp.Spec
-	Spelling string // its name as the file of another host has it, where that is no legal name; "" else
+	Spelling string // its name in another host's file if that name is not legal; "" otherwise
 	Optional bool
 	Trusted  bool
-	Parallel int // calls at once; 0: no limit of its own
+	Parallel int // calls at once; 0: no limit for this server
 	choice
 	Instructions *bool               // nil: as trusted
-	Traits       *approve.Traits     // of its tools, as the user's own config says; nil: it does not say
-	KeyFile      string              // the private key that its oauth names
-	variables    map[string]variable // those that its entry names
-	Root         string              // the directory that relative paths in its tools' arguments start from
-	origin       string              // where it was configured, for the warning when it is shadowed
-	own          bool                // the user's own config has it
-	fromFlag     bool                // -t has it
-	off          bool                // its file switches it off
+	Traits       *approve.Traits     // of its tools, from the user's config; nil: not declared
+	KeyFile      string              // private key file of its oauth
+	variables    map[string]variable // the variables of its entry
+	Root         string              // directory for relative paths in its tools' arguments
+	origin       string              // position of its configuration, for the warning if it is shadowed
+	own          bool                // from the user's config
+	fromFlag     bool                // from -t
+	off          bool                // its file disables it
 	notes        []note
-	file         string             // the file of --mcp-config that has it; "" for none
-	loginArgs    []string           // the arguments of the command that LoginCommand shows
-	Borrowed     bool               // another host's file has it, under the name of a server in the user's own config
+	file         string             // its file of --mcp-config; "" for none
+	loginArgs    []string           // arguments of the command in LoginCommand
+	Borrowed     bool               // from another host's file, with the name of a server in the user's config
 	Shown        string             // URL or command as configured, ${VAR} not expanded; "": show the real one
-	Own          *toolserver.Server // the server itself, which declares its tools, if it is built in; else nil
-	Agent        bool               // its calls are nested runs, and no session makes them
-	Unusable     *failure.Error     // why it cannot be started: its entry is wrong, or names what there is not
+	Own          *toolserver.Server // the server itself with the traits of its tools, if it is built in; else nil
+	Agent        bool               // its calls are nested runs, without a session
+	Unusable     *failure.Error     // why it cannot be started: its entry is wrong, or names something missing
 }
 
-// Target is the URL or the command line of the server, as it was configured; "" for one in
+// Target is the URL or the command line of the server, as it was configured; "" for a server in
 // this process.
 func (s *Server) Target() string {
 	if s.URL != "" {
@@ -63,28 +63,28 @@ func (s *Server) AtSocket() bool {
 	return is
 }
 
-// choice is what the user says of a server's tools and of its program.
+// choice is the user's settings for a server's tools and its program.
 type choice struct {
-	Tools   []string // globs over the server's own names; nil: all
+	Tools   []string // globs for the server's tool names; nil: all
 	Exclude []string
-	Sandbox config.Sandbox // of its program, if it is a command
-	// Far says that it is a toolpipe at a socket, whose servers keep their names, and FarTrust
-	// names those of them that are trusted.
+	Sandbox config.Sandbox // for its program, if it is a command
+	// Far says that it is a toolpipe at a socket that passes on its servers with their names.
+	// FarTrust names the trusted ones.
 	Far      bool
 	FarTrust []string
 }
 
-// variable is a variable of the environment that a server gets. secret says that its value is one, whatever the
-// variable is called.
+// variable is an environment variable that a server gets. secret says that its value is secret,
+// whatever its name is.
 type variable struct {
 	value  string
 	secret bool
 }
 
-// note is a warning about a server, given only if the server is used.
+// note is a warning about a server that is shown only if the server is used.
 type note struct{ code, message string }
 
-// warn notes a warning about the server.
+// warn records a warning about the server.
 func (s *Server) warn(code, message string) { s.notes = append(s.notes, note{code, message}) }
 
 // AddSecrets adds to set the values of variables that the server gets.
@@ -98,20 +98,20 @@ func (s *Server) AddSecrets(set *secrets.Set) {
 	}
 }
 
-// is reports whether name is the server's name, or that in its file.
+// is reports whether name is the server's name, or its name in its file.
 func (s *Server) is(name string) bool {
 	return s.Name == name || s.Spelling != "" && s.Spelling == name
 }
 
-// MayOffer reports whether one of the globs over NAME__TOOL, each of which may be
-// a comma list, matches a tool that the server might have.
+// MayOffer reports whether one of the globs for NAME__TOOL matches a possible tool of the server.
+// Each glob may be a comma list.
 func (s *Server) MayOffer(globs []string) bool {
 	return slices.ContainsFunc(config.Elements(globs), func(glob string) bool {
 		return approve.MatchGlobPrefix(glob, s.Name+"__") || s.Spelling != "" && approve.MatchGlobPrefix(glob, s.Spelling+"__")
 	})
 }
 
-// OptionalHint says how a run goes on without the server.
+// OptionalHint says how a run can continue without the server.
 func (s *Server) OptionalHint() string {
 	if s.fromFlag {
 		return "a server that may be missing is optional: --mcp " + config.ShellQuote(s.Name+"?=…")
@@ -125,8 +125,7 @@ var reserved = []string{"files", "shell", "fetch", "code", "processes", "notes",
 // IsReserved reports whether a name belongs to a built-in server.
 func IsReserved(name string) bool { return slices.Contains(reserved, name) }
 
-// CheckName refuses a name that no server may have, or that belongs to a
-// built-in server other than own.
+// CheckName refuses a name that is not legal, or that belongs to a built-in server other than own.
 func CheckName(name, own string) error {
 	switch {
 	case name == "", len(name) > maxName, strings.Contains(name, "__"), strings.HasSuffix(name, "_"), strings.ContainsFunc(name, func(r rune) bool { return !document.IsWord(r) }):
@@ -139,7 +138,7 @@ func CheckName(name, own string) error {
 
 const maxName = 32
 
-// legalName makes a server name of any text: illegal bytes become "-".
+// legalName makes a server name from any text: illegal bytes become "-".
 func legalName(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -154,9 +153,8 @@ func legalName(s string) string {
 	return name
 }
 
-// giveNames gives a legal name to each server whose file has another: the
-// nearest, with a hash of the original where that is taken or reserved. So the name
-// does not depend on the order in the file.
+// giveNames replaces illegal server names by the most similar legal ones. A name that is taken or
+// reserved gets a hash of the original as suffix, so it does not depend on the order in the file.
 func giveNames(all []Server) {
 	for i := range all {
 		s := &all[i]
@@ -171,14 +169,14 @@ func giveNames(all []Server) {
 		}
 		s.Name = name
 		s.warn("server_renamed", "server "+strconv.Quote(s.Spelling)+" of "+s.origin+" is called "+name)
-		// A pattern such as files__* must not match a server that calls itself files, or files__x.
+		// A pattern such as files__* must not match a server that names itself files, or files__x.
 		if IsReserved(s.Spelling) || strings.Index(s.Spelling+"__", "__") != len(s.Spelling) {
 			s.Spelling = ""
 		}
 	}
 }
 
-// Find returns the server of that name, nil if there is none.
+// Find returns the server with this name; nil for none.
 func Find(all []Server, name string) *Server {
 	for i := range all {
 		if all[i].is(name) {
@@ -188,7 +186,7 @@ func Find(all []Server, name string) *Server {
 	return nil
 }
 
-// Known returns a hint that names the servers there are.
+// Known returns a hint with the names of the servers.
 func Known(all []Server) []string {
 	if len(all) == 0 {
 		return []string{"no server is configured; --mcp NAME=TARGET adds one"}

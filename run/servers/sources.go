@@ -17,19 +17,18 @@ import (
 	"toolpipe/run/failure"
 )
 
-// Sources are the servers that the user's own config has, and what it says of servers.
+// Sources are the servers of the user's config, and its other settings for servers.
 type Sources struct {
 	Own        []Server
-	Chosen     []string // those that the profile of the run names; nil: all
-	ChosenFrom string   // where it names them
-	KeyNames   []string // the variables that hold a model's key, or logins; no server inherits them
-	Approves   string   // the config, if it has rules of auto_approve; "" else
+	Chosen     []string // servers that the run's profile names; nil: all
+	ChosenFrom string   // position of Chosen
+	KeyNames   []string // variables with a model's key or a login; no server inherits them
+	Approves   string   // path of the config if it has auto_approve rules; "" otherwise
 }
 
-// Configured puts all sources together: config, --mcp-config, -t. A
-// name given twice is the later one's, with a warning. It returns the servers
-// that the run uses, and those that flags, profile or files leave out: nothing
-// is warned of or refused about these.
+// Configured combines all sources: config, --mcp-config, -t. For a duplicate name the later server
+// is used, with a warning. It returns the servers that the run uses, and those that flags, profile
+// or files exclude. Excluded servers cause no warnings or errors.
 func Configured(ctx context.Context, c *config.Config, from Sources, stdin io.Reader, warn config.Warner) (used, unused []Server, err error) {
 	all, err := allServers(ctx, c, from, stdin, warn)
 	if err != nil {
@@ -56,7 +55,7 @@ func Configured(ctx context.Context, c *config.Config, from Sources, stdin io.Re
 	return used, unused, nil
 }
 
-// wantsOf reports whether --tools may leave something of a server.
+// wantsOf reports whether --tools may select a tool of a server.
 func wantsOf(c *config.Config, s *Server) bool {
 	return s.Far || len(c.Tools) == 0 || c.Prompt != "" || len(c.Resources) > 0 || s.MayOffer(c.Tools)
 }
@@ -100,8 +99,7 @@ func allServers(ctx context.Context, c *config.Config, from Sources, stdin io.Re
 	return all, nil
 }
 
-// chosenServers are the names that --servers gives, or else the profile; nil
-// for all servers.
+// chosenServers are the names in --servers, or else in the profile; nil for all servers.
 func chosenServers(c *config.Config, from Sources, all []Server) (names []string, err error) {
 	names, at := from.Chosen, from.ChosenFrom
 	if c.ChosenServers != nil {
@@ -122,7 +120,7 @@ func chosenServers(c *config.Config, from Sources, all []Server) (names []string
 func applyServerFlags(c *config.Config, keys []string, all []Server) error {
 	for _, name := range c.Trust {
 		s := Find(all, name)
-		if far := slices.IndexFunc(all, func(s Server) bool { return s.Far }); s == nil && far >= 0 { // which server it is, is seen when that has told its own
+		if far := slices.IndexFunc(all, func(s Server) bool { return s.Far }); s == nil && far >= 0 { // its servers become known only when it lists them
 			for i := range all {
 				all[i].FarTrust = append(all[i].FarTrust, name)
 			}
@@ -139,7 +137,7 @@ func applyServerFlags(c *config.Config, keys []string, all []Server) error {
 		}
 	}
 	for i := range all {
-		s := &all[i] // it inherits no model's key, also not one that this run does not use
+		s := &all[i] // even a key that this run does not use
 		s.InheritEnv = slices.DeleteFunc(slices.Clone(s.InheritEnv), func(name string) bool { return slices.Contains(keys, name) })
 		s.Environ, s.Elicit = c.Environ, c.Elicit
 		s.Client = mcp.Client{Version: c.Version, Meta: c.Trace().Meta()}
@@ -187,7 +185,7 @@ func applyAuthEnv(c *config.Config, all []Server) error {
 	return nil
 }
 
-// applySandboxes puts the servers of --mcp-sandbox into a sandbox.
+// applySandboxes sets the sandboxes of --mcp-sandbox.
 func applySandboxes(c *config.Config, all []Server) error {
 	for _, f := range c.ServerSandboxes {
 		name, list, listed := strings.Cut(f, "=")
@@ -218,8 +216,8 @@ func applySandboxes(c *config.Config, all []Server) error {
 	return nil
 }
 
-// applyServerEnv gives servers the variables of --mcp-env. Its errors do not
-// show what follows the =, which may be a value, given by mistake.
+// applyServerEnv gives servers the variables of --mcp-env. Its errors do not show the text after
+// the =, because it may be a value, given by mistake.
 func applyServerEnv(c *config.Config, all []Server) error {
 	for _, f := range c.ServerEnv {
 		name, list, ok := strings.Cut(f, "=")
@@ -248,7 +246,7 @@ func applyServerEnv(c *config.Config, all []Server) error {
 	return nil
 }
 
-// remember notes a variable that the server gets, so that its value is not shown.
+// remember records a variable that the server gets, so that its value is not shown.
 func (s *Server) remember(name, value string) {
 	if s.variables == nil {
 		s.variables = map[string]variable{}

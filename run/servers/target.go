@@ -15,9 +15,8 @@ import (
 	"toolpipe/run/failure"
 )
 
-// parseTarget reads the value of -t: [NAME=]TARGET or NAME?=TARGET, where
-// TARGET is an http(s) URL, unix:PATH or a command line. taken reports whether a server
-// already has a name.
+// parseTarget reads the value of -t: [NAME=]TARGET or NAME?=TARGET. TARGET is an http(s) URL,
+// unix:PATH or a command line. taken reports whether a name is already used.
 func parseTarget(s string, taken func(string) bool) (Server, error) {
 	name, target, named := strings.Cut(s, "=")
 	if !named || strings.ContainsAny(name, "/: \t'\"") {
@@ -60,7 +59,7 @@ func parseTarget(s string, taken func(string) bool) (Server, error) {
 		if !named {
 			return srv, failure.UsageError([]string{"--mcp NAME=" + config.ShellQuote(target)}, "--mcp: %q: a command needs a name", s)
 		}
-		if strings.Contains(words[0], "/") { // a program named on the command line is relative to the user's working directory
+		if strings.Contains(words[0], "/") { // relative to the user's working directory
 			if words[0], err = filepath.Abs(words[0]); err != nil {
 				return srv, failure.Usage("--mcp: %v", err)
 			}
@@ -74,8 +73,8 @@ func parseTarget(s string, taken func(string) bool) (Server, error) {
 	return srv, nil
 }
 
-// IsURL tells an http or https URL from a command line. Schemes are
-// case-insensitive (RFC 3986, 3.1).
+// IsURL distinguishes an http or https URL from a command line. Schemes are case-insensitive (RFC
+// 3986, 3.1).
 func IsURL(target string) bool {
 	scheme, _, ok := strings.Cut(target, "://")
 	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
@@ -93,7 +92,7 @@ func checkSocket(address string) error {
 	return nil
 }
 
-// checkEntrySocket is checkSocket for one in a file, whose directory has no meaning.
+// checkEntrySocket is checkSocket for a path in a file: it must be absolute.
 func checkEntrySocket(address string) error {
 	if path, _ := socket.Path(address); path != "" && !filepath.IsAbs(path) {
 		return failure.Usage("%q: the path of a socket begins with / in a file", address)
@@ -101,12 +100,11 @@ func checkEntrySocket(address string) error {
 	return checkSocket(address)
 }
 
-// checkURL refuses a URL that cannot be the address of a server, before
-// anything is started.
+// checkURL refuses a URL that cannot be the address of a server, before anything starts.
 func checkURL(target string) (*url.URL, error) {
 	u, err := url.Parse(target)
 	switch {
-	case err != nil && strings.Contains(target, "@"): // there may be a password in it
+	case err != nil && strings.Contains(target, "@"): // it may contain a password
 		return nil, failure.Usage("the target is not a URL")
 	case err != nil:
 		return nil, failure.Usage("%q is not a URL", target)
@@ -123,7 +121,7 @@ func checkURL(target string) (*url.URL, error) {
 	return u, nil
 }
 
-// nameOfSocket names what is at a socket after its file. No model sees this name.
+// nameOfSocket derives a server name from a socket's file name. No model sees this name.
 func nameOfSocket(path string, taken func(string) bool) string {
 	name := strings.TrimLeft(legalName(strings.TrimSuffix(filepath.Base(path), ".sock")), "-_")
 	if name == "" || taken(name) || IsReserved(name) || strings.Contains(name, "__") {
@@ -133,8 +131,8 @@ func nameOfSocket(path string, taken func(string) bool) string {
 	return name
 }
 
-// nameOfURL names a server after its host's first label; an IP address or a
-// name that is taken gets the port added.
+// nameOfURL is the first label of the host name. An IP address or a used name gets the port as
+// suffix.
 func nameOfURL(u *url.URL, taken func(string) bool) string {
 	host, port := u.Hostname(), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	isIP := net.ParseIP(host) != nil

@@ -15,16 +15,16 @@ import (
 
 // Left is one content that requests leave out.
 type Left struct {
-	Call    string // the id of the call whose result it is; "" if it is none
-	Message int    // of an attachment: the place of its message in the conversation
-	Part    int    // of an attachment: its place in the message; WholeMessage for a result
-	Says    string // what requests say in its place
+	Call    string // id of the call with this result; "" for an attachment
+	Message int    // of an attachment: index of its message in the conversation
+	Part    int    // of an attachment: index in the message; WholeMessage for a result
+	Says    string // the text that replaces it in requests
 }
 
 // WholeMessage is the Part of a result.
 const WholeMessage = -1
 
-// ApplyTo has m say what requests say in place of the content.
+// ApplyTo replaces the content of m in requests by l.Says.
 func (l *Left) ApplyTo(m *stream.Message) {
 	says := stream.Part{JSON: jsontext.Quoted(l.Says)}
 	if l.Part == WholeMessage {
@@ -37,29 +37,29 @@ func (l *Left) ApplyTo(m *stream.Message) {
 	m.Instead[l.Part] = says
 }
 
-// A place is where a line stands in the file.
+// A place is the position of a line in the file.
 type place struct {
 	begin  int64
 	length int
 }
 
-// places are where lines stand, and how the file ends.
+// places are the positions of lines, and the end of the file.
 type places struct {
-	unended bool               // the last line is whole but for its end
-	longest int64              // bytes of a line
-	size    int64              // of the file, as far as its lines are whole
-	calls   map[string]result  // of all calls that were there when the file was opened, or have a result
-	added   map[string][]place // of the lines that were added to results, by their calls
-	others  []place            // of the lines of messages, by their places in the conversation; results have none there
+	unended bool               // the last line is complete except for its line end
+	longest int64              // longest line in bytes
+	size    int64              // size of the file up to its last complete line
+	calls   map[string]result  // all calls that were in the file when it was opened, or that have a result
+	added   map[string][]place // lines that were added to results, by call
+	others  []place            // lines of messages, by index in the conversation; empty for results
 }
 
 // A result is the result of a call.
 type result struct {
 	line    place
-	message int // the place of its message when the file was opened; -1: it had none
+	message int // index of its message when the file was opened; -1: none
 }
 
-// placed keeps the place of the i-th message, or of one of a later i than that of all before.
+// placed records the position of the i-th message. If i is beyond all earlier ones, it is appended.
 func (s *File) placed(m *stream.Message, i int, at place) {
 	if m.Role == stream.ToolRole {
 		s.places.calls[m.CallID] = result{at, i}
@@ -71,8 +71,8 @@ func (s *File) placed(m *stream.Message, i int, at place) {
 	}
 }
 
-// LeaveOut writes what requests leave out from now on, so that those of a later run begin
-// with the same bytes.
+// LeaveOut writes what requests leave out from now on, so that requests of a later run begin with
+// the same bytes.
 func (s *File) LeaveOut(all []Left) error {
 	value := []byte{'['}
 	for i, l := range all {
@@ -91,7 +91,7 @@ func (s *File) LeaveOut(all []Left) error {
 	return s.note("left_out", append(value, ']'))
 }
 
-// readLeftOut takes what requests leave out, unless this run leaves out nothing.
+// readLeftOut reads what requests leave out, unless this run leaves nothing out.
 func (l *loader) readLeftOut(m document.Member) error {
 	if m.Kind() != '[' {
 		return m.Errorf("left_out is not a list")
@@ -135,7 +135,7 @@ func (s *File) AddTo(call, text string, labels []string) error {
 	return s.write(line)
 }
 
-// readAdded takes what was added to the result of a call.
+// readAdded reads what was added to the result of a call.
 func (l *loader) readAdded(m document.Member) error {
 	a, err := readAddition(m)
 	if err != nil {
@@ -179,8 +179,8 @@ func (a *addition) applyTo(m *stream.Message) {
 	}
 }
 
-// Whole is the i-th message of the conversation with its content, which is read again from
-// the file if requests leave it out.
+// Whole is the i-th message of the conversation with its content. Content that requests leave out
+// is read again from the file.
 func (s *File) Whole(i int, m *stream.Message) (*stream.Message, error) {
 	if s == nil || m.Instead == nil || m.Parts != nil {
 		return m, nil
@@ -199,7 +199,7 @@ func (s *File) Whole(i int, m *stream.Message) (*stream.Message, error) {
 	return whole, nil
 }
 
-// readAgain reads a message, and what was added to it, from where they stand.
+// readAgain reads a message, and the lines added to it, from the file.
 func (s *File) readAgain(places []place) (*stream.Message, error) {
 	var whole stream.Message
 	for i, at := range places {

@@ -10,19 +10,20 @@ import (
 	"toolpipe/stream"
 )
 
-// A loader takes the lines of the file, in order.
+// A loader processes the lines of the file, in order.
 type loader struct {
 	*File
 	sequence input.Sequence
 	kinds    map[string]func(*loader, document.Member) error
-	names    map[string]string // of the tools, each once in memory
-	last     int               // the place of the last message that is no result
-	open     map[string]*sent  // the calls of the last assistant message without a result
-	at       place             // of the line
+	names    map[string]string // tool names, each once in memory
+	last     int               // index of the last message that is no result
+	open     map[string]*sent  // calls of the last assistant message without a result
+	at       place             // of the current line
 	size     int64             // of the file
 }
 
-// load takes a line. Of what is left out of requests only the place in the file is kept.
+// load processes a line. For content that requests leave out, it keeps only the position in the
+// file.
 func (l *loader) load(line document.Line) error {
 	if _, ok := line.Get("role"); !ok {
 		return l.tell(line)
@@ -36,7 +37,7 @@ func (l *loader) load(line document.Line) error {
 		p := &m.Parts[i]
 		p.JSON, p.Raw = line.Keep(p.JSON), line.Keep(p.Raw)
 	}
-	if i := l.answer(m.CallID); m.Role == stream.ToolRole && i > l.last { // an older version repeated it with what --refresh added
+	if i := l.answer(m.CallID); m.Role == stream.ToolRole && i > l.last { // an older version repeated the result with the text of --refresh
 		l.messages[i] = m
 		l.placed(&l.messages[i], i, at)
 		return nil
@@ -46,7 +47,7 @@ func (l *loader) load(line document.Line) error {
 	return l.added(at, line)
 }
 
-// added looks at the last message, which was read from the line at that place.
+// added checks the last message, which was read from the line at this position.
 func (l *loader) added(at place, line document.Line) error {
 	n := len(l.messages) - 1
 	m := &l.messages[n]
@@ -70,7 +71,7 @@ func (l *loader) added(at place, line document.Line) error {
 	clear(l.open)
 	for i := range m.Calls {
 		call := &m.Calls[i]
-		if _, known := l.places.calls[call.ID]; known { // the call would get another ID, by which the file does not know it
+		if _, known := l.places.calls[call.ID]; known { // the call would get another id, which does not match the file
 			return line.Errorf("a call before has the id %q too", call.ID)
 		}
 		call.Name = l.named(call.Name)
@@ -79,7 +80,7 @@ func (l *loader) added(at place, line document.Line) error {
 	return nil
 }
 
-// answer is the place of the result of a call among the messages, -1 if it has none.
+// answer is the index of a call's result among the messages; -1 for none.
 func (l *loader) answer(call string) int {
 	if r, ok := l.places.calls[call]; ok {
 		return r.message
@@ -87,7 +88,7 @@ func (l *loader) answer(call string) int {
 	return -1
 }
 
-// named is name, as it is in memory already.
+// named returns the copy of name that is already in memory.
 func (l *loader) named(name string) string {
 	if known, ok := l.names[name]; ok {
 		return known
@@ -96,10 +97,10 @@ func (l *loader) named(name string) string {
 	return name
 }
 
-// reserve makes room for another message, and for as many as the rest of the file seems to have
-// behind the line at that place: a list that grows in small steps is in memory several times.
+// reserve makes room for another message, and for as many as the rest of the file probably
+// contains. A list that grows in small steps would be in memory several times.
 func (l *loader) reserve(at place) {
-	const least, most, more = 64, 8, 8 // messages; times as many as there are; messages that this run adds
+	const least, most, more = 64, 8, 8 // messages; factor; messages that this run adds
 	n := len(l.messages)
 	if n < cap(l.messages) {
 		return
@@ -109,7 +110,7 @@ func (l *loader) reserve(at place) {
 	l.places.others = slices.Grow(l.places.others, cap(l.messages)-len(l.places.others))
 }
 
-// finish looks at what the last lines have left open.
+// finish checks what the last lines left open.
 func (l *loader) finish() {
 	Sort(l.messages)
 	for _, m := range slices.Backward(l.messages) {
@@ -124,7 +125,7 @@ func (l *loader) finish() {
 	}
 }
 
-// lineKinds are the lines that are no messages, by the only member that each has.
+// lineKinds are the lines that are no messages, by their only member.
 func lineKinds() map[string]func(*loader, document.Member) error {
 	return map[string]func(*loader, document.Member) error{
 		"sending":  (*loader).readSending,
@@ -138,11 +139,10 @@ func lineKinds() map[string]func(*loader, document.Member) error {
 	}
 }
 
-// IsKind reports whether a session has lines that are no message and have name as their only
-// member.
+// IsKind reports whether sessions have lines with name as their only member that are no messages.
 func IsKind(name string) bool { return lineKinds()[name] != nil }
 
-// tell takes a line that is no message.
+// tell processes a line that is no message.
 func (l *loader) tell(line document.Line) error {
 	var member document.Member
 	n := 0
@@ -169,8 +169,8 @@ func (l *loader) readTools(m document.Member) error {
 	return nil
 }
 
-// isBegun reports whether line begins as the lines of a session do. A machine that lost
-// its power may have left zeros behind it.
+// isBegun reports whether line begins like a line of a session. After a power failure, zeros may
+// follow it.
 func isBegun(line []byte) bool {
 	line = bytes.TrimRight(line, "\x00\r\n")
 	begins := func(name string) bool {

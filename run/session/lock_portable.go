@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lock locks f until it is closed, also by the death of the process. Such a lock does
-// not tell which process has it.
+// lock locks f until it is closed or the process dies. The system does not report the process of
+// such a lock.
 func lock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

@@ -24,23 +24,23 @@ func (s *File) note(kind string, value []byte) error {
 	return s.write(noteLine(kind, value))
 }
 
-// Sent is a call that a run before this one has sent.
+// Sent is a call that an earlier run sent.
 type Sent struct {
 	stream.Call
-	Task *Task // with which its server answered it; nil for none
+	Task *Task // the server's answer; nil for none
 }
 
-// sent is what lines say about a call.
+// sent is what the lines say about a call.
 type sent struct {
 	id   string
 	sent bool
 	task *Task
 }
 
-// Sending notes that a call is about to be sent.
+// Sending records that a call is about to be sent.
 func (s *File) Sending(id string) error { return s.note("sending", jsontext.Quoted(id)) }
 
-// NotSent notes that a call was not sent after all, so that a later run may send it.
+// NotSent records that a call was not sent, so that a later run may send it.
 func (s *File) NotSent(id string) error { return s.note("not_sent", jsontext.Quoted(id)) }
 
 func (l *loader) readSending(m document.Member) error {
@@ -54,15 +54,15 @@ func (l *loader) readSending(m document.Member) error {
 
 // Task is the task of a call, with the server that runs it.
 type Task struct {
-	ID        string // of the task
-	Server    string // its name
-	At        string // which server that is: a hash of its command or its URL
-	Protocol  string // the revision
-	Tool      string // its name at the server
+	ID        string // id of the task
+	Server    string // name of the server
+	At        string // identity of the server: a hash of its command or its URL
+	Protocol  string // protocol revision
+	Tool      string // name at the server
 	Arguments string // SHA-256 of the canonical arguments
 }
 
-// BeginTask notes that the server has answered a call with a task.
+// BeginTask records that the server answered a call with a task.
 func (s *File) BeginTask(call string, t *Task) error {
 	value := []byte{'{'}
 	for _, m := range [][2]string{{"call", call}, {"id", t.ID}, {"server", t.Server}, {"at", t.At}, {"protocol", t.Protocol}, {"tool", t.Tool}, {"arguments", t.Arguments}} {
@@ -71,7 +71,7 @@ func (s *File) BeginTask(call string, t *Task) error {
 	return s.note("task", append(value, '}'))
 }
 
-// readTask takes the task of a call.
+// readTask reads the task of a call.
 func (l *loader) readTask(m document.Member) error {
 	t, call := &Task{}, ""
 	keys := document.Keys("call", &call, "id", &t.ID, "server", &t.Server, "at", &t.At, "protocol", &t.Protocol, "tool", &t.Tool, "arguments", &t.Arguments)
@@ -86,7 +86,7 @@ func (l *loader) readTask(m document.Member) error {
 	return nil
 }
 
-// TaskOf is the task of a call that a run before this one has sent; nil for none.
+// TaskOf is the task of a call that an earlier run sent; nil for none.
 func (s *File) TaskOf(id string) *Task {
 	if s == nil {
 		return nil
@@ -98,7 +98,7 @@ func (s *File) TaskOf(id string) *Task {
 	return s.Unknown[i].Task
 }
 
-// End notes that the last message is no answer, because the run ended with f.
+// End records that the last message is no answer, because the run ended with f.
 func (s *File) End(f *failure.Error) error {
 	switch f.Status {
 	case failure.StatusLimit:

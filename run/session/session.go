@@ -1,18 +1,18 @@
-// Package session keeps a conversation in a file that later runs go on with: JSON
-// lines, which are only ever added. A line is a message in the chat-completions
-// form, or it tells about calls:
+// Package session keeps a conversation in a file that later runs continue. The file consists of
+// JSON lines, which are only appended. A line is a message in the chat-completions form, or a
+// record about calls:
 //
 //	{"tools":{"NAME":"SHA-256"}}  the definitions of the tools that are called next
 //	{"sending":"ID"}              this call is about to be sent to its tool
-//	{"not_sent":"ID"}             it was not sent after all
+//	{"not_sent":"ID"}             it was not sent
 //	{"task":{"call":"ID",…}}      its server answered it with a task (type Task)
 //	{"added":{"call":"ID",…}}     this was added to its result
 //	{"left_out":[{"call":"ID",…}]} requests leave its result out from now on (type Left)
 //	{"cut":"WHY"}                 the message before is no answer: it was cut at a limit
 //	{"refused":"WHY"}             likewise: the model's answer was refused
 //
-// A line is on the disk before the event that it tells of, so that no call is sent
-// twice, however a run ends. The file is locked for as long as it is open.
+// A line is on the disk before its event happens, so no call is sent twice, however a run ends. The
+// file is locked while it is open.
 package session
 
 import (
@@ -37,36 +37,36 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// File is an open session. Its methods may be called concurrently, and on nil, which
-// keeps nothing.
+// File is an open session. Its methods may be called concurrently, and on nil, which stores
+// nothing.
 type File struct {
 	Before
-	Tools map[string]string // the digest of the definition that each tool had when it was called last
-	Cut   int               // bytes of a last line that is not whole, which Repair takes away
-	Made  bool              // Open has made the file
+	Tools map[string]string // by tool: the digest of its definition at its last call
+	Cut   int               // size of an incomplete last line, which Repair removes
+	Made  bool              // Open created the file
 
 	messages  []stream.Message
-	leavesOut bool // this run leaves out what runs before it left out of requests
+	leavesOut bool // this run leaves out what earlier runs left out of requests
 	path      string
 	f         *os.File
 
 	mu     sync.Mutex
 	places places
-	err    error // of the first failed write, after which nothing is written
+	err    error // the first failed write; nothing is written after it
 }
 
-// Before is what runs before this one have left.
+// Before is the state that earlier runs left.
 type Before struct {
-	Unknown []Sent         // the calls that were sent and have no result
-	Ended   *failure.Error // why the last message is no answer; nil: no run has said so
+	Unknown []Sent         // calls that were sent and have no result
+	Ended   *failure.Error // why the last message is no answer; nil: not recorded
 }
 
-const flag = "--session" // errors begin with it
+const flag = "--session" // prefix of errors
 
-// longestLine is six times what a run reads as input: so many bytes can a byte take.
+// longestLine allows for a JSON text that takes six bytes for each byte of the largest input.
 const longestLine = 6 * input.MaxInput
 
-// Open opens the session of --session, or makes a new one.
+// Open opens the session of --session, or creates it.
 func Open(c *config.Config, warn config.Warner) (*File, error) {
 	path := c.Session
 	_, absent := os.Stat(path)
@@ -103,7 +103,7 @@ func (s *File) read(c *config.Config, warn config.Warner) error {
 		return failure.Within(flag, err)
 	}
 	l.finish()
-	if len(end.Cut) > 0 && !isBegun(end.Cut) { // the file may hold something else, which is not ours to take away
+	if len(end.Cut) > 0 && !isBegun(end.Cut) { // the file may contain something else, which must not be removed
 		return failure.Usage("%s: %s:%d: neither a message nor another line of a session", flag, s.path, end.Number)
 	}
 	s.places.size, s.Cut, s.places.unended = end.At, len(end.Cut), end.Unended
@@ -113,7 +113,7 @@ func (s *File) read(c *config.Config, warn config.Warner) error {
 	return s.failed(err)
 }
 
-// Repair has the file end with a whole line. It comes before anything is written.
+// Repair makes the file end with a complete line. It is called before the first write.
 func (s *File) Repair() (err error) {
 	if s.Cut > 0 {
 		err = s.f.Truncate(s.places.size)
@@ -124,7 +124,7 @@ func (s *File) Repair() (err error) {
 	return s.failed(err)
 }
 
-// lock locks the file, or says which process has it.
+// lock locks the file. Its error names the process that has the lock.
 func (s *File) lock() error {
 	err := lock(s.f)
 	if held, ok := errors.AsType[*heldError](err); ok {
@@ -147,10 +147,10 @@ func (s *File) lock() error {
 	return nil
 }
 
-// heldError says that another process has locked the file. It may be one of another
-// container, so that nothing but its number is told.
+// heldError says that another process has locked the file. The process may run in another
+// container, so only its number is reported.
 type heldError struct {
-	pid int // 0: the system does not tell
+	pid int // 0: unknown
 }
 
 func (e *heldError) Error() string {
@@ -160,7 +160,7 @@ func (e *heldError) Error() string {
 	return "in use by process " + strconv.Itoa(e.pid)
 }
 
-// Size is how many bytes the file has.
+// Size is the size of the file in bytes.
 func (s *File) Size() int {
 	if s == nil {
 		return 0
@@ -170,11 +170,10 @@ func (s *File) Size() int {
 	return int(s.places.size)
 }
 
-// Unfinished reports whether an answer of the model or the result of a call is missing.
+// Unfinished reports whether the model's answer or the result of a call is missing.
 func (s *File) Unfinished() bool { return Unanswered(s.Messages()) }
 
-// Unanswered reports whether the last message of a conversation needs an answer, or has
-// calls.
+// Unanswered reports whether the last message of a conversation needs an answer or has calls.
 func Unanswered(messages []stream.Message) bool {
 	if len(messages) == 0 {
 		return false
@@ -183,8 +182,7 @@ func Unanswered(messages []stream.Message) bool {
 	return last.Role == stream.User || last.Role == stream.ToolRole || len(last.Calls) > 0
 }
 
-// Messages are the conversation as it was when the file was opened, and the results of
-// Answer.
+// Messages are the conversation at the time of Open, and the results from Answer.
 func (s *File) Messages() []stream.Message {
 	if s == nil {
 		return nil
@@ -225,13 +223,13 @@ func (s *File) Add(tools map[string]string, messages ...stream.Message) error {
 	return s.write(lines)
 }
 
-// failedSuffix ends the message of a call that failed, in place of its bracket.
+// failedSuffix is the end of the message of a failed call, instead of its bracket.
 const failedSuffix = `,"` + input.FailedMember + `":true}`
 
-// longPiece is how much of a message is in memory while it is written.
+// longPiece is how many bytes of a message are in memory while it is written.
 const longPiece = 256 << 10
 
-// checkLength refuses a message that would make a line which the next run refuses.
+// checkLength refuses a message with a line that would be too long for the next run.
 func (s *File) checkLength(m *stream.Message) error {
 	const most = 6 // bytes of a line for a byte of text
 	rough := int64(0)
@@ -262,8 +260,8 @@ func (s *File) checkLength(m *stream.Message) error {
 	return e
 }
 
-// joinLines makes JSON of several lines, which an endpoint may have sent, one line of
-// the same length. No string of JSON holds the end of a line.
+// joinLines converts multi-line JSON, which an endpoint may send, to one line of the same length.
+// No JSON string contains a line end.
 func joinLines(text []byte) {
 	for i := bytes.IndexByte(text, '\n'); i >= 0; i = bytes.IndexByte(text, '\n') {
 		text[i] = ' '
@@ -271,7 +269,7 @@ func joinLines(text []byte) {
 	}
 }
 
-// definitions appends a line of the digests that are not in the file yet.
+// definitions appends a line with the digests that are not in the file yet.
 func (s *File) definitions(dst []byte, tools map[string]string) []byte {
 	changed := []byte{'{'}
 	for _, name := range slices.Sorted(maps.Keys(tools)) {
@@ -286,14 +284,14 @@ func (s *File) definitions(dst []byte, tools map[string]string) []byte {
 	return append(dst, noteLine("tools", append(changed, '}'))...)
 }
 
-// Answer writes the result of a call that a run before this one has sent.
+// Answer writes the result of a call that an earlier run sent.
 func (s *File) Answer(result stream.Message) error {
 	s.messages = append(s.messages, result)
 	Sort(s.messages)
 	return s.Add(nil, result)
 }
 
-// write writes lines and waits until the disk has them.
+// write writes lines and waits until they are on the disk.
 func (s *File) write(lines []byte) error {
 	if s.put(lines) != nil {
 		return s.err
@@ -302,7 +300,7 @@ func (s *File) write(lines []byte) error {
 	return s.err
 }
 
-// put writes lines, or a part of a line, which the disk may not have yet.
+// put writes lines, or a part of a line, without waiting for the disk.
 func (s *File) put(lines []byte) error {
 	if s.err != nil {
 		return s.err
@@ -320,8 +318,7 @@ func (s *File) failed(err error) error {
 	return failure.Output(flag+" "+config.ShellQuote(s.path), err)
 }
 
-// Close closes the file, which ends the lock. A file that was made and has nothing in
-// it is removed.
+// Close closes the file, which releases the lock. It removes a new file without content.
 func (s *File) Close() {
 	if s == nil {
 		return
@@ -337,7 +334,7 @@ func (s *File) isEmpty() bool {
 	return err == nil && info.Size() == 0
 }
 
-// isAt reports whether path names the open file f, and not by a link.
+// isAt reports whether path names the open file f, without a symbolic link.
 func isAt(f *os.File, path string) (bool, error) {
 	opened, err := f.Stat()
 	if err != nil {
@@ -347,9 +344,8 @@ func isAt(f *os.File, path string) (bool, error) {
 	return err == nil && os.SameFile(opened, named), err
 }
 
-// Sort puts the results of each turn into the order of its calls: results are
-// written as they come, and a model must find them where they were in the request
-// before.
+// Sort puts the results of each turn into the order of its calls. Results are written as they come,
+// but the model must get them in the same order as in the earlier requests.
 func Sort(messages []stream.Message) {
 	var calls []stream.Call
 	for i := 0; i < len(messages); {

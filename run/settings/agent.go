@@ -24,8 +24,7 @@ func (s *Settings) ParseAgent(value string) (name, profile string, err error) {
 	return "", "", failure.UsageError(s.profileHints(""), "--agent: no profile is named %q", profile)
 }
 
-// profileHints say which profiles there are, or how one is written. near is one whose name
-// is like the one that was asked for, "" for none.
+// profileHints list the profiles, or say how to write one. near is a similar name; "" for none.
 func (s *Settings) profileHints(near string) []string {
 	names := s.ProfileNames()
 	if len(names) == 0 {
@@ -34,11 +33,11 @@ func (s *Settings) profileHints(near string) []string {
 	return config.DidYouMean("", near, "profiles: "+config.JoinWords(names))
 }
 
-// ModelList are the profiles that -m or TOOLPIPE_MODEL lists, of which each is asked when those
-// before it have failed; nil if there is only one model.
+// ModelList returns the profiles in -m or TOOLPIPE_MODEL if it is a list; nil for a single model.
+// Each is asked after those before it have failed.
 func (s *Settings) ModelList(c *config.Config) (names []string, err error) {
 	asked, from := c.Model, "-m"
-	if asked == "" && c.Replay == "" { // a recording holds its model; only the flag asks for another
+	if asked == "" && c.Replay == "" { // a recording contains its model; only the flag overrides it
 		asked, from = c.Getenv("TOOLPIPE_MODEL"), "TOOLPIPE_MODEL"
 	}
 	if _, whole := s.profiles[asked]; whole || !strings.Contains(asked, ",") {
@@ -71,13 +70,12 @@ func (s *Settings) ProfileModel(profile string) string {
 	return cmp.Or(s.profiles[profile].model, profile)
 }
 
-// ProfileParallel is how many runs of an agent with that profile there may be at once; 0 is
-// no limit of its own.
+// ProfileParallel is how many runs of an agent with this profile may exist at once; 0: no limit in
+// the profile.
 func (s *Settings) ProfileParallel(profile string) int { return s.profiles[profile].parallel }
 
-// ForProfile is c for a model beside that of the run. What the flags say of the
-// run's own model does not count for it; only its endpoint and key do, for a
-// profile that names no endpoint.
+// ForProfile is c for another model than the main one. Flags for the main model are dropped. Only
+// its endpoint and key are kept, for a profile without an endpoint.
 func ForProfile(c *config.Config, s *Settings, profile string) *config.Config {
 	d := *c
 	d.Model, d.Record = profile, ""

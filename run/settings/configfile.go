@@ -1,5 +1,5 @@
-// Package settings is what the user's config file says, and which endpoint, model and key
-// follow from it, flags and environment. A profile is an entry of models.
+// Package settings reads the user's config file, and derives the endpoint, model and key from it,
+// flags and environment. A profile is an entry of models.
 package settings
 
 import (
@@ -20,43 +20,43 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Settings is what the config file says.
+// Settings is the content of the config file.
 type Settings struct {
 	Path      string
 	model     string
 	profiles  map[string]profile
 	servers   []servers.Server
 	Rules     []approve.Rule
-	Patterns  []string // the patterns of auto_approve, as -v shows them
+	Patterns  []string // the patterns of auto_approve as in the file, for -v
 	Policies  []string
 	MaxRounds *int
 	Shell     shellSettings
 
-	credentialHelper string // keeps the logins; "" for files
+	credentialHelper string // program that stores the logins; "" for files
 }
 
 // profile is one entry of models.
 type profile struct {
-	stream.Config                // what of it the entry says: no key, no headers
+	stream.Config                // the settings in the entry, without key and headers
 	at            document.Value // the entry in the file
 	model         string
 	keySource
-	headers   []document.Member // of requests to the model, as the file has them
+	headers   []document.Member // headers for requests to the model, not expanded
 	params    []stream.Param
 	thinkTags bool
 	servers   []string // nil: all
 	price     Price
-	parallel  int // runs of an agent at once; 0: no limit of its own
+	parallel  int // runs of an agent at once; 0: no limit
 }
 
-// keySource is where the key of a profile comes from, and whether it may go over plain http.
+// keySource is the source of a profile's key, and whether it may be sent over plain http.
 type keySource struct {
 	insecureHTTP bool
 	keyEnv       *string
 	keyCommand   []string
 }
 
-// place is where the file has a key of the profile, "" if it has not.
+// place is the position of a key of the profile in the file; "" if the profile does not have it.
 func (p profile) place(key string) string {
 	if p.at.Doc == nil {
 		return ""
@@ -68,9 +68,8 @@ func (p profile) place(key string) string {
 	return v.Place()
 }
 
-// Load reads the config file: the one that a flag or TOOLPIPE_CONFIG
-// names, which must exist, else toolpipe/config.json under the user's config
-// directory, which may be missing.
+// Load reads the config file: the file that a flag or TOOLPIPE_CONFIG names, which must exist, else
+// toolpipe/config.json in the user's config directory, which may be missing.
 func Load(c *config.Config, warn config.Warner) (*Settings, error) {
 	s := &Settings{}
 	if c.NoConfig {
@@ -83,7 +82,7 @@ func Load(c *config.Config, warn config.Warner) (*Settings, error) {
 	s.Path = named
 	if named == "" {
 		what, s.Path = "the config", c.UserPath("XDG_CONFIG_HOME", stdio.DefaultConfigDir, "config.json")
-		if _, err := os.Stat(s.Path); os.IsNotExist(err) { // errors.Is takes twice as long as Stat at a start
+		if _, err := os.Stat(s.Path); os.IsNotExist(err) { // errors.Is would take twice as long as Stat at a start
 			s.Path = ""
 		}
 	}
@@ -98,7 +97,7 @@ func Load(c *config.Config, warn config.Warner) (*Settings, error) {
 	return s, doc.ReadKeys(s.keys(c))
 }
 
-// Servers are the tool servers that the run uses, and those that are left out; see
+// Servers returns the tool servers that the run uses, and those that are excluded; see
 // servers.Configured.
 func (s *Settings) Servers(ctx context.Context, c *config.Config, stdin io.Reader, warn config.Warner) (used, unused []servers.Server, err error) {
 	p := s.profiles[askedModel(c, s)]
@@ -109,7 +108,7 @@ func (s *Settings) Servers(ctx context.Context, c *config.Config, stdin io.Reade
 	return servers.Configured(ctx, c, from, stdin, warn)
 }
 
-// keys are the keys of the config.
+// keys are the keys of the config file.
 func (s *Settings) keys(c *config.Config) []document.Key {
 	return document.Keys(
 		"model", &s.model,
@@ -124,7 +123,7 @@ func (s *Settings) keys(c *config.Config) []document.Key {
 	)
 }
 
-// parsePolicies reads paths, which are relative to the directory of the config.
+// parsePolicies reads paths relative to the directory of the config file.
 func (s *Settings) parsePolicies(m document.Member) error {
 	err := m.Fill(&s.Policies)
 	for i, p := range s.Policies {
@@ -143,7 +142,7 @@ func readHelper(m document.Member) (string, error) {
 	return name, err
 }
 
-// ProfileNames are the names of the profiles, in order.
+// ProfileNames are the names of the profiles, sorted.
 func (s *Settings) ProfileNames() []string { return slices.Sorted(maps.Keys(s.profiles)) }
 
 func (s *Settings) parseProfile(m document.Member) error {
@@ -185,7 +184,7 @@ func (p *profile) keys() []document.Key {
 	)
 }
 
-// parseAutoApprove reads a pattern, and whether the tools like it are allowed.
+// parseAutoApprove reads a pattern, and whether it allows matching tools.
 func (s *Settings) parseAutoApprove(m document.Member) error {
 	allow, err := m.Boolean()
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
-// anthropicToken is the variable with a bearer token for Anthropic's API, or for what stands in
-// its place, as the SDKs of that API have it.
+// anthropicToken is the variable with a bearer token for Anthropic's API or a replacement of it, as
+// in the SDKs of this API.
 const anthropicToken = "ANTHROPIC_AUTH_TOKEN"
 
 // resolveKey finds the key and the headers.
@@ -30,7 +30,7 @@ func resolveKey(ctx context.Context, c *config.Config, e *Endpoint, p profile, w
 	if e.Replay != "" {
 		return nil
 	}
-	// What a profile says of keys and headers is for its own endpoint alone.
+	// Keys and headers of a profile are sent only to the profile's endpoint.
 	own := p.BaseURL == "" || e.BaseURL == p.BaseURL
 	if own {
 		if err := resolveHeaders(c, e, p); err != nil {
@@ -50,8 +50,7 @@ func resolveKey(ctx context.Context, c *config.Config, e *Endpoint, p profile, w
 	return nil
 }
 
-// findKey returns the key and where it is from. No key goes to an endpoint that
-// it is not for.
+// findKey returns the key and its source. A key is sent only to the endpoint for which it is meant.
 func findKey(ctx context.Context, c *config.Config, e *Endpoint, p profile, own bool, warn config.Warner) (key, from string, err error) {
 	switch {
 	case c.KeyFile != "":
@@ -90,15 +89,15 @@ func findKey(ctx context.Context, c *config.Config, e *Endpoint, p profile, own 
 	return "", "", nil
 }
 
-// usualKey is a variable that usually holds a key, and where that key may go.
+// A usualKey is a variable that usually contains a key, and the endpoint for this key.
 type usualKey struct {
 	name string
-	here bool   // it may go to the endpoint
-	to   string // in words
+	here bool   // it may be sent to the endpoint
+	to   string // its endpoint, in words
 }
 
-// usualKeys are the variables in which a key is looked for, in this order. A
-// provider's key goes to that provider, or to the address that stands for it.
+// usualKeys are the variables that are searched for a key, in this order. A provider's key may be
+// sent only to that provider, or to the address in the provider's variable for the base URL.
 func usualKeys(c *config.Config, e *Endpoint, p profile) []usualKey {
 	keys := []usualKey{{
 		"TOOLPIPE_API_KEY", e.URLFrom == flagURL || e.URLFrom == "TOOLPIPE_BASE_URL" || e.URLFrom == p.place("base_url") && p.keyEnv == nil,
@@ -118,8 +117,8 @@ func usualKeys(c *config.Config, e *Endpoint, p profile) []usualKey {
 	return keys
 }
 
-// noKey says that no key is sent although one is set: as a warning, or with -v
-// only when the endpoint is on this machine, where most need none.
+// noKey reports that a key is set but not sent. It is a warning, or shown only with -v if the
+// endpoint is on this machine, where most endpoints need no key.
 func (e *Endpoint) noKey(unsent string, warn config.Warner) {
 	text := "no key is sent to " + origin(e.BaseURL) + ": " + unsent + "; --key-env NAME sends one"
 	if u, err := url.Parse(e.BaseURL); err == nil && loopback.Is(u.Hostname()) {
@@ -129,7 +128,7 @@ func (e *Endpoint) noKey(unsent string, warn config.Warner) {
 	warn("key_not_sent", "", text)
 }
 
-// origin is the scheme, host and port of a URL, "" if it has none.
+// origin is the scheme, host and port of a URL; "" if it has none.
 func origin(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -140,8 +139,7 @@ func origin(address string) string {
 	return scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Host), defaultPort)
 }
 
-// runKeyCommand runs the key_command that stands at the place from; the first line
-// of its output is the key.
+// runKeyCommand runs the key_command at position from. The first line of its output is the key.
 func runKeyCommand(ctx context.Context, c *config.Config, argv []string, from string) (string, error) {
 	key, err := cmp.Or(c.Processes, &config.Processes{}).FirstLine(ctx, exec.Cmd{Args: argv, Env: process.ChildEnv(c.Environ, nil, nil), Dir: servers.NeutralDir})
 	if ctx.Err() != nil {
@@ -156,7 +154,7 @@ func runKeyCommand(ctx context.Context, c *config.Config, argv []string, from st
 	return key, nil
 }
 
-// resolveHeaders fills in the headers of the profile.
+// resolveHeaders adds the headers of the profile.
 func resolveHeaders(c *config.Config, e *Endpoint, p profile) error {
 	for _, h := range p.headers {
 		value, err := servers.Expanded(c, h.Value, h.Text())
@@ -166,14 +164,14 @@ func resolveHeaders(c *config.Config, e *Endpoint, p profile) error {
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 			return h.Errorf("the value of the header %s holds a control character", h.Key)
 		}
-		// What comes from a variable is meant to be seen by nobody.
+		// The value of a variable is treated as secret.
 		e.Headers = append(e.Headers, stream.Header{Name: h.Key, Value: value, Secret: value != h.Text() || secrets.Named(h.Key)})
 	}
 	return nil
 }
 
-// secretNames are the variables in a header of a profile that hold a secret, as its
-// name or theirs says.
+// secretNames are the variables in a profile's header that contain a secret, by the name of the
+// header or the variable.
 func secretNames(header, value string) (names []string) {
 	for i := 0; i < len(value); {
 		reference, size := servers.ReferenceAt(value[i:], false)
@@ -225,9 +223,8 @@ func readKey(ctx context.Context, c *config.Config, warn config.Warner) (key, fr
 	return key, "--key-file: " + c.KeyFile, nil
 }
 
-// keyNames are the variables that hold a model's key, the usual ones, that of
-// --key-env and those of all profiles and their headers; and the one that holds
-// logins.
+// keyNames are the variables with a model's key: the usual ones, the variable of --key-env, and the
+// variables in all profiles and their headers. The variable with logins is included.
 func keyNames(c *config.Config, s *Settings) []string {
 	names := slices.Clone(process.OwnSecrets)
 	if c.KeyEnv != nil {

@@ -11,14 +11,14 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
-// LoginDir is the directory of the logins, in the user's state directory of the
-// XDG Base Directory specification; "" if there is none.
+// LoginDir is the directory of the logins, in the user's state directory by the XDG Base Directory
+// specification; "" if there is none.
 func LoginDir(c *config.Config) string {
 	return c.UserPath("XDG_STATE_HOME", func(home string) string { return filepath.Join(home, ".local", "state") }, "logins")
 }
 
-// LoginFiles are the directory of the logins and the files that are in it now,
-// each of which may have another name elsewhere.
+// LoginFiles are the directory of the logins and the files in it. Each file is listed separately,
+// because it may have another name elsewhere.
 func LoginFiles(c *config.Config) (files []string) {
 	dir := LoginDir(c)
 	if dir == "" {
@@ -31,8 +31,7 @@ func LoginFiles(c *config.Config) (files []string) {
 	return append(files, dir)
 }
 
-// LoginStore is where the logins are kept. Every secret that is read from it is
-// added to set.
+// LoginStore is the store of the logins. It adds every secret that it reads to set.
 func LoginStore(c *config.Config, s *Settings, set *secrets.Set, warn func(code, server, message string)) (*oauth.Store, error) {
 	store := &oauth.Store{Dir: LoginDir(c), Secret: set.Add, Warn: warn}
 	if s.credentialHelper != "" {

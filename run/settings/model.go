@@ -23,20 +23,20 @@ type Endpoint struct {
 	stream.Config
 	Model   string
 	Price   Price
-	KeyFrom string // the flag, variable or key of the config that gives the key; "" for none
-	URLFrom string // the flag, variable or key of the config that gives the URL
-	Note    string // a message that only -v shows; "" for none
+	KeyFrom string // source of the key: flag, variable or key of the config; "" for none
+	URLFrom string // source of the URL: flag, variable or key of the config
+	Note    string // message for -v; "" for none
 	profile profile
 }
 
-// ResolveModel finds out which model to ask and where: flag, environment,
-// config, in that order. A profile that the flag names belongs to the flag.
+// ResolveModel decides which model to ask, and at which endpoint: from flag, environment or config,
+// in this order. A profile that the flag names ranks as the flag.
 func ResolveModel(ctx context.Context, c *config.Config, s *Settings, warn config.Warner) (*Endpoint, error) {
 	asked := askedModel(c, s)
 	p := s.profiles[asked]
 	e := &Endpoint{Config: p.Config, Model: cmp.Or(p.model, asked), Price: p.price, profile: p}
 	usualAPI := resolveURL(c, e, p)
-	if e.API = cmp.Or(c.API, p.API); c.Replay == "" { // a recording knows its own
+	if e.API = cmp.Or(c.API, p.API); c.Replay == "" { // a recording contains its API
 		e.API = cmp.Or(e.API, usualAPI, "chat")
 	}
 	if c.RetryFor != nil {
@@ -68,9 +68,9 @@ func ResolveModel(ctx context.Context, c *config.Config, s *Settings, warn confi
 	return e, resolveKey(ctx, c, e, p, warn)
 }
 
-// askedModel is the model or profile that is asked for, "" for none.
+// askedModel is the requested model or profile; "" for none.
 func askedModel(c *config.Config, s *Settings) string {
-	if c.Model != "" || c.Replay != "" { // a recording holds its model; only the flag asks for another
+	if c.Model != "" || c.Replay != "" { // a recording contains its model; only the flag overrides it
 		return c.Model
 	}
 	return cmp.Or(c.Getenv("TOOLPIPE_MODEL"), s.model)
@@ -78,10 +78,9 @@ func askedModel(c *config.Config, s *Settings) string {
 
 const flagURL = "--base-url"
 
-// resolveURL finds the endpoint, and returns the API that it is known to have, ""
-// if it is not known. A profile that the flag names comes before the environment.
-// The key of a provider alone stands for its endpoint: that of OpenAI where both
-// are set, unless the API was given and is the one of Anthropic.
+// resolveURL finds the endpoint, and returns its API if that is known, else "". A profile that the
+// flag names has precedence over the environment. A provider's key alone selects its endpoint:
+// OpenAI's if both keys are set, unless the requested API is Anthropic's.
 func resolveURL(c *config.Config, e *Endpoint, p profile) (api string) {
 	type source struct{ url, from, api string }
 	sources := []source{
@@ -99,7 +98,7 @@ func resolveURL(c *config.Config, e *Endpoint, p profile) (api string) {
 	}
 	sources = slices.Insert(sources, at, source{p.BaseURL, p.place("base_url"), ""})
 	if c.Getenv("OPENAI_API_KEY") != "" && !toAnthropic {
-		sources = append(sources, source{"https://api.openai.com/v1", "OPENAI_API_KEY", "responses"}) // newer models have no tools in chat
+		sources = append(sources, source{"https://api.openai.com/v1", "OPENAI_API_KEY", "responses"}) // newer models support no tools in chat
 	}
 	if anthropic {
 		sources = append(sources, source{anthropicURL(c.Getenv("ANTHROPIC_BASE_URL")), "ANTHROPIC_API_KEY", "messages"})
@@ -113,8 +112,8 @@ func resolveURL(c *config.Config, e *Endpoint, p profile) (api string) {
 	return ""
 }
 
-// anthropicURL is the endpoint that ANTHROPIC_BASE_URL says. Other programs add
-// /v1 to it, so it is mostly given without.
+// anthropicURL is the endpoint for ANTHROPIC_BASE_URL. Other programs add /v1 to it, so it is
+// mostly given without.
 func anthropicURL(base string) string {
 	if base = strings.TrimRight(cmp.Or(base, "https://api.anthropic.com"), "/"); !strings.HasSuffix(base, "/v1") {
 		base += "/v1"
@@ -122,9 +121,8 @@ func anthropicURL(base string) string {
 	return base
 }
 
-// noModel is the error of a run without a model's name, without an endpoint or
-// without both. A user with a config is shown the names in it; a user without
-// one is shown examples.
+// noModel is the error for a run without a model or an endpoint. Its hints are the profiles of the
+// config, or examples without a config.
 func noModel(asked string, hasURL bool, s *Settings) error {
 	names := s.ProfileNames()
 	var profiles []string
@@ -154,8 +152,7 @@ func noModel(asked string, hasURL bool, s *Settings) error {
 	}, "%s", what)
 }
 
-// flagParams reads the values of --param; where a name is given twice, the last
-// value counts.
+// flagParams reads the values of --param. For a duplicate name the last value is used.
 func flagParams(c *config.Config) ([]stream.Param, error) {
 	var params []stream.Param
 	for _, f := range c.Params {
@@ -176,8 +173,8 @@ func flagParams(c *config.Config) ([]stream.Param, error) {
 	return params, nil
 }
 
-// Request is the part of a request that stays the same in a run. Flags win
-// over the profile's params.
+// Request is the part of requests that stays the same in a run. Flags have precedence over the
+// profile's params.
 func Request(ctx context.Context, c *config.Config, e *Endpoint) (*stream.Request, error) {
 	r := &stream.Request{
 		Model:           e.Model,
@@ -205,8 +202,8 @@ func Request(ctx context.Context, c *config.Config, e *Endpoint) (*stream.Reques
 	return r, nil
 }
 
-// Schema reads the JSON Schema of --schema: its value, or the file that it names. It is nil
-// without --schema.
+// Schema reads the JSON Schema in --schema, or in the file that it names. It is nil without
+// --schema.
 func Schema(ctx context.Context, c *config.Config) (json.RawMessage, error) {
 	name, value, data := "--schema", c.Schema, []byte(c.Schema)
 	if value == "" {
@@ -229,7 +226,7 @@ func Schema(ctx context.Context, c *config.Config) (json.RawMessage, error) {
 	return doc.Raw(), nil
 }
 
-// Refused words err, which came from making the client of this endpoint.
+// Refused is the error for err, which came from making the client of this endpoint.
 func (e *Endpoint) Refused(err error) error {
 	if u, ok := errors.AsType[*stream.EndpointError](err); ok {
 		f := failure.Usage("%s: %v", e.URLFrom, u)

@@ -6,8 +6,8 @@ import (
 	"toolpipe/run/document"
 )
 
-// keysOfOthers are the keys of other programs that people write into the config,
-// in lower case and without separators, and the keys that mean the same here.
+// keysOfOthers are keys of other programs that people write into the config, in lower case and
+// without separators, and the corresponding keys of toolpipe.
 var keysOfOthers = []struct {
 	ours, others string
 }{
@@ -32,11 +32,11 @@ var keysOfOthers = []struct {
 	{"url", "endpoint"},
 }
 
-// secretKeys are the keys under which other programs have a secret in the file.
+// secretKeys are keys with a secret in files of other programs.
 var secretKeys = []string{"apikey", "key", "openaiapikey", "secret", "password", "token", "accesstoken", "keycommand", "apikeycommand"}
 
-// hintOfOthers is what to write instead of a key of another program, "" if it is
-// none. known are the keys of the object that it stands in.
+// hintOfOthers is a hint for a key of another program; "" for none. known are the keys of its
+// object.
 func hintOfOthers(key string, known []string) string {
 	plain := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(key))
 	if slices.Contains(secretKeys, plain) && slices.Contains(known, "key_env") {

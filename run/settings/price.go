@@ -8,14 +8,14 @@ import (
 	"toolpipe/stream"
 )
 
-// A Price is what a model's tokens cost, in a currency for a million of them.
+// A Price is the price of a million tokens of each kind, in a currency.
 type Price struct {
-	Currency                          string // "": there is no price
+	Currency                          string // "": no price
 	input, output, cached, cacheWrite float64
 }
 
-// Of is what tokens cost. Those that were read from a cache or written to it are part of the
-// input, and have prices of their own.
+// Of is the price of tokens. Cached and cache-write tokens are part of the input and have separate
+// prices.
 func (p Price) Of(u stream.Usage) float64 {
 	fresh := max(0, u.Input-u.Cached-u.CacheWrite)
 	return (float64(fresh)*p.input + float64(u.Cached)*p.cached + float64(u.CacheWrite)*p.cacheWrite + float64(u.Output)*p.output) / 1e6

@@ -7,9 +7,9 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
-// AddSecrets tells what must not show: the keys of models, what servers get
-// from variables, and the credentials of a proxy. The model's client adds the
-// key that it sends, a server's session its tokens.
+// AddSecrets adds values that must not be shown: the keys of models, variables for servers, and
+// proxy credentials. The model's client adds the key that it sends; a server's session adds its
+// tokens.
 func AddSecrets(c *config.Config, set *secrets.Set, s *Settings, used []servers.Server) {
 	for _, name := range keyNames(c, s) {
 		set.AddFrom(name, c.Getenv(name))

@@ -10,7 +10,7 @@ import (
 
 // shellSettings is the section shell of the config.
 type shellSettings struct {
-	Env         map[string]string // their variables are expanded, where the run has --shell
+	Env         map[string]string // expanded only with --shell
 	PathPrepend []string          // likewise
 	Timeout     time.Duration
 	Sandbox     config.Sandbox
@@ -18,8 +18,8 @@ type shellSettings struct {
 	expander *servers.Expander // nil: nothing was expanded
 }
 
-// keys are the keys of shell. Without --shell no variable is expanded: one that is not set must
-// not end a run that starts no command.
+// keys are the keys of shell. Without --shell no variable is expanded: a run without commands must
+// not fail because a variable is not set.
 func (s *shellSettings) keys(c *config.Config) []document.Key {
 	text := document.Value.Str
 	if c.Shell {

@@ -9,14 +9,14 @@ import (
 	"toolpipe/run/document"
 )
 
-// A loader takes the lines of a plan, in order.
+// A loader processes the lines of a plan, in order.
 type loader struct {
 	*File
 	calls map[string]*Call
-	sum   hash.Hash // of the head and the calls
+	sum   hash.Hash // of the heading and the calls
 }
 
-// digest is the digest of the plan as far as it was read.
+// digest is the digest of the lines read so far.
 func (l *loader) digest() string { return hex.EncodeToString(l.sum.Sum(nil)) }
 
 func (l *loader) load(line document.Line) error {
@@ -115,8 +115,8 @@ func (l *loader) readSending(m document.Member) error {
 	return nil
 }
 
-// readResult takes a result. It counts only for a call that was sent, and for the lines that
-// are before it.
+// readResult reads a result. It is accepted only for a call that was sent, and with the digest of
+// the lines before it.
 func (l *loader) readResult(m document.Member) error {
 	id, digest, r := "", "", &Result{}
 	err := m.ReadKeys(document.Keys("call", &id, "status", document.WordOf(&r.Status, "ok", "error", "failed"), "digest", &digest, "time", &r.Time, "text", &r.Text))

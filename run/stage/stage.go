@@ -51,23 +51,23 @@ type File struct {
 	Digests
 
 	path  string
-	flag  string // errors begin with it
+	flag  string // prefix of errors
 	f     *os.File
-	begun bool // the file has its head
+	begun bool // the heading is written
 
 	mu  sync.Mutex
-	ids map[string]bool // of Calls
-	err error           // of the first failed write, after which nothing is written
+	ids map[string]bool // ids of Calls
+	err error           // the first failed write; nothing is written after it
 }
 
-// Digests are SHA-256 sums in hex, of the file as it was when it was opened.
+// Digests are SHA-256 sums in hex of the file at the time of Open.
 type Digests struct {
 	Digest string // of the lines of Head and Calls
 	Whole  string // of the file
 }
 
-// Reviewed is the digest of what a review of the file covers: with what earlier runs have
-// made, since that decides which calls are left.
+// Reviewed is the digest that a review of the file covers. It includes results of earlier runs,
+// since they decide which calls are left.
 func (s *File) Reviewed() string {
 	if n := s.Count(); n.Open < len(s.Calls) {
 		return s.Whole
@@ -75,12 +75,12 @@ func (s *File) Reviewed() string {
 	return s.Digest
 }
 
-// A Count is how many calls of a plan have come how far.
+// A Count counts the calls of a plan by their state.
 type Count struct {
-	OK, Failed int    // they have a result
+	OK, Failed int    // calls with a result
 	Unknown    int    // sent, without a result
 	Open       int    // not sent
-	Last       string // when the last result came; "" for none
+	Last       string // time of the last result; "" for none
 }
 
 // Count counts the calls.
@@ -103,7 +103,7 @@ func (s *File) Count() (n Count) {
 	return n
 }
 
-// Head says what staged the calls of a plan.
+// Head describes the run that staged the calls.
 type Head struct {
 	Version     string // of toolpipe
 	Policies    string // SHA-256 of the policies; "" for none
@@ -116,36 +116,35 @@ type Head struct {
 type Call struct {
 	ID         string
 	Server     Server
-	Tool       string // its name at the server
-	Name       string // by which the model knows it
+	Tool       string // name at the server
+	Name       string // name for the model
 	Arguments  []byte // canonical
 	Definition string // SHA-256 of the tool's definition
-	Text       string // of the model, before the call
+	Text       string // the model's text before the call
 	Why
 	Edit
 	State
 }
 
-// Why says what left a call to a review.
+// Why says why a call needs a review.
 type Why struct {
-	By, Rule  string // as in an approval
+	By, Rule  string // as in an Approval
 	Reason    string
 	Labels    []string // of the conversation
-	Private   string   // what brought the label private, for a call that may send it; "" for others
+	Private   string   // source of the label private, for a call that may send private data; "" for others
 	Untrusted string   // likewise
 }
 
-// Edit is the change that a call of a built-in tool makes in a file, and the paths of any call.
+// Edit is the change of a file by a call of a built-in tool, and the paths of any call.
 type Edit struct {
-	File    string            // as PathFrom gives it; "" for other calls
-	Against string            // SHA-256 of the content of File that the change was made against; "" for a new file
+	File    string            // from PathFrom; "" for other calls
+	Against string            // SHA-256 of the content of File before the change; "" for a new file
 	Diff    string            // of File
-	Places  map[string]string // where paths and the directory of a command led, by their texts, as PlacesFrom gives them
+	Places  map[string]string // targets of the call's paths and of a command's directory, by their texts, from PlacesFrom
 }
 
-// PathFrom is how a plan that was made in a directory names the file at an absolute path:
-// relative to the directory if it is below that, so that the plan can be applied in another
-// checkout.
+// PathFrom is the name in a plan for the file at an absolute path: relative to the plan's directory
+// if it is below it, so that the plan can be applied in another checkout.
 func PathFrom(dir, path string) string {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil || path == "" {
@@ -157,7 +156,7 @@ func PathFrom(dir, path string) string {
 	return path
 }
 
-// PlacesFrom is PathFrom for all places.
+// PlacesFrom applies PathFrom to all places.
 func PlacesFrom(dir string, places map[string]string) map[string]string {
 	all := make(map[string]string, len(places))
 	for path, place := range places {
@@ -166,40 +165,40 @@ func PlacesFrom(dir string, places map[string]string) map[string]string {
 	return all
 }
 
-// State says how far a call is.
+// State is the state of a call.
 type State struct {
-	Sent   bool    // a run has begun to send it
-	Result *Result // nil: it has none
+	Sent   bool    // a run has started to send it
+	Result *Result // nil: none
 	Line   int     // in the file, from 1
 }
 
-// Server says which server a call is for.
+// Server identifies the server of a call.
 type Server struct {
 	Name   string
-	Target string // its command line or URL, without secrets; "" for a built-in one
-	Dir    string // in which the command starts
+	Target string // command line or URL, without secrets; "" for a built-in one
+	Dir    string // working directory of the command
 }
 
-// Result is what a call came to.
+// Result is the result of a call.
 type Result struct {
 	Status string // as in a tool_result: ok, error or failed
 	Time   string // RFC 3339
-	Text   string // at most maxKept bytes of it
+	Text   string // at most maxKept bytes
 }
 
-// Failed reports whether the call did not do what it was to do.
+// Failed reports whether the call failed.
 func (r *Result) Failed() bool { return r.Status != "ok" }
 
-// maxKept is how much of the text of a result a plan keeps.
+// maxKept is how many bytes of a result's text a plan keeps.
 const maxKept = 64 << 10
 
 const (
 	version     = "1"
-	longestLine = 400 << 20 // bytes: arguments are shorter
+	longestLine = 400 << 20 // in bytes: arguments are shorter
 )
 
-// Open opens a plan; flag is the flag that names it. make says that the plan may be made, and
-// goesOn that calls may be added to one that is there.
+// Open opens a plan; flag is the flag that names it. makes says that the plan may be created,
+// goesOn that calls may be added to an existing plan.
 func Open(c *config.Config, flag, path string, makes, goesOn bool, warn config.Warner) (*File, error) {
 	mode := os.O_RDWR | os.O_APPEND | stdio.OpenNonblock
 	if makes {
@@ -243,7 +242,7 @@ func (s *File) read(c *config.Config, makes, goesOn bool, warn config.Warner) er
 			"%s: %q is there already, with %d calls of %s", s.flag, s.path, len(s.Calls), s.Head.Time)
 	case cut && !isOwn(end.Cut):
 		return failure.Usage("%s: %s:%d: the plan is cut off here: its last line is not complete", s.flag, s.path, end.Number)
-	case cut && len(end.Cut) > 0: // a line that a killed --apply was writing; what it tells of has not begun
+	case cut && len(end.Cut) > 0: // a line that a killed --apply was writing: its step has not begun
 		err = s.f.Truncate(end.At)
 	case end.Unended:
 		_, err = s.f.Write([]byte{'\n'})
@@ -256,13 +255,13 @@ func (s *File) read(c *config.Config, makes, goesOn bool, warn config.Warner) er
 	return s.failed(err)
 }
 
-// isOwn reports whether a line that is not whole was begun by --apply. One of --stage may be
-// a call that the model was told is staged.
+// isOwn reports whether an incomplete line was started by --apply. An incomplete line of --stage
+// may be a call that the model already knows as staged.
 func isOwn(line []byte) bool {
 	return len(line) == 0 || bytes.HasPrefix(line, []byte(`{"sending":`)) || bytes.HasPrefix(line, []byte(`{"not_sent":`)) || bytes.HasPrefix(line, []byte(`{"result":`))
 }
 
-// Begin writes the head, unless the plan has one.
+// Begin writes the heading, unless the plan has one.
 func (s *File) Begin(h Head) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,10 +276,10 @@ func (s *File) Begin(h Head) error {
 	return errors.Join(s.write(line, "}\n"), s.failed(filelock.SyncDir(filepath.Dir(s.path))))
 }
 
-// Now is the time for a head or a result.
+// Now is the time for a heading or a result.
 func Now() string { return time.Now().UTC().Format(time.RFC3339) }
 
-// Add adds a call. Its ID is changed where another one has it.
+// Add adds a call. It changes the call's ID if another call has it.
 func (s *File) Add(c *Call) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -336,7 +335,7 @@ func appendText(line []byte, name, text string) []byte {
 	return jsontext.AppendMember(line, name, jsontext.Quoted(text))
 }
 
-// Sending notes that a call is about to be made.
+// Sending records that a call is about to be made.
 func (s *File) Sending(c *Call) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -344,7 +343,7 @@ func (s *File) Sending(c *Call) error {
 	return s.write(jsontext.AppendQuoted([]byte(`{"sending":`), c.ID), "}\n")
 }
 
-// NotSent notes that a call was not made after all, so that a later run may make it.
+// NotSent records that a call was not made, so that a later run may make it.
 func (s *File) NotSent(c *Call) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -352,7 +351,7 @@ func (s *File) NotSent(c *Call) error {
 	return s.write(jsontext.AppendQuoted([]byte(`{"not_sent":`), c.ID), "}\n")
 }
 
-// Done notes what a call came to.
+// Done records the result of a call.
 func (s *File) Done(c *Call, r Result) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -365,7 +364,7 @@ func (s *File) Done(c *Call, r Result) error {
 	return s.write(jsontext.AppendMember(line, "text", jsontext.Quoted(r.Text)), "}}\n")
 }
 
-// write writes a line and waits until the disk has it.
+// write writes a line and waits until it is on the disk.
 func (s *File) write(line []byte, end string) error {
 	if s.err == nil {
 		_, err := s.f.Write(append(line, end...))
@@ -384,7 +383,7 @@ func (s *File) failed(err error) error {
 	return failure.Output(s.flag+" "+config.ShellQuote(s.path), err)
 }
 
-// Close closes the file. One in which nothing was staged is removed.
+// Close closes the file. It removes a file without content.
 func (s *File) Close() {
 	if s == nil {
 		return

@@ -1,6 +1,6 @@
-// Package stdio is the real streams and the terminal of the process: writes
-// that block without losing a byte and without waiting for ever, the width of
-// the terminal, job control, and what the process does to protect itself.
+// Package stdio handles the real streams and the terminal of the process: writes that can block
+// without losing bytes and with a time limit at the end, the width of the terminal, job control,
+// and measures to protect the process.
 package stdio
 
 import (
@@ -14,14 +14,13 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// endGrace is how long a blocked write may go on after the end of the run: a
-// reader that is only slow still gets the rest.
+// endGrace is how long a blocked write may go on after the end of the run: a slow reader still gets
+// the rest.
 const endGrace = 3 * time.Second
 
-// A boundedWriter writes to a reader that may stop reading. As long as the run
-// goes on a write waits for the reader. endGrace after the end of ctx, the
-// context of the run, a blocked write is given up, and every further write
-// fails with the cause of ctx.
+// A boundedWriter writes to a reader that may stop reading. During the run a write waits for the
+// reader. endGrace after the end of ctx, the context of the run, a blocked write is given up, and
+// every further write fails with the cause of ctx.
 type boundedWriter struct {
 	ctx   context.Context
 	file  *blockingFile
@@ -32,9 +31,8 @@ type boundedWriter struct {
 	grown bool                       // the pipe was full once
 }
 
-// Bounded returns w as a writer whose waiting is bounded by ctx and measured by
-// waits. Only a Blocking writer of a pipe, a socket or a terminal waits; any other
-// writer is returned as it is.
+// Bounded returns w with waits limited by ctx and measured by waits. Only a Blocking writer of a
+// pipe, a socket or a terminal waits; any other writer is returned unchanged.
 func Bounded(ctx context.Context, w io.Writer, waits *ReaderWaits) io.Writer {
 	f, ok := w.(*blockingFile)
 	if !ok {
@@ -46,13 +44,13 @@ func Bounded(ctx context.Context, w io.Writer, waits *ReaderWaits) io.Writer {
 	return &boundedWriter{ctx: ctx, file: f, waits: waits, grace: endGrace, now: immediateWrite()}
 }
 
-// Write writes at once what the reader takes, and waits with the rest piece by piece: a
-// reader that is slow has endGrace for each of them.
+// Write writes immediately what the reader accepts, then waits for the rest piece by piece. A slow
+// reader has endGrace for each piece.
 func (b *boundedWriter) Write(p []byte) (written int, err error) {
 	if b.over.Load() {
 		return 0, context.Cause(b.ctx)
 	}
-	const piece = 4 << 10 // a pipe or socket has room for it as soon as it is read
+	const piece = 4 << 10 // fits into a pipe or socket as soon as it was read
 	for written < len(p) && err == nil {
 		n := 0
 		if b.now != nil {
@@ -71,8 +69,7 @@ func (b *boundedWriter) Write(p []byte) (written int, err error) {
 	return written, err
 }
 
-// wait writes in a goroutine, which is left behind with a copy of p when the writer
-// gives up.
+// wait writes a copy of p in a goroutine. If the writer gives up, the goroutine keeps waiting.
 func (b *boundedWriter) wait(p []byte) (int, error) {
 	defer b.waits.begin()()
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -86,14 +83,13 @@ func (b *boundedWriter) wait(p []byte) (int, error) {
 	return n, err
 }
 
-// ReaderWaits measures how long the run has waited for the reader of its
-// output. In that time the run takes in no answers, so the time does not count
-// as a server's silence.
+// ReaderWaits measures how long the run has waited for the reader of its output. The run receives
+// no answers meanwhile, so this time does not count as silence of a server.
 type ReaderWaits struct {
 	mu      sync.Mutex
-	writers int // writers that wait now
+	writers int // writers waiting now
 	since   time.Time
-	total   time.Duration // the time of the waits that have ended
+	total   time.Duration // total of the finished waits
 }
 
 // begin begins a wait; calling the returned function ends it.
@@ -114,7 +110,7 @@ func (r *ReaderWaits) end() {
 	}
 }
 
-// Time is the whole time waited until now.
+// Time is the total waiting time so far.
 func (r *ReaderWaits) Time() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

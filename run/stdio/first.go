@@ -9,11 +9,11 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// maxFirst is how much of a first line First gives, in bytes.
+// maxFirst is the longest line from First, in bytes.
 const maxFirst = 64 << 10
 
-// First gives the first line of r if it comes within that time, and a reader of all of r.
-// A line that is longer than maxFirst is given in part.
+// First returns the first line of r if it comes within this time, and a reader of all of r. A line
+// longer than maxFirst is cut.
 func First(r io.Reader, within time.Duration) (line []byte, whole io.Reader) {
 	p := &peeked{came: make(chan struct{}), rest: bufio.NewReaderSize(r, maxFirst)}
 	goroutine.Start(func() {
@@ -30,11 +30,11 @@ func First(r io.Reader, within time.Duration) (line []byte, whole io.Reader) {
 	return line, p
 }
 
-// peeked is a reader whose first line is read already, or is being read.
+// peeked is a reader with a first line that is already read, or is being read.
 type peeked struct {
-	came  chan struct{} // closed when the first line has come
-	first []byte        // what is left of it
-	err   error         // behind it
+	came  chan struct{} // closed when the first line is there
+	first []byte        // the unread part of it
+	err   error         // after it
 	rest  *bufio.Reader
 }
 

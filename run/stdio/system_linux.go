@@ -16,11 +16,10 @@ const prSetDumpable = 4
 // user cannot read its environment and memory under /proc.
 func closeMemory() { syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 0, 0) }
 
-// Stop stops this process as ^Z does without a handler, and returns when it is
-// continued. It sends SIGTSTP with the default action: unlike SIGSTOP that
-// signal does not stop a process which no shell can continue (an orphaned
-// process group). The Go runtime keeps its handler of a signal that was once
-// asked for, so the default action is set here by the system call.
+// Stop stops this process like ^Z without a handler, and returns when it continues. It sends
+// SIGTSTP with the default action. Unlike SIGSTOP, this does not stop a process that no shell can
+// continue (an orphaned process group). The Go runtime keeps its handler of a signal after the
+// first Notify, so the system call sets the default action here.
 var Stop = func() {
 	var standard, ours [8]uintptr // struct sigaction, zero: SIG_DFL
 	const words = 8               // bytes of a signal set
@@ -42,9 +41,8 @@ func awaitWritable(fd int) {
 	syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, 0, 0, 0, 0)
 }
 
-// growPipe makes a pipe 1 MiB large, which is what a process without privileges may
-// have (pipe(7)), if it is smaller. A reader that is only a little slower than the
-// writer then costs no waiting: each wait of the writer is two switches between threads.
+// growPipe enlarges a pipe to 1 MiB, the limit without privileges (pipe(7)). A slightly slower
+// reader then causes no waiting of the writer; each wait costs two thread switches.
 func growPipe(fd int) {
 	const getSize, setSize, most = 1032, 1031, 1 << 20
 	if size, _, _ := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), getSize, 0); size < most {
@@ -52,8 +50,8 @@ func growPipe(fd int) {
 	}
 }
 
-// pwritev2 is the number of that system call, which package syscall does not
-// know, on the architectures that have been looked up; 0 on others.
+// pwritev2 is the number of this system call, which package syscall does not know. It is 0 on
+// architectures for which it was not looked up.
 func pwritev2() uintptr {
 	switch runtime.GOARCH {
 	case "386":
@@ -68,7 +66,7 @@ func pwritev2() uintptr {
 	return 0
 }
 
-// immediateWrite is writeNow where the system obeys RWF_NOWAIT, and nil elsewhere.
+// immediateWrite is writeNow if the system supports RWF_NOWAIT, else nil.
 func immediateWrite() func(fd int, p []byte) int {
 	var system syscall.Utsname
 	if pwritev2() == 0 || syscall.Uname(&system) != nil {
@@ -84,9 +82,8 @@ func immediateWrite() func(fd int, p []byte) int {
 	return writeNow
 }
 
-// obeysNowait reports whether the release of Linux obeys RWF_NOWAIT for pipes, as the
-// kernel does from 6.4 on. gVisor accepts the flag, but then waits for the reader; it
-// calls itself 4.19.0-gvisor.
+// obeysNowait reports whether this release of Linux supports RWF_NOWAIT for pipes, as the kernel
+// does from 6.4. gVisor accepts the flag but waits for the reader; its release is 4.19.0-gvisor.
 func obeysNowait(release string) bool {
 	first, rest, _ := strings.Cut(release, ".")
 	second, _, _ := strings.Cut(rest, ".")
@@ -95,11 +92,10 @@ func obeysNowait(release string) bool {
 	return (major > 6 || major == 6 && minor >= 4) && !strings.Contains(release, "gvisor")
 }
 
-// writeNow writes to a pipe or socket what it takes without waiting, and returns how
-// much that was: RWF_NOWAIT asks for that for one write, where O_NONBLOCK would ask it
-// for everybody who shares the description. Where nothing was written (a terminal,
-// any error) the write that may wait says why. A write in a
-// goroutine of its own takes up to four times as long (BenchmarkBounded).
+// writeNow writes to a pipe or socket what it accepts without waiting, and returns the number of
+// bytes. RWF_NOWAIT affects only this write; O_NONBLOCK would affect every process that shares the
+// file description. If nothing was written (a terminal, any error), a later blocking write returns
+// the error. Writing in a goroutine instead takes up to four times as long (BenchmarkBounded).
 func writeNow(fd int, p []byte) int {
 	if len(p) == 0 {
 		return 0

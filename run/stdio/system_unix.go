@@ -14,7 +14,7 @@ import (
 	"toolpipe/mcp/process"
 )
 
-// OpenNonblock lets the open of a FIFO return when there is no writer.
+// OpenNonblock makes opening a FIFO return even without a writer.
 const OpenNonblock = syscall.O_NONBLOCK
 
 // DefaultConfigDir is the directory of config files in a home directory.
@@ -25,10 +25,9 @@ func DefaultConfigDir(home string) string {
 	return filepath.Join(home, ".config")
 }
 
-// Harden prepares the process for starting programs that others wrote: where
-// the system can do it, descendants that detach become children of this process
-// again, so that it can end them, inherited descriptors do not reach children,
-// and other processes of the user cannot read this one's memory and
+// Harden prepares the process for starting programs of others. If the system supports it, detached
+// descendants become children of this process again, so that it can end them; inherited descriptors
+// do not reach children; other processes of the user cannot read this process's memory and
 // environment.
 func Harden() {
 	process.BecomeSubreaper()
@@ -36,17 +35,16 @@ func Harden() {
 	closeMemory()
 }
 
-// Raise sends s to this process and waits a moment, so that s arrives.
+// Raise sends s to this process and waits briefly for its arrival.
 func Raise(s syscall.Signal) {
 	syscall.Kill(os.Getpid(), s)
 	time.Sleep(100 * time.Millisecond)
 }
 
-// Blocking returns f as a writer that waits where f would block. Another process
-// that shares the file description may have made it non-blocking; Go's own
-// write returns EAGAIN then. A reader of f that is gone is the error EPIPE: after a
-// write to standard output or error, os.File ends the process instead (package
-// os/signal, "SIGPIPE").
+// Blocking returns f as a writer that waits while f would block. Another process that shares the
+// file description may have made it non-blocking; Go's write then returns EAGAIN. If the reader of
+// f is gone, the error is EPIPE. With os.File, such a write to standard output or error would end
+// the process (package os/signal, "SIGPIPE").
 func Blocking(f *os.File) io.Writer { return &blockingFile{f} }
 
 type blockingFile struct{ f *os.File }
@@ -69,22 +67,21 @@ func (b *blockingFile) Write(p []byte) (int, error) {
 	}
 }
 
-// Closed is a standard output that was closed when the program started.
+// Closed is a standard output that was closed at the start of the program.
 type Closed struct{}
 
 // Write fails with EBADF, as it would without the Go runtime.
 func (Closed) Write([]byte) (int, error) { return 0, syscall.EBADF }
 
-// IsReadable reports whether f was opened for reading too. The Go runtime opens
-// /dev/null so in the place of a standard stream that is closed (runtime, checkfds);
-// a shell opens /dev/null for writing alone.
+// IsReadable reports whether f is open for reading too. The Go runtime opens /dev/null in this way
+// in place of a closed standard stream (runtime, checkfds); a shell opens /dev/null only for
+// writing.
 func IsReadable(f *os.File) bool {
 	flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, f.Fd(), syscall.F_GETFL, 0)
 	return errno == 0 && flags&syscall.O_ACCMODE == syscall.O_RDWR
 }
 
-// TerminalWidth is the number of columns of the terminal f, 0 if f is no
-// terminal.
+// TerminalWidth is the number of columns of the terminal f; 0 if f is no terminal.
 func TerminalWidth(f *os.File) int {
 	var size struct{ rows, columns, x, y uint16 }
 	if !control(f, syscall.TIOCGWINSZ, unsafe.Pointer(&size)) {
@@ -93,8 +90,8 @@ func TerminalWidth(f *os.File) int {
 	return int(size.columns)
 }
 
-// InBackground reports whether this process is in the background of the terminal
-// f, and whether f stops a background process that writes to it (stty tostop).
+// InBackground reports whether this process is in the background of the terminal f, and whether f
+// stops background processes that write to it (stty tostop).
 func InBackground(f *os.File) (background, stops bool) {
 	var group int32
 	var modes syscall.Termios

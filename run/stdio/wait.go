@@ -6,8 +6,8 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// Await returns the result of f. When ctx ends first it returns the cause, and
-// f, which cannot be interrupted, is left behind in its goroutine.
+// Await returns the result of f. If ctx ends first, it returns the cause; f cannot be interrupted
+// and goes on in its goroutine.
 func Await[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T

@@ -25,17 +25,16 @@ import (
 	"toolpipe/run/settings"
 )
 
-// AddBuiltins adds to the invocation its built-in servers.
+// AddBuiltins adds the built-in servers to the invocation.
 func (b *Toolbox) AddBuiltins() error {
 	servers, err := b.builtinServers(b.inv.Config, b.inv.Settings, b.inv.OwnFiles(), b.inv.Outputs)
 	b.inv.Servers = append(b.inv.Servers, servers...)
 	return err
 }
 
-// builtinServers are the servers in this process that flags ask for: files, code,
-// shell, processes, fetch and notes. They are trusted. --tool-timeout is given to the
-// last four, so that they answer a call that takes longer themselves and its outcome is
-// known.
+// builtinServers are the servers in this process that flags ask for: files, code, shell, processes,
+// fetch and notes. They are trusted. The last four get --tool-timeout: they answer a call that
+// takes longer themselves, so its outcome is known.
 func (b *Toolbox) builtinServers(c *config.Config, s *settings.Settings, protected []string, o *invocation.Outputs) ([]servers.Server, error) {
 	var all []servers.Server
 	filesRoot := ""
@@ -92,8 +91,8 @@ func (b *Toolbox) builtinServers(c *config.Config, s *settings.Settings, protect
 	return all, nil
 }
 
-// addSandbox makes the sandbox of commands, and of the programs that other built-in tools
-// start, if one is asked for.
+// addSandbox makes the sandbox of commands, and of programs that other built-in tools start, if one
+// is requested.
 func (b *Toolbox) addSandbox(c *config.Config, filesRoot string, areas []*confine.Area) (err error) {
 	if !c.Shell && !c.Code {
 		return nil
@@ -113,10 +112,10 @@ func (b *Toolbox) addSandbox(c *config.Config, filesRoot string, areas []*confin
 	return err
 }
 
-// commandServers are the servers that start commands: shell, and processes if it is
-// asked for. They do so in the same place.
+// commandServers are the servers that start commands: shell, and processes if it is requested. Both
+// use the same directory.
 func (b *Toolbox) commandServers(c *config.Config, s *settings.Settings, filesRoot string) ([]servers.Server, error) {
-	dir, err := filepath.Abs(filesRoot) // of "" that is the current directory
+	dir, err := filepath.Abs(filesRoot) // "" is the current directory
 	if err != nil {
 		return nil, failure.Usage("--shell: %s", failure.Cause(err))
 	}
@@ -140,19 +139,19 @@ func (b *Toolbox) commandServers(c *config.Config, s *settings.Settings, filesRo
 	return servers, nil
 }
 
-// Builtin is a server in this process as one of the invocation. It is trusted. root is
-// the directory that relative paths among the arguments of its tools start from; "" for none.
+// Builtin wraps a server in this process as a trusted server of the invocation. root is the
+// directory for relative paths in its tools' arguments; "" for none.
 func Builtin(local *toolserver.Server, root string) servers.Server {
 	return servers.Server{Spec: mcp.Spec{Name: local.Name(), Local: local.Pipe}, Trusted: true, Root: root, Own: local}
 }
 
-// The built-in tool that finds tools, and its server.
+// The name of the built-in tool that finds tools, and of its server.
 const (
 	FinderServer = "tools"
 	FinderTool   = "find_tools"
 )
 
-// filesServer is the server of one --files [NAME=]DIR, and what it may use.
+// filesServer is the server for one --files [NAME=]DIR, and the area that it may use.
 func filesServer(c *config.Config, value string, protected []string, warn config.Warner) (servers.Server, *confine.Area, error) {
 	name, root, named := strings.Cut(value, "=")
 	if !named || strings.ContainsAny(name, "/.: \t'\"") {
@@ -184,7 +183,7 @@ func filesServer(c *config.Config, value string, protected []string, warn config
 	})
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		if info, err := os.Stat(real); err == nil && !info.IsDir() {
-			dir = filepath.Dir(real) // --files named one file, and the server offers that alone
+			dir = filepath.Dir(real) // --files named a single file, and the server offers only this file
 		}
 	}
 	return Builtin(local, dir), area, nil

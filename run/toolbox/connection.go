@@ -25,25 +25,25 @@ import (
 type Connection struct {
 	servers.Server
 	firstStart
-	again   *revival       // nil: it is not started again after it was lost
-	Listed  []*Tool        // its tools, but for those that its globs leave out
-	Exposes approve.Labels // of its resources and prompts
+	again   *revival       // nil: never restarted after a loss
+	Listed  []*Tool        // the server's tools that its globs select
+	Exposes approve.Labels // labels of its resources and prompts
 
-	sandbox     *sandbox.Sandbox // of its program; nil: it has none
+	sandbox     *sandbox.Sandbox // sandbox of its program; nil: none
 	later       *laterStart      // nil: it starts with the run
-	slots       chan struct{}    // holds the calls that run at once; nil: no limit
-	loginWarned sync.Map         // of which warnings about its login were given
-	far         *far.Server      // of a server behind a toolpipe at a socket, what that says of it; nil else
+	slots       chan struct{}    // one element for each running call; nil: no limit
+	loginWarned sync.Map         // login warnings already given
+	far         *far.Server      // description from the toolpipe at the socket, if this is one of its servers; else nil
 }
 
-// A firstStart is what came of the start of a server with the run.
+// A firstStart is the result of starting a server with the run.
 type firstStart struct {
-	Session *mcp.Session // nil: it did not start, or starts later
-	Err     error        // why it did not start; nil also of one that starts later
+	Session *mcp.Session // nil: not started, or starts later
+	Err     error        // why it did not start; nil if it starts later
 	Took    time.Duration
 }
 
-// NewConnection has a server, which it does not start.
+// NewConnection wraps a server, without starting it.
 func NewConnection(s servers.Server) *Connection {
 	c := &Connection{Server: s}
 	if c.Parallel > 0 {
@@ -52,9 +52,9 @@ func NewConnection(s servers.Server) *Connection {
 	return c
 }
 
-// connect starts the servers side by side and lists their tools, but for those that
-// start later. start starts one, required gets the failure of a server that is not optional, ready the
-// name of each server that has started or failed.
+// connect starts the servers in parallel and lists their tools, except servers that start later.
+// start starts one server. required gets the failure of a server that is not optional. ready gets
+// the name of each server that has started or failed.
 func (b *Toolbox) connect(start func(*Connection), required func(error), ready func(name string)) {
 	conns := slices.DeleteFunc(slices.Clone(b.Conns), func(c *Connection) bool { return c.later != nil })
 	goroutine.SideBySide(len(conns), func(i int) {
@@ -69,7 +69,7 @@ func (b *Toolbox) connect(start func(*Connection), required func(error), ready f
 	})
 }
 
-// Start starts the server, lists its tools and measures how long that takes.
+// Start starts the server, lists its tools and measures the time.
 func (c *Connection) Start(ctx context.Context, procs *config.Processes, hooks mcp.Hooks) {
 	began := time.Now()
 	defer func() { c.Took = time.Since(began) }()
@@ -85,7 +85,7 @@ func (c *Connection) Start(ctx context.Context, procs *config.Processes, hooks m
 	}
 }
 
-// add takes a tool of the server if its globs leave it; else it returns nil.
+// add adds a tool of the server if its globs select it; else it returns nil.
 func (c *Connection) add(definition wire.Tool) *Tool {
 	included := c.Server.Tools == nil || config.MatchAny(c.Server.Tools, definition.Name)
 	twice := slices.ContainsFunc(c.Listed, func(other *Tool) bool { return other.Name == definition.Name })
@@ -102,8 +102,8 @@ func (c *Connection) add(definition wire.Tool) *Tool {
 	return t
 }
 
-// Use is the session of the server, which starts now if it was to start later, or if it
-// was lost and is to be started again; nil if it did not start.
+// Use returns the session of the server. It starts the server if it was to start later, or was lost
+// and can be restarted. The session is nil if the server did not start.
 func (c *Connection) Use(ctx context.Context) (session *mcp.Session, err error) {
 	session = c.Session
 	if c.later != nil {
@@ -115,7 +115,7 @@ func (c *Connection) Use(ctx context.Context) (session *mcp.Session, err error) 
 	return session, err
 }
 
-// current is the session that there is by now; nil for none.
+// current is the present session; nil for none.
 func (c *Connection) current() *mcp.Session {
 	if c.again != nil {
 		if l := c.again.last(); l != nil {
@@ -128,14 +128,14 @@ func (c *Connection) current() *mcp.Session {
 	return c.Session
 }
 
-// Begin begins the start of a server that starts at its first call. It does not wait.
+// Begin starts a server that starts at its first call, without waiting.
 func (c *Connection) Begin() {
 	if c.later != nil {
 		c.later.begin()
 	}
 }
 
-// NotUsed is why a server that started later is not used; nil of any other.
+// NotUsed says why a server that started later is not used; nil for any other server.
 func (c *Connection) NotUsed() error {
 	if c.later == nil || c.later.failed == nil {
 		return nil
@@ -143,8 +143,7 @@ func (c *Connection) NotUsed() error {
 	return c.later.failed
 }
 
-// Slot waits until the server's limit of calls at once leaves room for one, or ctx
-// ends.
+// Slot waits until the server's limit of parallel calls permits one more, or ctx ends.
 func (c *Connection) Slot(ctx context.Context) (release func()) {
 	if c.slots == nil {
 		return func() {}
@@ -157,11 +156,11 @@ func (c *Connection) Slot(ctx context.Context) (release func()) {
 	}
 }
 
-// maxInstructions is how much of one server's instructions goes into the frame.
+// maxInstructions is how many bytes of a server's instructions the system message contains.
 const maxInstructions = 4 << 10
 
-// InstructionText is the server's instructions if the user lets them into the
-// frame; by default that is so for a trusted server.
+// InstructionText is the server's instructions if the user allows them in the system message; the
+// default is yes for a trusted server.
 func (c *Connection) InstructionText() string {
 	allowed := c.Trusted
 	if c.Instructions != nil {
@@ -180,8 +179,8 @@ func (c *Connection) InstructionText() string {
 	return readable.Cut(c.Session.Instructions(), maxInstructions, "\n[…]")
 }
 
-// FarName is the name of a tool or a prompt at the server that is asked for it: behind a
-// toolpipe at a socket, that toolpipe.
+// FarName is the name of a tool or prompt in requests. A remote toolpipe expects its name with the
+// name of its server as prefix.
 func (c *Connection) FarName(name string) string {
 	if c.far == nil {
 		return name
@@ -189,8 +188,8 @@ func (c *Connection) FarName(name string) string {
 	return mcp.OfferedName(c.far.Name, name)
 }
 
-// farItem is an item of a list of a toolpipe at a socket as the server behind it has it, and
-// reports whether it is one of this server.
+// farItem restores a list item of a remote toolpipe to the form at its server, and reports whether
+// the item belongs to this server.
 func (c *Connection) farItem(item []byte) ([]byte, bool) {
 	name, is := strings.CutPrefix(jsontext.Text(jsontext.Member(item, "name")), c.far.Name+"__")
 	own := []byte{'{'}
@@ -203,8 +202,8 @@ func (c *Connection) farItem(item []byte) ([]byte, bool) {
 	return append(own, '}'), is
 }
 
-// splitFar has the servers behind each toolpipe at a socket that has no name of its own
-// take its place, with the names that they have there. They share its session.
+// splitFar replaces every unnamed toolpipe socket by the servers of that toolpipe. They keep their
+// names and share its session.
 func (b *Toolbox) splitFar() error {
 	trust := map[string]bool{}
 	for i := 0; i < len(b.Conns); {
@@ -246,12 +245,12 @@ func (b *Toolbox) splitFar() error {
 	return nil
 }
 
-// named reports whether a server has a name.
+// named reports whether a server has this name.
 func (b *Toolbox) named(name string) bool {
 	return slices.ContainsFunc(b.Conns, func(c *Connection) bool { return c.Name == name })
 }
 
-// part is one of the servers behind a toolpipe at a socket.
+// part is a connection for one server of a remote toolpipe.
 func (c *Connection) part(s far.Server) *Connection {
 	own := c.Server
 	own.Name, own.Far = s.Name, false
@@ -269,5 +268,5 @@ func (c *Connection) part(s far.Server) *Connection {
 	return part
 }
 
-// locked is the instructions of c as the lock has them.
+// locked is the lock item for the instructions of c.
 func (c *Connection) locked() lock.Item { return lock.Instructions(c.Name, c.InstructionText()) }

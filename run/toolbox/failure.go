@@ -21,7 +21,7 @@ func (c *Connection) Failure() *failure.Error {
 	e := failure.Error{Status: failure.StatusServer, Message: c.Err.Error(), Cause: c.Err}
 	if given, ok := errors.AsType[*failure.Error](c.Err); ok {
 		if c.Unusable == nil {
-			return given // the failure of another server, for which the start of this one was cancelled
+			return given // the failure of another server, which cancelled the start of this one
 		}
 		e = *given
 		e.Hints = slices.Clone(e.Hints)
@@ -51,8 +51,7 @@ func (c *Connection) Failure() *failure.Error {
 	return &e
 }
 
-// settingHint names the setting that helps after a failure of a server; "" for
-// none.
+// settingHint names the setting that solves a failure of a server; "" for none.
 func settingHint(s *servers.Server, err error) string {
 	if login, ok := errors.AsType[*mcp.LoginError](err); ok {
 		return loginHint(s, login)
@@ -79,7 +78,7 @@ func settingHint(s *servers.Server, err error) string {
 	return ""
 }
 
-// WithHint is message with the setting that helps, in one line.
+// WithHint is message with this hint, on one line.
 func WithHint(message string, s *servers.Server, err error) string {
 	if hint := settingHint(s, err); hint != "" {
 		return message + "; " + strings.ReplaceAll(hint, "\n", "; ")
@@ -87,7 +86,7 @@ func WithHint(message string, s *servers.Server, err error) string {
 	return message
 }
 
-// RequestError is the error of a request to a server that is no tool call.
+// RequestError is the error for a request to a server other than a tool call.
 func RequestError(c *Connection, err error) error {
 	if err == nil || failure.IsCancelled(err) {
 		return err
@@ -95,8 +94,7 @@ func RequestError(c *Connection, err error) error {
 	return &failure.Error{Status: failure.StatusServer, Message: WithHint(err.Error(), &c.Server, err), Cause: err}
 }
 
-// loginHint is the command that helps after a LoginError, or what else does; "" if
-// nothing helps.
+// loginHint is the command or setting that solves a LoginError; "" for none.
 func loginHint(s *servers.Server, e *mcp.LoginError) string {
 	refused, ok := errors.AsType[*oauth.RefusedError](e.Why)
 	switch {
@@ -112,9 +110,9 @@ func loginHint(s *servers.Server, e *mcp.LoginError) string {
 	return s.LoginCommand() + " signs in again"
 }
 
-// WarnOfLogin tells that a server can be used only after a person has signed in, and
-// with which command, if that is why a request failed; once for each message. repeated
-// says that the error that ends the run says the same.
+// WarnOfLogin warns, if err says so, that a person must sign in to the server, and with which
+// command. It gives each message once. repeated means that the error that ends the run contains it
+// too.
 func (c *Connection) WarnOfLogin(emit func(event.Event) error, err error, repeated bool) {
 	e, ok := errors.AsType[*mcp.LoginError](err)
 	if !ok || e.Server != c.Name {

@@ -19,37 +19,36 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// A laterStart is the start of a server that --start puts off until the first
-// request is under way or one of its tools is called. Until then the lock tells its
-// tools. What the server itself says is compared with the lock before anything is
-// sent that is meant for it.
+// A laterStart is the start of a server that --start delays until the first request is under way or
+// one of its tools is called. Until then its tools come from the lock. The server's answers are
+// compared with the lock before any call is sent to it.
 type laterStart struct {
-	instructions string // the instructions of the server, as the lock has them
-	begin        func() // starts the server, the first time it is called
+	instructions string // instructions from the lock
+	begin        func() // starts the server at the first call
 	done         chan struct{}
-	started      *Connection // the server as it is; set when done is closed
+	started      *Connection // the server as started; set when done is closed
 
 	check   func(*Connection) *failure.Error
 	checked sync.Once
 	failed  *failure.Error // why the server is not used; set by checked
 }
 
-// laterStarts are the starts that go on beside the run.
+// laterStarts are the starts that run in parallel to the run.
 type laterStarts struct {
-	cancel context.CancelFunc // nil: there are none
+	cancel context.CancelFunc // nil: none
 
 	mu    sync.Mutex
 	over  bool
 	going sync.WaitGroup
 }
 
-// within is the context of these starts, which ends with ctx and with them.
+// within is the context of these starts. It ends with ctx or by end.
 func (s *laterStarts) within(ctx context.Context) context.Context {
 	ctx, s.cancel = context.WithCancel(ctx)
 	return ctx
 }
 
-// begin calls f in a goroutine of its own, unless the run is over.
+// begin calls f in a goroutine, unless the run is over.
 func (s *laterStarts) begin(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +58,7 @@ func (s *laterStarts) begin(f func()) bool {
 	return !s.over
 }
 
-// end cancels what goes on and waits for it. Nothing begins after it.
+// end cancels the running starts and waits for them. No start begins after it.
 func (s *laterStarts) end() {
 	if s.cancel == nil {
 		return
@@ -71,11 +70,11 @@ func (s *laterStarts) end() {
 	s.going.Wait()
 }
 
-// pin finds in the lock the tools of the servers that start later. A lock from which a
-// tool cannot be offered was not written by --tools-lock-update, and is refused.
+// pin reads the tools of servers that start later from the lock. A lock with an incomplete tool was
+// not written by --tools-lock-update, and is refused.
 func (b *Toolbox) pin() error {
 	b.locked.tools = map[string][]lock.Item{}
-	for _, title := range slices.Sorted(maps.Keys(b.locked.items)) { // each run sends the same list of tools
+	for _, title := range slices.Sorted(maps.Keys(b.locked.items)) { // each run sends the tools in the same order
 		l := b.locked.items[title]
 		server := l.Text("server")
 		switch {
@@ -89,15 +88,14 @@ func (b *Toolbox) pin() error {
 	return nil
 }
 
-// startsFirst reports whether the run waits for the start of the server s. A server
-// in this process costs no time, and of one that the lock does not have nobody
-// knows the tools before it has started.
+// startsFirst reports whether the run waits for the start of s. A server in this process costs no
+// time. The tools of a server that is not in the lock are unknown before its start.
 func (b *Toolbox) startsFirst(s servers.Server) bool {
 	return s.Local != nil || len(b.locked.tools[s.Name]) == 0
 }
 
-// putOff gives the servers that start later the tools that the lock has of them, and
-// returns the names of all other servers. ctx is the context of their starts.
+// putOff gives the servers that start later their tools from the lock, and returns the names of all
+// other servers. ctx is the context of their starts.
 func (b *Toolbox) putOff(ctx context.Context) (first []string) {
 	for _, c := range b.Conns {
 		if b.startsFirst(c.Server) {
@@ -122,11 +120,11 @@ func (b *Toolbox) putOff(ctx context.Context) (first []string) {
 func (b *Toolbox) startLater(ctx context.Context, c *Connection) *laterStart {
 	l := &laterStart{done: make(chan struct{}), check: func(started *Connection) *failure.Error { return b.checkStarted(c, started) }}
 	l.begin = sync.OnceFunc(func() {
-		l.started = &Connection{Server: c.Server, firstStart: firstStart{Err: errors.New("a defect of toolpipe")}} // where the start panics
+		l.started = &Connection{Server: c.Server, firstStart: firstStart{Err: errors.New("a defect of toolpipe")}} // if the start panics
 		begun := b.starts.begin(func() {
 			defer close(l.done)
 			started := &Connection{Server: c.Server, sandbox: c.sandbox}
-			started.Optional = true // its failure does not end the run, so that no hint need say how to prevent that
+			started.Optional = true // its failure does not end the run, so no hint about that is needed
 			b.start(ctx, started)
 			l.started = started
 		})
@@ -138,8 +136,8 @@ func (b *Toolbox) startLater(ctx context.Context, c *Connection) *laterStart {
 	return l
 }
 
-// await starts the server if that was not done before, waits for it and gives its
-// session. The error is a *wire.NoReplyError: nothing was sent to the server.
+// await starts the server if necessary, waits for it and returns its session. The error is a
+// *wire.NoReplyError: nothing was sent to the server.
 func (l *laterStart) await(ctx context.Context) (*mcp.Session, error) {
 	l.begin()
 	select {
@@ -149,17 +147,16 @@ func (l *laterStart) await(ctx context.Context) (*mcp.Session, error) {
 	}
 	l.checked.Do(func() { l.failed = l.check(l.started) })
 	if f := l.failed; f != nil {
-		what, _, _ := strings.Cut(f.Message, "\n") // the further lines hold words of the server, which only the user gets
+		what, _, _ := strings.Cut(f.Message, "\n") // further lines contain words of the server, only for the user
 		return nil, &wire.NoReplyError{Message: strings.TrimSuffix(what, ":"), Cause: f}
 	}
 	return l.started.Session, nil
 }
 
-// refused reports whether the server has started and must not be used. It is called
-// after await.
+// refused reports whether the server has started but must not be used. It is called after await.
 func (l *laterStart) refused() bool { return l.failed != nil && l.started.Err == nil }
 
-// session is the session if there is one by now; nil else.
+// session is the session if the server has started; else nil.
 func (l *laterStart) session() *mcp.Session {
 	select {
 	case <-l.done:
@@ -169,8 +166,8 @@ func (l *laterStart) session() *mcp.Session {
 	}
 }
 
-// checkStarted returns why the server c must not be used as it has started, and warns
-// of that; nil if it may be used.
+// checkStarted says why the started server must not be used, and warns about it; nil if it may be
+// used.
 func (b *Toolbox) checkStarted(c, started *Connection) *failure.Error {
 	if started.Err != nil {
 		f := started.Failure()
@@ -206,8 +203,8 @@ func (b *Toolbox) checkStarted(c, started *Connection) *failure.Error {
 	return f
 }
 
-// as is the server before as it is after another start of c; nil where c is a toolpipe at a
-// socket that does not have it any more, or has it otherwise, such as in another directory.
+// as finds the server before in a restarted connection c. It is nil if c is a remote toolpipe that
+// no longer has the server, or has it with other properties such as another directory.
 func (c *Connection) as(before *Connection) *Connection {
 	if before.far == nil {
 		return c
@@ -220,9 +217,9 @@ func (c *Connection) as(before *Connection) *Connection {
 	return c.part(behind[i])
 }
 
-// comparable are the items of a server that has started, for the comparison with the
-// lock: without the tools that this run does not offer because of globs, of rules or
-// of another server's tool with the same name, which the lock need not have.
+// comparable are the items of a started server for the comparison with the lock. It omits tools
+// that this run does not offer because of globs, rules or an equal name at another server: the lock
+// need not contain them.
 func (b *Toolbox) comparable(started *Connection) (all []lock.Item) {
 	if l := started.locked(); !l.IsEmpty() {
 		all = append(all, l)

@@ -10,16 +10,16 @@ import (
 	"toolpipe/run/servers"
 )
 
-// locked is what the lock says; the zero value is that of no lock.
+// locked is the content of the lock; the zero value means no lock.
 type locked struct {
-	items     map[string]lock.Item   // by their titles; nil: there is no lock
-	tools     map[string][]lock.Item // of the servers that start later, by the names of these
-	revisions map[string]string      // that servers spoke, by their names
+	items     map[string]lock.Item   // by title; nil: there is no lock
+	tools     map[string][]lock.Item // of servers that start later, by server name
+	revisions map[string]string      // protocol revisions, by server name
 }
 
-// ReadLock reads the lock, if the invocation has one, and does without the servers that it
-// shows not to be needed. The error is also that of a required server that cannot be
-// started as it is configured. All servers must be known.
+// ReadLock reads the lock, if there is one, and drops servers that are not needed according to it.
+// The error may also be about a required server that cannot be started with its configuration. All
+// servers must be known.
 func (b *Toolbox) ReadLock() (err error) {
 	c := b.inv.Config
 	if c.ToolsLock != "" && c.Mode != config.UpdateLock {
@@ -34,8 +34,8 @@ func (b *Toolbox) ReadLock() (err error) {
 	return b.checkUsable()
 }
 
-// Locked are the items that a lock of these servers has, in the order of the file. A
-// tool that the rules of this run deny is left out, unless it is in the lock known.
+// Locked are the items for a lock of these servers, in the order of the file. A tool that the rules
+// of this run deny is omitted, unless it is in the lock known.
 func (b *Toolbox) Locked(known map[string]lock.Item) []lock.Item {
 	var all []lock.Item
 	for _, c := range b.Conns {
@@ -52,8 +52,8 @@ func (b *Toolbox) Locked(known map[string]lock.Item) []lock.Item {
 	return all
 }
 
-// Revisions are those that the servers speak, by their names, but for the servers of
-// toolpipe itself and those behind one, of which they are not known.
+// Revisions are the protocol revisions of the servers by name, except built-in servers and servers
+// of a remote toolpipe, for which they are unknown.
 func (b *Toolbox) Revisions() map[string]string {
 	all := map[string]string{}
 	for _, c := range b.Conns {
@@ -64,13 +64,12 @@ func (b *Toolbox) Revisions() map[string]string {
 	return all
 }
 
-// leaveOut does without the servers of which --tools leaves no tool, as the lock
-// tells.
+// leaveOut drops a server if the lock has tools of it and --tools selects none of them.
 func (b *Toolbox) leaveOut() {
 	if len(b.inv.Config.Tools) == 0 || b.inv.Config.Prompt != "" || len(b.inv.Config.Resources) > 0 {
 		return
 	}
-	known, chosen := map[string]bool{}, map[string]bool{} // the servers of which the lock has tools, and those of which it has one to offer
+	known, chosen := map[string]bool{}, map[string]bool{} // servers with tools in the lock, and servers with a tool to offer
 	for _, l := range b.locked.items {
 		server := l.Text("server")
 		known[server] = true
@@ -85,7 +84,7 @@ func (b *Toolbox) leaveOut() {
 	})
 }
 
-// chooses reports whether --tools and --exclude-tools leave a locked tool.
+// chooses reports whether --tools and --exclude-tools select a locked tool.
 func (b *Toolbox) chooses(l lock.Item) bool {
 	server := servers.Server{Spec: mcp.Spec{Name: l.Text("server")}}
 	if s := servers.Find(b.inv.Servers, server.Name); s != nil {
@@ -95,9 +94,8 @@ func (b *Toolbox) chooses(l lock.Item) bool {
 	return t.passes(b.inv.Config.Tools, b.inv.Config.ExcludeTools)
 }
 
-// inUse are the locked items that this run is to offer: neither the tools that
-// flags leave out, nor those of servers that are not used. of is the server that they
-// are of; "" is any.
+// inUse are the locked items that this run offers: no tools that flags exclude, and no items of
+// unused servers. of limits them to one server; "" is any.
 func (b *Toolbox) inUse(of string) map[string]lock.Item {
 	use := map[string]lock.Item{}
 	for title, l := range b.locked.items {
@@ -112,9 +110,9 @@ func (b *Toolbox) inUse(of string) map[string]lock.Item {
 	return use
 }
 
-// checkUsable gives the error of a required server that cannot be started as it
-// is configured, before anything is started. --list servers shows all of them; of one
-// that starts later the calls fail.
+// checkUsable returns the error of a required server that cannot be started with its configuration,
+// before anything starts. --list servers lists such servers, and a server that starts later only
+// fails its calls.
 func (b *Toolbox) checkUsable() error {
 	for i := range b.inv.Servers {
 		if s := &b.inv.Servers[i]; s.Unusable != nil && !s.Optional && !b.inv.Config.ShowsServers() && b.startsFirst(*s) {

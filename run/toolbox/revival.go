@@ -11,9 +11,9 @@ import (
 	"toolpipe/run/lock"
 )
 
-// A revival starts a server that is a command again, or connects to a socket again, at the next use after it was lost,
-// as often as that happens. So it is behind --serve, where a host would have to start
-// everything anew. A server whose tools are others than before is used no more.
+// A revival restarts a command server, or reconnects to a socket, at the first use after each loss.
+// It is used with --serve, because otherwise the host would have to restart everything. If the
+// tools differ from before, the server is not used any more.
 type revival struct {
 	start func(lost *mcp.Session) *laterStart
 
@@ -21,8 +21,7 @@ type revival struct {
 	next *laterStart // the last start; nil before the first loss
 }
 
-// reviveLost has the servers started again that are lost behind --serve. ctx is the
-// context of their starts.
+// reviveLost makes lost servers restart with --serve. ctx is the context of their starts.
 func (b *Toolbox) reviveLost(ctx context.Context) {
 	if b.inv.Config.Mode != config.Serve {
 		return
@@ -44,8 +43,8 @@ func (b *Toolbox) reviveLost(ctx context.Context) {
 	}
 }
 
-// sharing are the servers that are used over the session of c: c itself or, where it is a
-// toolpipe at a socket that has no name of its own, the servers there.
+// sharing are the servers that share the session of c: c itself, or all servers of an unnamed
+// remote toolpipe.
 func (b *Toolbox) sharing(c *Connection) []*Connection {
 	if !c.Far || c.again == nil {
 		return []*Connection{c}
@@ -60,8 +59,8 @@ func (r *revival) last() *laterStart {
 	return r.next
 }
 
-// use gives the session to use, which is first, with the error of its start, before the
-// first loss. A start that failed is tried once more.
+// use returns the session to use. Before the first loss it is first, with the error of its start. A
+// failed start is tried once more.
 func (r *revival) use(ctx context.Context, first *mcp.Session, err error) (*mcp.Session, error) {
 	session, last := first, r.last()
 	if last != nil {
@@ -74,7 +73,7 @@ func (r *revival) use(ctx context.Context, first *mcp.Session, err error) (*mcp.
 		return session, err
 	}
 	r.mu.Lock()
-	if r.next == last { // else another call has started it
+	if r.next == last { // otherwise another call has started it
 		r.next = r.start(session)
 	}
 	last = r.next
@@ -82,7 +81,7 @@ func (r *revival) use(ctx context.Context, first *mcp.Session, err error) (*mcp.
 	return last.await(ctx)
 }
 
-// offeredOf are the items that a lock would have of a server, by their titles.
+// offeredOf are the lock items of a server, by title.
 func (b *Toolbox) offeredOf(c *Connection) map[string]lock.Item {
 	was := map[string]lock.Item{}
 	if l := c.locked(); !l.IsEmpty() {

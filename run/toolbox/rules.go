@@ -8,10 +8,9 @@ import (
 	"toolpipe/run/lock"
 )
 
-// checkServers gives the error of a required server that failed. Only if there is
-// none it warns about the optional servers: when a required server fails, those
-// that are still starting are cancelled, which is no failure of theirs.
-// --list servers shows all of them before it fails.
+// checkServers returns the error of a required server that failed. Only without such an error it
+// warns about optional servers: a failing required server cancels those that are still starting,
+// which is not their failure. --list servers lists all of them before it fails.
 func (b *Toolbox) checkServers() error {
 	for _, c := range b.Conns {
 		switch {
@@ -30,16 +29,15 @@ func (b *Toolbox) checkServers() error {
 	return nil
 }
 
-// Judged says of the rules which can never decide about a tool of the servers, and whether
-// what is said of calls that send can ever be about one, and why not.
+// Judged returns the rules that can never decide about a tool of the servers. fires says whether
+// the egress rule can ever apply to a tool; why says why not.
 func (b *Toolbox) Judged() (idle []string, why string, fires bool) {
 	known := b.known()
 	why, fires = b.inv.Gate.Fires(known)
 	return b.inv.Gate.Idle(known), why, fires
 }
 
-// UseServers puts the tools of the connected servers under the rules that flags,
-// policy and lock make.
+// UseServers applies the rules of flags, policy and lock to the tools of the connected servers.
 func (b *Toolbox) UseServers() error {
 	if err := b.checkServers(); err != nil {
 		return err

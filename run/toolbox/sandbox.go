@@ -13,7 +13,7 @@ import (
 	"toolpipe/run/sandbox"
 )
 
-// commandSandbox is the sandbox of commands that flags and config ask for; nil for none.
+// commandSandbox is the sandbox of commands from flags and config; nil for none.
 func (b *Toolbox) commandSandbox(roots []string) (*sandbox.Sandbox, error) {
 	v := b.inv
 	said := v.Settings.Shell.Sandbox
@@ -40,7 +40,7 @@ func (b *Toolbox) holdServers() error {
 			continue
 		}
 		s, err := sandbox.New(b.inv.Config, "--mcp-sandbox "+c.Name+"=", c.Sandbox, nil, cage.WholeNetwork, b.holder())
-		if c.sandbox = s; err == nil { // which is closed with the others, also after an error
+		if c.sandbox = s; err == nil { // closed with the others, even after an error
 			err = s.Make(b.inv, cmp.Or(c.Dir, "/"), "server "+strconv.Quote(c.Name)+": ")
 		}
 		if err != nil {
@@ -53,7 +53,7 @@ func (b *Toolbox) holdServers() error {
 	return nil
 }
 
-// sandboxOf is what holds the programs of a connection; nil for nothing.
+// sandboxOf is the sandbox of a connection's programs; nil for none.
 func (b *Toolbox) sandboxOf(c *Connection) *sandbox.Sandbox {
 	if c.Own != nil && c.Own.Runs() {
 		return b.sandbox
@@ -61,8 +61,8 @@ func (b *Toolbox) sandboxOf(c *Connection) *sandbox.Sandbox {
 	return c.sandbox
 }
 
-// Refusal says which word of a sandbox would have allowed what the system seems to have
-// refused, of what a program of the connection wrote; "" for nothing.
+// Refusal reads the output of a program of the connection. If the sandbox seems to have refused
+// something, it returns a message with the option that would allow it; "" for nothing.
 func (b *Toolbox) Refusal(c *Connection, output func() string) string {
 	s := b.sandboxOf(c)
 	if s == nil {
@@ -71,14 +71,14 @@ func (b *Toolbox) Refusal(c *Connection, output func() string) string {
 	return s.Refusal(output())
 }
 
-// Look looks, after a call of the connection, whether a program in a sandbox has changed what
-// it protects. The error ends the run.
+// Look checks, after a call of the connection, whether a program in a sandbox changed protected
+// files. Its error ends the run.
 func (b *Toolbox) Look(c *Connection, emit func(event.Event) error) error {
 	return b.sandboxOf(c).Look(b.inv.Config.AutoApprove, emit)
 }
 
-// LookLast is Look at the end of the run. Commands that go on in the background end before,
-// so that it sees all that they do.
+// LookLast is Look at the end of the run. It first ends background commands, so that it sees all
+// their changes.
 func (b *Toolbox) LookLast(emit func(event.Event) error) error {
 	if b.sandbox == nil {
 		return nil
@@ -91,7 +91,7 @@ func (b *Toolbox) LookLast(emit func(event.Event) error) error {
 	return b.sandbox.Look(b.inv.Config.AutoApprove, emit)
 }
 
-// Changed are the protected files that programs in sandboxes have changed in the run.
+// Changed are the protected files that sandboxed programs changed in this run.
 func (b *Toolbox) Changed() []string {
 	all := slices.Clone(b.sandbox.Changed())
 	for _, c := range b.Conns {
@@ -100,9 +100,9 @@ func (b *Toolbox) Changed() []string {
 	return all
 }
 
-// Sandbox says what holds commands, and what becomes of the files that other programs run;
-// "" for nothing.
+// Sandbox describes the sandbox of commands, and its protection of files that other programs run;
+// "" for none.
 func (b *Toolbox) Sandbox() string { return b.sandbox.Holds() }
 
-// Held says what holds the program of the server; "" for nothing.
+// Held describes the sandbox of the server's program; "" for none.
 func (c *Connection) Held() string { return c.sandbox.Says() }

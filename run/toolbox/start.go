@@ -18,12 +18,12 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// stdinGrace is how long standard input is still read after a server failed when
-// --output messages has to print the conversation, which may be there already.
+// stdinGrace is how long standard input is still read after a server failed. --output messages may
+// print the conversation in it, which may be complete already.
 const stdinGrace = time.Second
 
 // Begin begins a run without a conversation: it starts the servers, reads standard input if
-// the run does, checks the tools, and emits the start event.
+// necessary, checks the tools, and emits the start event.
 func (b *Toolbox) Begin(ctx context.Context) (*input.Stdin, error) {
 	data, err := b.ConnectAndRead(ctx)
 	if err == nil {
@@ -35,8 +35,8 @@ func (b *Toolbox) Begin(ctx context.Context) (*input.Stdin, error) {
 	return data, err
 }
 
-// ConnectAndRead starts all servers, but for those that start later, and meanwhile reads
-// standard input. The first required server that fails ends that.
+// ConnectAndRead starts all servers, except those that start later, and meanwhile reads standard
+// input. The first failure of a required server stops both.
 func (b *Toolbox) ConnectAndRead(ctx context.Context) (*input.Stdin, error) {
 	reads := b.inv.Config.ReadsInput(b.inv.Streams.InTerminal)
 	b.heedHost()
@@ -68,7 +68,7 @@ func (b *Toolbox) ConnectAndRead(ctx context.Context) (*input.Stdin, error) {
 			stop(err)
 		}
 	}
-	if b.inv.Config.ShowsServers() { // it shows all of them, each with its failure
+	if b.inv.Config.ShowsServers() { // each server is listed with its failure
 		required = func(error) {}
 	}
 	connected := goroutine.Done(func() {
@@ -94,20 +94,20 @@ func (b *Toolbox) ConnectAndRead(ctx context.Context) (*input.Stdin, error) {
 	return data, cmp.Or(err, b.splitFar())
 }
 
-// hostWait is how long the servers behind --serve wait for the first message of the host,
-// which sends one as soon as it has started this process.
+// hostWait is how long servers with --serve wait for the host's first message. A host sends it as
+// soon as it has started this process.
 const hostWait = time.Second
 
-// heedHost has the servers ask the user of the host, if --elicit says nothing: those of
-// legacy revisions if the first message of the host declares that it can do so, those of
-// 2026-07-28 at the calls that declare it. A server may hide a tool from a client that
-// cannot be asked, so nothing is promised that would always be declined.
+// heedHost sets whether servers may ask the user of the host, if --elicit does not say it. Servers
+// of legacy revisions may ask if the host's first message declares support; servers of 2026-07-28
+// may ask in calls that declare it. A server may hide a tool from a client that cannot be asked, so
+// support is not promised if every question would be declined.
 func (b *Toolbox) heedHost() {
 	builtIn := func(s servers.Server) bool { return s.Local != nil }
 	if b.inv.Config.Mode != config.Serve || b.inv.Config.Elicit != "" || len(slices.DeleteFunc(slices.Clone(b.inv.Servers), builtIn)) == 0 {
 		return
 	}
-	if b.inv.Config.Listen != "" { // each client declares it for itself
+	if b.inv.Config.Listen != "" { // each client declares it separately
 		b.elicit("each")
 		return
 	}
@@ -122,8 +122,8 @@ func (b *Toolbox) elicit(how string) {
 	}
 }
 
-// start starts a server, first with the revision that the lock names, if it names one. With
-// --serve it is asked to announce changes of its lists.
+// start starts a server, first with the protocol revision in the lock, if there is one. With
+// --serve it asks the server to announce changes of its lists.
 func (b *Toolbox) start(ctx context.Context, c *Connection) {
 	only := c.Spec.Protocol.Only
 	if only == "" || only == "auto" {
@@ -139,7 +139,7 @@ func (b *Toolbox) start(ctx context.Context, c *Connection) {
 	}
 }
 
-// compareRevision says what is to be written so that the next run starts the server once.
+// compareRevision says which setting saves the second start of the server in the next run.
 func (b *Toolbox) compareRevision(c *Connection) {
 	spoken, known := c.Session.Protocol(), c.Spec.Protocol.Known
 	switch {
@@ -150,12 +150,12 @@ func (b *Toolbox) compareRevision(c *Connection) {
 	}
 }
 
-// Knew reports whether the lock names the revision that a server speaks.
+// Knew reports whether the lock contains the server's protocol revision.
 func (b *Toolbox) Knew(c *Connection) bool {
 	return c.Session != nil && c.Spec.Protocol.Known == c.Session.Protocol()
 }
 
-// Hooks handle what a server sends beside its answers.
+// Hooks handle messages of a server other than answers.
 func (b *Toolbox) Hooks(s *servers.Server) mcp.Hooks {
 	h := mcp.Hooks{
 		Warning: func(code, message string) {
@@ -172,7 +172,7 @@ func (b *Toolbox) Hooks(s *servers.Server) mcp.Hooks {
 		OutputWait: b.inv.Readers.Time,
 		Secrets:    b.inv.Secrets,
 	}
-	if b.inv.Config.Verbose > 0 { // a server is asked to log only when somebody reads it
+	if b.inv.Config.Verbose > 0 { // servers are asked for logs only if somebody reads them
 		h.Log = func(line string) { b.inv.Face.VerboseLine(s.Name + ": " + line) }
 	}
 	if b.inv.Config.Mode == config.Serve {
@@ -185,9 +185,9 @@ func (b *Toolbox) Hooks(s *servers.Server) mcp.Hooks {
 	return h
 }
 
-// concerns reports whether a server's warning matters for this run. Without a model
-// the list of tools was used already when it changes, and who asks about one tool
-// wants to hear of no other.
+// concerns reports whether a server's warning matters for this run. Without a model, the list of
+// tools is no longer needed when it changes, and a user who asks about one tool needs no warning
+// about another.
 func (b *Toolbox) concerns(code, server, message string) bool {
 	switch b.inv.Config.Mode {
 	case config.Answer, config.Serve:
@@ -200,7 +200,7 @@ func (b *Toolbox) concerns(code, server, message string) bool {
 	return code != "tools_changed"
 }
 
-// StartServer starts one more server than those of the invocation.
+// StartServer starts an additional server, which is not part of the invocation.
 func (b *Toolbox) StartServer(ctx context.Context, s servers.Server) (*Connection, error) {
 	c := NewConnection(s)
 	b.Conns = append(b.Conns, c)

@@ -18,23 +18,23 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A Tool is one tool of a server, and the name that the model knows it by.
+// A Tool is one tool of a server, and its name for the model.
 type Tool struct {
 	wire.Tool
 	Conn      *Connection
 	ModelName string
-	Withheld  bool // denied with any arguments, and so not offered
-	changed   bool // the server defines it otherwise by now
+	Withheld  bool // denied with any arguments, so not offered
+	changed   bool // the server has changed its definition
 	approve.Traits
-	pinned *lock.Item // what the lock has of it, if its server starts later
-	far    *far.Tool  // what a toolpipe at a socket says of it; nil for nothing
+	pinned *lock.Item // its item in the lock, if its server starts later
+	far    *far.Tool  // description from a toolpipe at a socket; nil for none
 
-	compile sync.Once // makes schema, at the first call
+	compile sync.Once // compiles schema at the first call
 	schema  *schema.Schema
 }
 
-// Lost is the error of a call of which a toolpipe at a socket answers that its outcome is
-// unknown, because the server behind it was lost; nil of any other.
+// Lost is the error for a call if a remote toolpipe answers that its outcome is unknown, because
+// that toolpipe lost the server; nil for any other answer.
 func (t *Tool) Lost(r *wire.Result) error {
 	if t.far == nil || !r.IsError || !far.IsUnknown(r.Meta) || len(r.Content) == 0 {
 		return nil
@@ -42,7 +42,7 @@ func (t *Tool) Lost(r *wire.Result) error {
 	return &wire.NoReplyError{Sent: true, Message: "at the socket: " + jsontext.Unquote(r.Content[0].Text)}
 }
 
-// Sent is the name by which the server is asked for the tool.
+// Sent is the name of the tool in requests to its server.
 func (t *Tool) Sent() string {
 	if t.Conn.far != nil {
 		return t.Conn.FarName(t.Name)
@@ -50,20 +50,20 @@ func (t *Tool) Sent() string {
 	return t.Name
 }
 
-// passes reports whether globs leave a tool.
+// passes reports whether globs select a tool.
 func (t *Tool) passes(include, exclude []string) bool {
 	return (len(include) == 0 || t.IsLike(include)) && !t.IsLike(exclude)
 }
 
-// IsLike reports whether a glob matches t's name: the name that the model knows or,
-// where that had to be changed, SERVER__TOOL as a user would write it. A tool that
-// a user means to exclude must not stay because its name was changed.
+// IsLike reports whether a glob matches t's name: its name for the model or, if that had to be
+// changed, SERVER__TOOL as a user would write it. A changed name must not prevent the exclusion of
+// a tool.
 func (t *Tool) IsLike(globs []string) bool {
 	return config.MatchAny(globs, t.ModelName) || config.MatchAny(globs, t.Conn.Name+"__"+t.Name) ||
 		t.Conn.Spelling != "" && config.MatchAny(globs, t.Conn.Spelling+"__"+t.Name)
 }
 
-// Call is a call of t as approvals see it.
+// Call describes a call of t for approvals.
 func (t *Tool) Call(args []byte) approve.Call {
 	c := approve.Call{
 		Server: t.Conn.Name, Spelling: t.Conn.Spelling, Tool: t.Name, Name: t.ModelName, Arguments: args, Annotations: t.Annotations,
@@ -79,10 +79,10 @@ func (t *Tool) Call(args []byte) approve.Call {
 	return c
 }
 
-// OnlyReads reports whether t only reads, as a server says that the user trusts.
+// OnlyReads reports whether t only reads, according to a trusted server.
 func (t *Tool) OnlyReads() bool { return t.ReadOnly && t.Conn.Trusted }
 
-// definition is that of a built-in tool; an empty one of any other.
+// definition is the definition of a built-in tool; empty for any other.
 func (t *Tool) definition() *toolserver.Builtin {
 	if t.Conn.Own == nil {
 		return &toolserver.Builtin{}
@@ -90,18 +90,18 @@ func (t *Tool) definition() *toolserver.Builtin {
 	return t.Conn.Own.Builtin(t.Name)
 }
 
-// Declares are the effects that a built-in tool declares; none of any other.
+// Declares are the effects that a built-in tool declares; none for any other.
 func (t *Tool) Declares() toolserver.Effects { return t.definition().Effects }
 
-// Edits reports whether t is a built-in tool that changes files, and can stage the change.
+// Edits reports whether t is a built-in tool that changes files and can stage the change.
 func (t *Tool) Edits() bool { return t.Declares().Writes }
 
-// InDiff are the arguments that the diff of the change shows.
+// InDiff are the arguments that the diff already shows.
 func (t *Tool) InDiff() []string {
 	return t.definition().ParamNames(func(p toolserver.Parameter) bool { return p.InDiff })
 }
 
-// Scripts are the arguments that a shell runs.
+// Scripts are the arguments that a shell executes.
 func (t *Tool) Scripts() []string {
 	if t.far != nil {
 		return t.far.Scripts
@@ -109,7 +109,7 @@ func (t *Tool) Scripts() []string {
 	return t.definition().ParamNames(func(p toolserver.Parameter) bool { return p.Script })
 }
 
-// Locked is the definition of t as the lock has it.
+// Locked is the lock item of t.
 func (t *Tool) Locked() lock.Item {
 	if t.pinned != nil {
 		return *t.pinned
@@ -117,7 +117,7 @@ func (t *Tool) Locked() lock.Item {
 	return lock.Tool(t.Conn.Name, t.ModelName, &t.Tool)
 }
 
-// ForModel is the tool as the model gets it.
+// ForModel is the tool as the model sees it.
 func (t *Tool) ForModel() stream.Tool {
 	schema, note := mcp.OfferedSchema(t.InputSchema)
 	d := t.Description + note
@@ -127,16 +127,16 @@ func (t *Tool) ForModel() stream.Tool {
 	return stream.Tool{Name: t.ModelName, Description: d, Schema: schema}
 }
 
-// DefinitionSize is about how many bytes of a request a tool takes.
+// DefinitionSize is the approximate size of a tool in a request, in bytes.
 func DefinitionSize(t stream.Tool) int { return len(t.Name) + len(t.Description) + len(t.Schema) }
 
-// Misfit says what of canonical arguments does not fit the tool's schema, "" for
-// nothing. A schema that cannot be used is not held against the call.
+// Misfit says how canonical arguments violate the tool's schema; "" if they match. With an unusable
+// schema every call matches.
 func (t *Tool) Misfit(args []byte) string {
 	return schema.Text(t.faults(withoutNulls(args, jsontext.Strings(jsontext.Member(t.InputSchema, "required")))))
 }
 
-// MisfitAt is Misfit for the value of one argument, whatever the others are.
+// MisfitAt is Misfit for a single argument, ignoring the others.
 func (t *Tool) MisfitAt(key string, value []byte) string {
 	faults := t.faults(append(jsontext.AppendMember([]byte{'{'}, key, value), '}'))
 	return schema.Text(slices.DeleteFunc(faults, func(f schema.Fault) bool { return f.Path == "" }))
@@ -151,9 +151,8 @@ func (t *Tool) faults(args []byte) []schema.Fault {
 	return faults
 }
 
-// withoutNulls returns arguments without the members that are null and not
-// required: many models write null for a parameter that they leave out, and MCP
-// has clients send no header for it (SEP-2243).
+// withoutNulls removes members that are null and not required. Many models write null for an
+// omitted parameter, and MCP lets clients send no header for it (SEP-2243).
 func withoutNulls(args []byte, required []string) []byte {
 	kept, left := []byte("{"), false
 	for name, value := range jsontext.Members(args) {

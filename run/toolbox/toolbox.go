@@ -1,8 +1,8 @@
-// Package toolbox holds the tool servers of a run and their tools: which there are, by
-// which names the model knows them, how they start, and what the lock says of them.
+// Package toolbox manages the tool servers of a run and their tools: their names for the model,
+// their start, and the comparison with the lock.
 //
-// A connection is a server and its session. A server starts with the run, or later:
-// beside the first request or at the first call (--start). Then the lock tells its tools.
+// A connection is a server and its session. A server starts with the run, or later: beside the
+// first request or at the first call (--start). Its tools then come from the lock.
 package toolbox
 
 import (
@@ -31,9 +31,9 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// A Toolbox holds all servers, and the table in which the tool of a call is looked
-// up by its name. No name is split into server and tool. It is empty until the servers
-// are about to start, and changes while calls run only behind --serve (Update).
+// A Toolbox holds all servers, and a table that maps names in calls to tools. No name is split into
+// server and tool. It is empty until the servers are about to start. It changes during calls only
+// with --serve (Update).
 type Toolbox struct {
 	Conns []*Connection
 
@@ -41,19 +41,19 @@ type Toolbox struct {
 	table   table
 	locked  locked
 	starts  laterStarts
-	warned  *sync.Once         // of servers that nobody can judge
-	sandbox *sandbox.Sandbox   // of commands; nil: there is none
+	warned  *sync.Once         // about servers with unknown effects
+	sandbox *sandbox.Sandbox   // of commands; nil: none
 	holder  func() cage.Holder // of sandboxes
 }
 
-// New makes an empty toolbox.
+// New returns an empty toolbox.
 func New(inv *invocation.Invocation) *Toolbox {
 	return &Toolbox{inv: inv, warned: new(sync.Once), holder: sync.OnceValue(func() cage.Holder {
 		return cage.FindHolder(func(name string) (string, error) { return process.LookPath(name, inv.Config.Environ) })
 	})}
 }
 
-// With makes a toolbox of tools, in which no server can start.
+// With returns a toolbox with tools, in which no server can start.
 func With(tools ...*Tool) *Toolbox {
 	b := &Toolbox{table: table{byName: map[string]*Tool{}}}
 	for _, t := range tools {
@@ -62,36 +62,36 @@ func With(tools ...*Tool) *Toolbox {
 	return b
 }
 
-// table has the tools that --tools and --exclude-tools leave.
+// table contains the tools that --tools and --exclude-tools select.
 type table struct {
 	mu     sync.RWMutex
 	byName map[string]*Tool
-	all    []*Tool // in the order of servers, then of their lists; no element is ever changed
+	all    []*Tool // in the order of servers, then of their lists; elements never change
 }
 
-// Tool finds a tool by the name that the model knows; nil if there is none.
+// Tool finds a tool by its name for the model; nil for none.
 func (b *Toolbox) Tool(name string) *Tool {
 	b.table.mu.RLock()
 	defer b.table.mu.RUnlock()
 	return b.table.byName[name]
 }
 
-// All are the tools that --tools and --exclude-tools leave, in the order of servers, then
-// of their lists. The slice is not changed any more.
+// All returns the tools that --tools and --exclude-tools select, in the order of servers, then of
+// their lists. The slice does not change afterwards.
 func (b *Toolbox) All() []*Tool {
 	b.table.mu.RLock()
 	defer b.table.mu.RUnlock()
 	return b.table.all
 }
 
-// Names are the names of all tools that can be called, sorted.
+// Names are the sorted names of all tools that can be called.
 func (b *Toolbox) Names() []string {
 	b.table.mu.RLock()
 	defer b.table.mu.RUnlock()
 	return slices.Sorted(maps.Keys(b.table.byName))
 }
 
-// index fills the table with the tools that the globs leave.
+// index fills the table with the tools that the globs select.
 func (b *Toolbox) index(include, exclude []string, warn config.Warner) {
 	b.table.byName = map[string]*Tool{}
 	for _, c := range b.Conns {
@@ -118,13 +118,13 @@ func (b *Toolbox) index(include, exclude []string, warn config.Warner) {
 	}
 }
 
-// hides reports whether a tool is not offered because it is for the pages of a host
-// alone. The host of --serve hides it itself, so that the lock has it.
+// hides reports whether a tool is not offered because it is only for web pages of a host. With
+// --serve the host hides it, so the lock contains it.
 func (b *Toolbox) hides(t *wire.Tool) bool {
 	return t.ForPages() && b.inv.Config.Mode != config.Serve && b.inv.Config.Mode != config.UpdateLock
 }
 
-// Offer adds a tool to those that can be called.
+// Offer adds a tool to the callable tools.
 func (b *Toolbox) Offer(t *Tool) {
 	b.table.mu.Lock()
 	defer b.table.mu.Unlock()
@@ -132,7 +132,7 @@ func (b *Toolbox) Offer(t *Tool) {
 	b.table.all = append(b.table.all, t)
 }
 
-// withdraw takes a tool out of those that can be called.
+// withdraw removes a tool from the callable tools.
 func (b *Toolbox) withdraw(t *Tool) {
 	b.table.mu.Lock()
 	defer b.table.mu.Unlock()
@@ -142,10 +142,9 @@ func (b *Toolbox) withdraw(t *Tool) {
 	}
 }
 
-// Update has the tools of a server be those that it lists now. A tool that is new comes
-// under the same rules as all others, and one that is gone is withdrawn. One that is defined
-// otherwise than before is withdrawn until the next start, and named in changed. The
-// caller keeps verdicts from being taken meanwhile.
+// Update replaces the tools of a server by its new list. A new tool gets the same rules as the
+// others; a missing tool is withdrawn. A tool with a changed definition is withdrawn until the next
+// start, and listed in changed. The caller must prevent verdicts meanwhile.
 func (b *Toolbox) Update(c *Connection, now []wire.Tool) (changed []string) {
 	listed := map[string]bool{}
 	for i := range now {
@@ -162,8 +161,7 @@ func (b *Toolbox) Update(c *Connection, now []wire.Tool) (changed []string) {
 	return changed
 }
 
-// update takes one tool of the list that a server has now, and returns it if it is defined
-// otherwise than before.
+// update processes one tool of a server's new list, and returns it if its definition has changed.
 func (b *Toolbox) update(c *Connection, now *wire.Tool) *Tool {
 	i := slices.IndexFunc(c.Listed, func(t *Tool) bool { return t.Name == now.Name })
 	if i >= 0 && (c.Listed[i].changed || lock.Tool(c.Name, c.Listed[i].ModelName, now).Digest() != c.Listed[i].Locked().Digest()) {
@@ -189,8 +187,8 @@ func (b *Toolbox) update(c *Connection, now *wire.Tool) *Tool {
 	return nil
 }
 
-// offers reports whether any server has a tool whose name matches glob, or may have
-// one: of a server that starts later not all tools need be known.
+// offers reports whether glob matches a tool of a server, or may match one: the tools of a server
+// that starts later may be incomplete.
 func (b *Toolbox) offers(glob string) bool {
 	globs := []string{glob}
 	return slices.ContainsFunc(b.Conns, func(c *Connection) bool {
@@ -203,7 +201,7 @@ func (b *Toolbox) Denies(t *Tool) bool {
 	return b.inv.Gate.Denies(t.Call(nil))
 }
 
-// Offered are the tools as the model gets them.
+// Offered are the tools for the model.
 func (b *Toolbox) Offered() []stream.Tool {
 	var all []stream.Tool
 	for _, t := range b.All() {
@@ -214,7 +212,7 @@ func (b *Toolbox) Offered() []stream.Tool {
 	return all
 }
 
-// infos are the servers as the start event lists them.
+// infos are the servers for the start event.
 func (b *Toolbox) infos() []event.ServerInfo {
 	infos := []event.ServerInfo{}
 	for _, c := range b.Conns {
@@ -228,7 +226,7 @@ func (b *Toolbox) infos() []event.ServerInfo {
 	return infos
 }
 
-// EmitStart emits the start event with what is known by now.
+// EmitStart emits the start event with the information that is available.
 func (b *Toolbox) EmitStart() error {
 	e := &event.Start{Version: b.inv.Config.Version, Policy: b.inv.Policy, Servers: b.infos(), Trace: b.inv.Config.Trace().ID(),
 		Identity: event.Identity{ID: b.inv.Config.ID, Time: b.inv.Began.UTC().Format("2006-01-02T15:04:05.000Z07:00")}}
@@ -242,10 +240,10 @@ func (b *Toolbox) EmitStart() error {
 	return b.inv.Emit(e)
 }
 
-// known are the servers and tools that a policy may name. A server that starts
-// later may have more tools than the lock has of it: those that were denied when the
-// lock was written are not in it. A rule for a server that this run does not use is no
-// mistake, and the server that finds tools starts when those of all others are known.
+// known are the servers and tools that a policy may name. A server that starts later may have more
+// tools than the lock: tools that were denied when the lock was written are not in it. A rule for
+// an unused server is no mistake. The server that finds tools is added here, because it starts
+// later.
 func (b *Toolbox) known() []approve.Server {
 	var all []approve.Server
 	for _, c := range b.Conns {
@@ -264,8 +262,8 @@ func (b *Toolbox) known() []approve.Server {
 	return all
 }
 
-// Narrowed is the toolbox of a nested run. It has the tools that the globs match, or
-// all if no globs are given, but neither an agent nor the tool that finds tools.
+// Narrowed is the toolbox of a nested run: the tools that match the globs, or all if no globs are
+// given, except agents and the tool that finds tools.
 func (b *Toolbox) Narrowed(globs []string, given bool) (*Toolbox, error) {
 	n := With()
 	n.inv, n.warned, n.sandbox = b.inv, b.warned, b.sandbox
@@ -286,8 +284,8 @@ func (b *Toolbox) Narrowed(globs []string, given bool) (*Toolbox, error) {
 	return n, nil
 }
 
-// ServerOf finds the server that the value of a flag names. The value has the form
-// NAME:REST; of says what the rest is.
+// ServerOf finds the server in the value of a flag. The value has the form NAME:REST; of names the
+// rest.
 func (b *Toolbox) ServerOf(ctx context.Context, flag, of, value string) (c *Connection, session *mcp.Session, rest string, err error) {
 	name, rest, ok := strings.Cut(value, ":")
 	if !ok || name == "" || rest == "" {
@@ -309,12 +307,12 @@ func (b *Toolbox) ServerOf(ctx context.Context, flag, of, value string) (c *Conn
 	return nil, nil, "", failure.UsageError(servers.Known(b.inv.Servers), "%s: no server is named %q", flag, name)
 }
 
-// Items visits the items of a list of a server. That the server cannot answer is a
-// warning, and the others are asked all the same.
+// Items visits the items of a server's list. If the server cannot answer, it warns and returns
+// false.
 func (b *Toolbox) Items(ctx context.Context, c *Connection, l mcp.List, visit func(item []byte)) bool {
 	session, _ := c.Use(ctx)
 	if session == nil {
-		return false // it failed, which the user was told
+		return false // it failed, and the user knows
 	}
 	if all := visit; c.far != nil {
 		visit = func(item []byte) {
@@ -330,12 +328,12 @@ func (b *Toolbox) Items(ctx context.Context, c *Connection, l mcp.List, visit fu
 	return err == nil
 }
 
-// Settle has the sessions warn of a list of tools that is another one by now.
+// Settle makes the sessions warn about a changed list of tools.
 func (b *Toolbox) Settle() {
 	b.EachSession(func(s *mcp.Session) { s.Settle(time.Second) })
 }
 
-// Close ends all sessions side by side, each of which bounds its own end.
+// Close ends all sessions in parallel. Each session limits the time of its end.
 func (b *Toolbox) Close() {
 	b.starts.end()
 	b.EachSession(func(s *mcp.Session) { s.Close() })
@@ -345,7 +343,7 @@ func (b *Toolbox) Close() {
 	}
 }
 
-// EachSession does something with all sessions, side by side.
+// EachSession calls do with all sessions in parallel.
 func (b *Toolbox) EachSession(do func(*mcp.Session)) {
 	var sessions []*mcp.Session
 	for _, c := range b.Conns {

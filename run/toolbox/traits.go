@@ -10,7 +10,7 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// builtinTraits are the traits of a built-in tool, as it declares them.
+// builtinTraits converts the declared effects of a built-in tool to traits.
 func builtinTraits(e toolserver.Effects) approve.Traits {
 	if e == (toolserver.Effects{}) {
 		return approve.Traits{BuiltIn: true, Assumed: approve.Exposed | approve.AllEffects}
@@ -36,10 +36,9 @@ func builtinTraits(e toolserver.Effects) approve.Traits {
 	return t
 }
 
-// traits are what is known of a tool beside policies: what is built in or what the user's
-// config says, else what its server says. A server that is trusted is believed; an
-// annotation that it leaves out is false. Of one that is not trusted, only that a tool
-// reaches out counts.
+// traits returns the traits of a tool without policies: built in, or from the user's config, else
+// from its server. The annotations of a trusted server are believed; a missing one is false. From a
+// server that is not trusted, only the annotation that a tool reaches out is used.
 func (b *Toolbox) traits(t *Tool) approve.Traits {
 	if t.Conn.Own != nil {
 		return b.sandbox.Held(builtinTraits(t.Declares()))
@@ -64,8 +63,7 @@ func (b *Toolbox) traits(t *Tool) approve.Traits {
 	return traits
 }
 
-// count returns traits as --egress counts them: where a call may be stopped, what is
-// only assumed counts as well.
+// count returns traits as --egress uses them: if calls may be stopped, assumed labels count too.
 func count(gate *approve.Gate, t approve.Traits) approve.Traits {
 	if gate.Egress <= approve.EgressAsk {
 		t.Labels |= t.Assumed & (approve.Exposed | approve.Sends)
@@ -73,9 +71,9 @@ func count(gate *approve.Gate, t approve.Traits) approve.Traits {
 	return t
 }
 
-// label gives all tools their traits: those of the policies' label rules, else those that
-// Toolbox.traits says. The resources and prompts of a server have the labels of the results of
-// all its tools, or those that its tools would have if there are none.
+// label sets the traits of all tools: from label rules of policies, else from Toolbox.traits.
+// Resources and prompts of a server get the labels of all its tools together. If it has no tools,
+// they get the labels that a tool would have.
 func (b *Toolbox) label() {
 	gate := b.inv.Gate
 	for _, c := range b.Conns {
@@ -90,20 +88,20 @@ func (b *Toolbox) label() {
 	}
 }
 
-// labelTool gives one tool its traits.
+// labelTool sets the traits of one tool.
 func (b *Toolbox) labelTool(t *Tool) {
 	call := t.Call(nil)
 	t.Traits = count(b.inv.Gate, b.inv.Gate.TraitsOf(&call, b.traits(t)))
 }
 
-// unjudged reports whether --egress warn does not count calls of the tool though they may
-// send: nobody says what the tool does.
+// unjudged reports whether --egress warn ignores calls of the tool although they may send: its
+// effects are unknown.
 func (t *Tool) unjudged() bool {
 	return t.Assumed.Has(approve.Sends) && !t.Labels.Has(approve.Sends)
 }
 
-// Unjudged says, once, of which servers --egress cannot judge what they send, when a call of
-// a tool of one of them is about to run; else it is "".
+// Unjudged lists, once, the servers that --egress cannot judge, before the first call of one of
+// their tools; else it is "".
 func (b *Toolbox) Unjudged(t *Tool) (what string) {
 	if b.inv == nil || b.inv.Gate.Egress != approve.EgressWarn || !t.unjudged() {
 		return ""

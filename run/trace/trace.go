@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Context is a place in a trace. The zero value is no trace.
+// Context is a span in a trace. The zero value is no trace.
 type Context struct {
-	id, span, flags string // hexadecimal, in lower case
-	state           string // of the systems that take part; may be empty
+	id, span, flags string // lower-case hexadecimal
+	state           string // of the participating systems; may be empty
 }
 
-// Parse reads a traceparent and a tracestate. A traceparent that is not valid is no trace,
-// as the recommendation says, and a tracestate that is not valid is left out.
+// Parse reads a traceparent and a tracestate. As the recommendation requires, an invalid
+// traceparent means no trace, and an invalid tracestate is ignored.
 func Parse(parent, state string) Context {
 	version, rest, _ := strings.Cut(parent, "-")
 	id, rest, _ := strings.Cut(rest, "-")
@@ -33,7 +33,7 @@ func Parse(parent, state string) Context {
 	return Context{id, span, flags, strings.Trim(state, " ")}
 }
 
-// maxState is how long a tracestate may be that everybody has to pass on.
+// maxState is the longest tracestate that must be passed on.
 const maxState = 512
 
 func isHex(s string, n int) bool {
@@ -51,20 +51,20 @@ func (c Context) Parent() string {
 	return "00-" + c.id + "-" + c.span + "-" + c.flags
 }
 
-// Child is the place of a new span in the same trace, and the span's id; "" for no trace.
+// Child is a new span in the same trace, and its id; "" for no trace.
 func (c Context) Child() (Context, string) {
 	if c.id == "" {
 		return c, ""
 	}
 	var span [8]byte
 	rand.Read(span[:]) // never fails
-	span[7] |= 1       // an id of zeros is none
+	span[7] |= 1       // an id of zeros is invalid
 	c.span = hex.EncodeToString(span[:])
 	return c, c.span
 }
 
-// Meta is the context as members of the _meta of a request of the Model Context Protocol
-// (SEP-414), without braces; nil for no trace.
+// Meta is the context as members of _meta in a Model Context Protocol request (SEP-414), without
+// braces; nil for no trace.
 func (c Context) Meta() []byte {
 	if c.id == "" {
 		return nil

@@ -29,53 +29,53 @@ import (
 type Trimmer struct {
 	Options
 	off   bool
-	limit int // tokens of a request; 0: only a refusal tells
+	limit int // tokens per request; 0: known only from a refusal
 
-	client  *stream.Client // that was used last
-	load    load           // of the request
-	counted count          // what the endpoint said of its last request
-	cut     event.Trim     // all that is left out
-	warned  bool           // of a cut that the endpoint makes in silence
+	client  *stream.Client // used for the last request
+	load    load           // of the current request
+	counted count          // the endpoint's count for its last request
+	cut     event.Trim     // everything left out so far
+	warned  bool           // about silent truncation by the endpoint
 }
 
-// Options are what a trimmer is told before the first request.
+// Options are settings of a trimmer before the first request.
 type Options struct {
-	Frame     int                        // messages at the front of requests that are no part of the conversation
-	Drops     bool                       // nobody needs again what is left out: it is taken out of memory
-	CanRepeat func(tool string) bool     // reports whether a call of the tool does no harm when it is made again
-	Emit      func(event.Event) error    // tells what happens
-	Keep      func([]session.Left) error // is told what is left out, before a request that does so
+	Frame     int                        // messages at the front of requests that do not belong to the conversation
+	Drops     bool                       // content that is left out is not needed again: its memory is freed
+	CanRepeat func(tool string) bool     // reports whether repeating a call of the tool is harmless
+	Emit      func(event.Event) error    // reports events
+	Keep      func([]session.Left) error // stores what is left out, before the request is sent
 }
 
-// A count is how many tokens an endpoint counted in a request of that weight.
+// A count is the number of tokens that an endpoint counted for a request of this weight.
 type count struct{ tokens, weight int }
 
-// What --trim can be beside a number of tokens.
+// Values of --trim other than a number of tokens.
 const (
 	Auto = "auto" // trim when the endpoint refuses a request for its length
 	Off  = "off"
 )
 
 const (
-	keptRounds  = 3    // the last rounds, whose results stay
-	maxRefusals = 3    // how often a request is sent again
-	part        = 0.6  // of what the model takes, to which a trim goes down
-	half        = 0.5  // of the request, where the endpoint does not say what it takes
-	perToken    = 4    // bytes of text for a token, before the endpoint has counted any
-	smallest    = 256  // bytes of a content that are worth a line in its place
-	imageWeight = 6000 // of a picture, whatever its size: it is paid for by its pixels
+	keptRounds  = 3    // the last rounds; their results stay
+	maxRefusals = 3    // how often a request is repeated
+	part        = 0.6  // of the limit; a trim reduces a request to this part
+	half        = 0.5  // of the request, if the endpoint reports no limit
+	perToken    = 4    // bytes of text per token, before the endpoint has counted any
+	smallest    = 256  // bytes; smaller contents are not replaced
+	imageWeight = 6000 // of a picture of any size: its price depends on its pixels
 )
 
-// New makes a trimmer as --trim says; "" is auto.
+// New returns a trimmer for a value of --trim; "" is auto.
 func New(how string) *Trimmer {
 	t := &Trimmer{off: how == Off}
 	t.limit, _ = strconv.Atoi(how)
 	return t
 }
 
-// Reply has the endpoint answer r, and trims the request where that is needed.
+// Reply sends r to the endpoint, and trims the request if necessary.
 func (t *Trimmer) Reply(ctx context.Context, c *stream.Client, r *stream.Request, turn int, sink *stream.Sink) (*stream.Reply, error) {
-	if t.client != c { // another model counts otherwise
+	if t.client != c { // another model counts differently
 		t.client, t.counted = c, count{}
 	}
 	t.load.weigh(r)
@@ -113,7 +113,7 @@ func (t *Trimmer) Reply(ctx context.Context, c *stream.Client, r *stream.Request
 	}
 }
 
-// keepLimit trims a request that is longer than the limit, as far as is known.
+// keepLimit trims a request that is probably longer than the limit.
 func (t *Trimmer) keepLimit(r *stream.Request, turn int) error {
 	if t.limit == 0 || t.tokens(t.load.weight) <= t.limit {
 		return nil
@@ -123,7 +123,7 @@ func (t *Trimmer) keepLimit(r *stream.Request, turn int) error {
 	}
 	tokens := t.tokens(t.load.weight)
 	if t.counted.tokens == 0 {
-		tokens /= 2 // it is no more than a guess
+		tokens /= 2 // only a guess
 	}
 	if tokens <= t.limit {
 		return nil
@@ -133,7 +133,7 @@ func (t *Trimmer) keepLimit(r *stream.Request, turn int) error {
 	return e
 }
 
-// perByte is how many tokens there are for a byte of weight.
+// perByte is the number of tokens per byte of weight.
 func (t *Trimmer) perByte() float64 {
 	if t.counted.tokens == 0 {
 		return 1.0 / perToken
@@ -141,20 +141,20 @@ func (t *Trimmer) perByte() float64 {
 	return float64(t.counted.tokens) / float64(max(t.counted.weight, 1))
 }
 
-// tokens is how many tokens a request of that weight has: those of the last one that was
-// counted, and for the rest as many as it had for a byte.
+// tokens estimates the tokens of a request of this weight: the last count, plus the difference in
+// weight at the same ratio.
 func (t *Trimmer) tokens(weight int) int {
 	return t.counted.tokens + int(float64(weight-t.counted.weight)*t.perByte())
 }
 
-// weightOf is the weight of a request that has that many tokens.
+// weightOf is the weight of a request with this number of tokens.
 func (t *Trimmer) weightOf(tokens float64) int {
 	return t.counted.weight + int((tokens-float64(t.counted.tokens))/t.perByte())
 }
 
-// learn takes how many tokens the endpoint counted in the request that was sent last. An
-// endpoint that cuts what is too long for it, such as Ollama, says nothing of that: but the
-// number falls although the request has grown.
+// learn records the endpoint's token count of the last request. An endpoint that silently truncates
+// long requests, such as Ollama, is detected because the count falls although the request has
+// grown.
 func (t *Trimmer) learn(tokens int) {
 	if tokens == 0 {
 		return
@@ -167,9 +167,8 @@ func (t *Trimmer) learn(tokens int) {
 	t.counted = count{tokens, t.load.weight}
 }
 
-// leaveOut leaves results out, the oldest first, until the request has the target's weight.
-// If it is still too heavy to fit, so are attachments, the heaviest first. more is false if
-// there was nothing to leave out.
+// leaveOut leaves out results, oldest first, until the request has the target's weight. If it still
+// does not fit, attachments follow, heaviest first. more is false if nothing could be left out.
 func (t *Trimmer) leaveOut(r *stream.Request, turn, target, fits int) (more bool, err error) {
 	now := event.Trim{Turn: turn}
 	var left []session.Left
@@ -212,7 +211,7 @@ func (t *Trimmer) leaveOut(r *stream.Request, turn, target, fits int) (more bool
 	return true, t.tell(now, left, r)
 }
 
-// tell tells what is left out from now on, and takes it out of memory if nobody needs it.
+// tell reports what is left out from now on, and frees its memory if Drops is set.
 func (t *Trimmer) tell(now event.Trim, left []session.Left, r *stream.Request) error {
 	if t.Keep != nil {
 		if err := t.Keep(left); err != nil {
@@ -237,15 +236,14 @@ func (t *Trimmer) tell(now event.Trim, left []session.Left, r *stream.Request) e
 		readable.Grouped(now.Bytes) + " bytes; --trim off ends such a run instead"})
 }
 
-// explained is a refusal for length with hints.
+// explained adds hints to a refusal for length.
 func explained(e *stream.Error, hints ...string) error {
 	explained := *e
 	explained.Hint = strings.Join(hints, "\n")
 	return &explained
 }
 
-// remains says what a request is made of that nothing can be left out of, and what makes
-// it shorter.
+// remains says what a request consists of that cannot be left out, and how to shorten it.
 func (t *Trimmer) remains(r *stream.Request) []string {
 	var results, users, own int
 	for i := range r.Messages {

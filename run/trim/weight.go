@@ -10,11 +10,11 @@ import (
 // A load is the weight of a request.
 type load struct {
 	weight   int
-	messages int // that weight counts
-	tools    int // of weight: the definitions of tools
+	messages int // counted in weight
+	tools    int // part of weight: definitions of tools
 }
 
-// weigh counts the weight of what has come to the request since it was called last.
+// weigh adds the weight of what the request has gained since the last call.
 func (l *load) weigh(r *stream.Request) {
 	if l.messages > len(r.Messages) { // calls were dropped
 		*l = load{}
@@ -29,7 +29,7 @@ func (l *load) weigh(r *stream.Request) {
 	l.weight, l.tools = l.weight+tools-l.tools, tools
 }
 
-// weightOf is the weight of a message as it is sent.
+// weightOf is the weight of a message in a request.
 func weightOf(m *stream.Message) (weight int) {
 	for _, p := range m.Sent() {
 		weight += weightOfPart(&p)
@@ -46,7 +46,7 @@ func weightOfPart(p *stream.Part) int {
 		return len(p.Text) + len(p.JSON) + len(p.Raw)
 	}
 	if p.Image.MIME == stream.PDF {
-		return imageWeight + len(p.Image.Data)/20 // pages, of which nobody knows the number
+		return imageWeight + len(p.Image.Data)/20 // pages; their number is unknown
 	}
 	return imageWeight
 }
@@ -54,7 +54,7 @@ func weightOfPart(p *stream.Part) int {
 // isResult reports whether a message is the result of a call, or of command lines.
 func isResult(m *stream.Message) bool { return m.Role == stream.ToolRole || m.Output }
 
-// oldResults are the places of the results that may be left out, from the first on.
+// oldResults are the indexes of the results that may be left out, first to last.
 func oldResults(messages []stream.Message) (places []int) {
 	rounds, end := 0, len(messages)
 	for end > 0 && rounds <= keptRounds {
@@ -74,9 +74,8 @@ func oldResults(messages []stream.Message) (places []int) {
 	return places
 }
 
-// heaviestAttachment is the place of the attachment that is heaviest: a picture of a message of
-// the user, or a text there that has the heading of a file, with the prompt behind it. The
-// message is -1 if there is none.
+// heaviestAttachment finds the heaviest attachment: a picture in a message of the user, or a text
+// there with the heading of a file and followed by the prompt. message is -1 if there is none.
 func heaviestAttachment(messages []stream.Message) (message, part int) {
 	message, heaviest := -1, smallest-1
 	for i := range messages {
@@ -94,7 +93,7 @@ func heaviestAttachment(messages []stream.Message) (message, part int) {
 	return message, part
 }
 
-// heading is the line with the path that a text was attached under, "" if there is none.
+// heading is the line with the path of an attached text; "" if there is none.
 func heading(p *stream.Part) string {
 	const longest = 1 << 10
 	text, end := p.Text, "\n\n"
@@ -111,7 +110,7 @@ func heading(p *stream.Part) string {
 	return head + "\n\n"
 }
 
-// bytesOf is the size of parts: of texts as they are read, of pictures as files.
+// bytesOf is the size of parts: decoded texts, and pictures as files.
 func bytesOf(parts []stream.Part) (n int) {
 	for _, p := range parts {
 		switch {

@@ -25,23 +25,22 @@ import (
 	"toolpipe/stream"
 )
 
-// An Agent is another model that can be given tasks: the built-in server of one
-// --agent, with the tools run and continue. A call of run is a nested run: a loop with the
-// model of a profile, over the tools, the gate, the limits and the outputs of the run that
-// the call belongs to. It is one level deep. A call of continue goes on with its conversation,
-// under the limits and the labels of the moment.
+// An Agent is another model that accepts tasks: the built-in server of one --agent, with the tools
+// run and continue. A call of run is a nested run: a loop with the model of a profile that uses the
+// tools, gate, limits and outputs of the outer run. It is only one level deep. A call of continue
+// continues its conversation, under the current limits and labels.
 type Agent struct {
 	Name     string // of its server
 	Endpoint *settings.Endpoint
-	Client   *stream.Client // each nested run has a fork of it
+	Client   *stream.Client // each nested run uses a fork of it
 
-	cfg *config.Config // the flags, as they count for its profile
+	cfg *config.Config // the flags for its profile
 }
 
 // A nestedRun is one call of an agent.
 type nestedRun struct {
 	agent    string
-	round    *round // the round of the call
+	round    *round // round of the call
 	call     *call
 	progress func(wire.Progress)
 	tally    Tally
@@ -67,8 +66,8 @@ func (p *Plan) addAgents() error {
 	return nil
 }
 
-// ResolveAgents finds the models of the agents, for a run that may make calls. All
-// clients of a run have one recording.
+// ResolveAgents resolves the models of the agents, for a run that may make calls. All clients of a
+// run share one recording.
 func (p *Plan) ResolveAgents(ctx context.Context) (err error) {
 	var first *stream.Client
 	if p.Inv.Model != nil {
@@ -92,7 +91,7 @@ func (p *Plan) ResolveAgents(ctx context.Context) (err error) {
 	return nil
 }
 
-// CloseClient ends the recording of the model's client and the agents', which is one.
+// CloseClient ends the shared recording of the model's and the agents' clients.
 func (p *Plan) CloseClient() error {
 	if m := p.Inv.Model; m != nil && m.Client != nil {
 		return m.Client.Close()
@@ -103,14 +102,13 @@ func (p *Plan) CloseClient() error {
 	return nil
 }
 
-// agentOf is the agent whose server a connection is.
+// agentOf is the agent of a connection.
 func (p *Plan) agentOf(c *toolbox.Connection) *Agent {
 	return p.Agents[slices.IndexFunc(p.Agents, func(a *Agent) bool { return a.Name == c.Name })]
 }
 
-// server is the tool server of the agent. What a nested run may do depends on what
-// the rules allow it, so its tools promise nothing. run and goOn make the calls; nil for a
-// server that only tells its tools.
+// server is the tool server of the agent. The effects of a nested run depend on the rules, so its
+// tools declare none. run and goOn make the calls; nil for a server that only lists its tools.
 func (a *Agent) server(model string, run, goOn toolserver.BuiltinFunc) *toolserver.Server {
 	s := toolserver.New(a.Name, a.cfg.Version)
 	about := "Gives a task to another model (" + model + "), which works on it by itself with the tools of this run, and returns its answer and an id. " +
@@ -128,7 +126,7 @@ func (a *Agent) server(model string, run, goOn toolserver.BuiltinFunc) *toolserv
 	return s
 }
 
-// call makes a call of one of the agent's tools, which is a nested run or its continuation.
+// call makes a call of an agent's tool: a nested run, or its continuation.
 func (a *Agent) call(ctx context.Context, r *round, c *call, progress func(wire.Progress)) (*wire.Result, error) {
 	n := &nestedRun{agent: a.Name, round: r, call: c, progress: progress}
 	with := func(do func(context.Context, *nestedRun, toolserver.Arguments) (*wire.Result, error)) toolserver.BuiltinFunc {
@@ -142,9 +140,8 @@ func (a *Agent) call(ctx context.Context, r *round, c *call, progress func(wire.
 	return a.server("", with(a.run), with(a.goOn)).Call(ctx, c.tool.Name, c.args, progress)
 }
 
-// unfinished is the answer to the call of a nested run that ended together with the
-// run that it belongs to. A later run may take the call up again only if the nested
-// run has made none itself.
+// unfinished is the answer to the call of a nested run that ended together with the outer run. A
+// later run may make the call again only if the nested run made no calls.
 func (n *nestedRun) unfinished(ctx context.Context, err error) *answer {
 	why := failure.Of(err).Message
 	switch {
@@ -190,11 +187,10 @@ func (a *Agent) goOn(ctx context.Context, n *nestedRun, args toolserver.Argument
 	return a.take(ctx, n, l, id)
 }
 
-// take has the loop of a nested run take its turns, keeps its conversation by that id, and
-// answers the call. It returns when the nested run has ended: at the latest with ctx, and each
-// wait of the nested run has a bound of its own. Failures of the model and limits of the nested
-// run are an error that the calling model can read. Any other failure ends both runs, and so
-// does a budget that they share.
+// take runs the loop of a nested run, stores its conversation under id, and answers the call. It
+// returns when the nested run has ended, with ctx at the latest; every wait of the nested run has a
+// limit. Failures of the model and limits of the nested run are errors that the calling model can
+// read. Any other failure, or an exhausted shared budget, ends both runs.
 func (a *Agent) take(ctx context.Context, n *nestedRun, l *Loop, id string) (*wire.Result, error) {
 	n.call.nested = &n.tally.CallTally
 	defer func() { n.call.labels, _ = l.flow.before(nil) }()
@@ -254,7 +250,7 @@ func (a *Agent) loop(ctx context.Context, n *nestedRun, args toolserver.Argument
 		System{args.Text("system"), args.Has("system")}, box, l.lines.enabled)
 	l.useTrimmer(frame)
 	l.trimmer.Drops = true
-	l.stored.resumes = true // if it goes on, with the calls that a limit has left open
+	l.stored.resumes = true // if it is continued, with calls that a limit left open
 	return l, nil
 }
 
@@ -262,9 +258,9 @@ func userMessage(text string) stream.Message {
 	return stream.Message{Role: stream.User, Parts: []stream.Part{{Text: text}}}
 }
 
-// prepareAgain has the loop of a nested run that has ended go on as the run of n, with one
-// more message. Its tools, its schema and what it knows of files stay; the labels of both
-// conversations meet in it. What nobody has allowed stays so: each of its calls is decided.
+// prepareAgain prepares the loop of a nested run that has ended for another run n with one more
+// message. Its tools, its schema and its knowledge of files stay; the labels of both conversations
+// are combined. Nothing is allowed by the earlier run: each call is decided again.
 func (a *Agent) prepareAgain(ctx context.Context, n *nestedRun, l *Loop, prompt string) (err error) {
 	before := l.caller
 	l.caller = n.caller(before.box)
@@ -277,24 +273,24 @@ func (a *Agent) prepareAgain(ctx context.Context, n *nestedRun, l *Loop, prompt 
 	return err
 }
 
-// caller answers the calls of the nested run: with the gate, the options and the outputs
-// of the run that it is nested in, and with tools of its own.
+// caller answers the calls of the nested run, with the gate, options and outputs of the outer run
+// but its own tools.
 func (n *nestedRun) caller(box *toolbox.Toolbox) *caller {
 	c := *n.round.caller
 	c.nest, c.emit, c.box = n, n.emit(), box
 	c.flow = n.round.flow.nested(n.call, n.agent)
-	c.rounds = cmp.Or(c.rounds, n.round.plan.newRounds()) // of a call that no loop makes
-	c.budget = cmp.Or(c.budget, n.round.plan.newBudget()) // of a call of a host
-	c.memory = memory{}                                   // the session keeps the call of the agent, and no call that the nested run makes
+	c.rounds = cmp.Or(c.rounds, n.round.plan.newRounds()) // for a call without a loop
+	c.budget = cmp.Or(c.budget, n.round.plan.newBudget()) // for a call of a host
+	c.memory = memory{}                                   // the session stores the agent's call, but not the calls of the nested run
 	c.serves = false
-	c.maxBytes = cmp.Or(c.maxBytes, resultBytes) // the results of --call and --serve are whole, but here a model reads them
-	if n.round.known != nil {                    // this conversation knows nothing of the files that the other one read
+	c.maxBytes = cmp.Or(c.maxBytes, resultBytes) // results of --call and --serve are unlimited, but here a model reads them
+	if n.round.known != nil {                    // this conversation does not know the files that the outer one read
 		c.known = new(confine.Known)
 	}
 	return &c
 }
 
-// emit emits the events of a nested run. Each of its calls is progress of its own call.
+// emit emits the events of a nested run. Each of its calls is progress of the agent's call.
 func (n *nestedRun) emit() func(event.Event) error {
 	made := 0
 	return func(e event.Event) error {
@@ -306,16 +302,16 @@ func (n *nestedRun) emit() func(event.Event) error {
 	}
 }
 
-// mayNestBeside reports whether c is a nested run beside which others may run. A plan and a
-// recording of the model's exchanges have one order. Where --egress asks or denies, the labels
-// of what one nested run has read count for the next.
+// mayNestBeside reports whether c is a nested run that may run in parallel to others. A plan and a
+// recording need a fixed order. With --egress ask or deny, the labels that one nested run collected
+// also apply to the next one.
 func (r *round) mayNestBeside(c *call) bool {
 	o := r.plan.Inv.Config
 	return c.tool.Conn.Agent && c.tool.Conn.Parallel != 1 && !r.flow.strict && r.plan.staging == nil && o.Record == "" && o.Replay == ""
 }
 
-// besideNested waits until no other call of a nested run may change something, if c may. Of
-// the calls of one conversation such a call runs alone already.
+// besideNested waits, if c may change something, until no other nested run makes such a call.
+// Within one conversation such calls already run alone.
 func (r *round) besideNested(ctx context.Context, c *call) (release func()) {
 	if r.nest == nil || c.tool.ReadOnly {
 		return func() {}

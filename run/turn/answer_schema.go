@@ -11,14 +11,14 @@ import (
 	"toolpipe/stream"
 )
 
-// answerForm is how far the form of an answer was asked for.
+// answerForm is the state of the check of the answer's form.
 type answerForm struct {
-	from string // the flag or the argument that gives the schema
-	told bool   // the model was told that its answer does not fit
+	from string // the flag or the argument with the schema
+	told bool   // the model knows that its answer does not match
 }
 
-// checkAnswer checks the last turn's text against the schema. When it does not
-// fit, the model is told why, once, and takes another turn; then it is an error.
+// checkAnswer checks the text of the last turn against the schema. If it does not match, the model
+// gets the reasons once and another turn; a second mismatch is an error.
 func (l *Loop) checkAnswer(ctx context.Context) (again bool, err error) {
 	if l.model.Schema == nil {
 		return false, nil
@@ -26,7 +26,7 @@ func (l *Loop) checkAnswer(ctx context.Context) (again bool, err error) {
 	if inner, ok := fenced(l.Text.String()); ok {
 		l.Text = event.Pieces{inner}
 	}
-	// A schema can ask for seconds of work, for which the end of a run does not wait.
+	// A schema can require seconds of work. The end of the run does not wait for it.
 	faults, err := stdio.Await(ctx, func() ([]schema.Fault, error) {
 		return l.model.Schema.Check([]byte(strings.TrimSpace(l.Text.String())))
 	})
@@ -50,8 +50,8 @@ func (l *Loop) checkAnswer(ctx context.Context) (again bool, err error) {
 	return true, l.emit(&event.Warning{Code: "answer_invalid", Message: "the answer does not fit " + l.form.from + ", and the model is asked once more: " + text})
 }
 
-// fenced is the content of a text that is one block of code and nothing else, as models write
-// JSON where the endpoint does not hold them to a form.
+// fenced is the content of a text that consists of a single code block: models write JSON in this
+// form if the endpoint does not enforce the schema.
 func fenced(text string) (inner string, ok bool) {
 	body, opened := strings.CutPrefix(strings.TrimSpace(text), "```")
 	body, closed := strings.CutSuffix(body, "```")
@@ -63,7 +63,7 @@ func fenced(text string) (inner string, ok bool) {
 	return strings.TrimSpace(inner), true
 }
 
-// Unfit is the error of an answer that does not fit its schema.
+// Unfit is the error for an answer that does not match its schema.
 func Unfit(from string, faults []schema.Fault) error {
 	return &failure.Error{Status: failure.StatusModel, Message: "model: the answer does not fit " + from + ": " + schema.Text(faults),
 		Hints: []string{"the endpoint may not support structured output; say in the prompt what the answer looks like"}}

@@ -18,27 +18,27 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// answer is the result of a call: as an event, and as the model gets it.
+// answer is the result of a call, as an event and for the model.
 type answer struct {
 	event     event.Result
 	parts     []stream.Part
-	result    *wire.Result   // as the tool gave it; nil if it gave none
-	refusal   *wire.RPCError // the JSON-RPC error that the server answered instead; nil for none
-	keepsOpen bool           // the model gets none, so that a later run can take the call up again
+	result    *wire.Result   // the tool's result; nil for none
+	refusal   *wire.RPCError // the server's JSON-RPC error; nil for none
+	keepsOpen bool           // the model gets no answer, so that a later run can make the call
 }
 
-// Prefix begins every text that toolpipe itself says to the model.
+// Prefix begins every text of toolpipe itself to the model.
 const Prefix = "[toolpipe] "
 
-// ownAnswer is an answer in toolpipe's own words.
+// ownAnswer is an answer of toolpipe itself.
 func ownAnswer(status event.ResultStatus, text string) *answer {
 	text = Prefix + text
 	literal := jsontext.Quoted(text)
 	return &answer{event: event.Result{Status: status, Text: literal, Bytes: len(text)}, parts: []stream.Part{{JSON: literal}}}
 }
 
-// notRun is the answer to a call that never ran because ctx ended, or the run. A later
-// run can take the call up again.
+// notRun is the answer to a call that never ran because ctx or the run ended. A later run can make
+// the call.
 func notRun(ctx context.Context) *answer {
 	why := "the run ended"
 	if errors.Is(context.Cause(ctx), toolserver.ErrCancelled) {
@@ -49,7 +49,7 @@ func notRun(ctx context.Context) *answer {
 	return a
 }
 
-// rendered is the answer that a tool gave.
+// rendered is the answer of a tool.
 func (c *caller) rendered(r *wire.Result) *answer {
 	m := r.Render(c.maxBytes)
 	a := &answer{event: event.Result{
@@ -68,7 +68,7 @@ func (c *caller) rendered(r *wire.Result) *answer {
 	return a
 }
 
-// changed is the change of a file as an event tells it.
+// changed is the change of a file for an event.
 func (c *caller) changed(done *confine.Change) (e event.Change) {
 	if done != nil {
 		e = event.Change{File: done.Path, Diff: shortDiff(c.secrets.Content().HideString(done.Diff)), New: done.New}
@@ -76,8 +76,8 @@ func (c *caller) changed(done *confine.Change) (e event.Change) {
 	return e
 }
 
-// shortDiff is a diff without the lines at its end that an event does not hold. A last line
-// says how much is left out. Secrets are hidden before, since a part of one is not found.
+// shortDiff cuts a diff to the size limit of an event, at a line end. A last line says how much is
+// missing. Secrets are hidden before, because a secret that was cut in two is not found.
 func shortDiff(diff string) string {
 	if len(diff) <= event.MaxDiff {
 		return diff
@@ -86,8 +86,8 @@ func shortDiff(diff string) string {
 	return fmt.Sprintf("%s\\ %d more bytes of this diff are left out\n", diff[:end], len(diff)-end)
 }
 
-// append adds a text of toolpipe's own, in lines, after the tool's: in the event, in what the
-// model gets, and as one more block in what a host gets.
+// append adds a text of toolpipe itself, as lines after the tool's text: in the event, for the
+// model, and as an additional block for a host.
 func (a *answer) append(text string) {
 	if a.result != nil {
 		a.result.Content = slices.Concat(a.result.Content, toolserver.TextResult(text).Content)
@@ -99,14 +99,14 @@ func (a *answer) append(text string) {
 	a.event.Text, a.parts[0].JSON = join(a.event.Text), join(a.parts[0].JSON)
 }
 
-// message answers the call c for the model.
+// message is the answer to the call c for the model.
 func (a *answer) message(c *stream.Call) stream.Message {
 	return stream.Message{
 		Role: stream.ToolRole, CallID: c.ID, Name: c.Name, Parts: a.parts, Failed: a.event.Status != event.ResultOK && a.event.Status != event.ResultStaged, Labels: a.event.Labels,
 	}
 }
 
-// LostAnswer answers a call that an earlier run sent, and whose result never came.
+// LostAnswer answers a call that an earlier run sent and that has no result.
 func LostAnswer(c *stream.Call) stream.Message {
 	return lost().message(c)
 }
@@ -115,8 +115,8 @@ func lost() *answer {
 	return ownAnswer(event.ResultUnknown, "outcome unknown: the run that sent the call ended before its result came")
 }
 
-// messages are one tool message for each call, in order, and one user message for
-// the command lines.
+// messages are one tool message for each call, in order, and one user message for the command
+// lines.
 func (r *round) messages() (all []stream.Message) {
 	var outputs []string
 	var labels approve.Labels // of the outputs
@@ -136,12 +136,12 @@ func (r *round) messages() (all []stream.Message) {
 	return all
 }
 
-// text is what the model gets, without pictures.
+// text is the text for the model, without pictures.
 func (a *answer) text() string { return jsontext.Unquote(a.parts[0].JSON) }
 
-// failedAnswer is the answer to a call of the server s without a result.
+// failedAnswer is the answer to a call of the server s that failed.
 func failedAnswer(s *servers.Server, err error) *answer {
-	unanswered, isUnanswered := errors.AsType[*wire.NoReplyError](err) // it may hold an RPC error of another request
+	unanswered, isUnanswered := errors.AsType[*wire.NoReplyError](err) // it may contain an RPC error of another request
 	refusal, isRefusal := errors.AsType[*wire.RPCError](err)
 	switch {
 	case isUnanswered && !unanswered.Sent:

@@ -25,43 +25,43 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// round is the calls of one turn. All of them are decided in order before any of
-// them runs, and their results are reported in order.
+// round is the calls of one turn. All of them are decided in order before any of them runs, and
+// their results are reported in order.
 type round struct {
 	*caller
 	turn  int
 	calls []*call
 	tally CallTally
 
-	mu      sync.Mutex // held while a verdict is taken, but not while somebody is asked; guards the tally
-	stopped error      // ends the run: a defect, or a verdict that was taken again
+	mu      sync.Mutex // held during verdicts, but not while somebody is asked; guards the tally
+	stopped error      // ends the run: a defect, or a second verdict
 }
 
-// call is one call on its way to its answer.
+// call is one call with its state until its answer.
 type call struct {
 	stream.Call
-	number    bool          // its id came as a number
-	line      string        // the command line that it stands for; "" for a tool call
+	number    bool          // its id is a number
+	line      string        // its command line; "" for a tool call
 	tool      *toolbox.Tool // nil: unknown
 	args      []byte        // canonical
-	trace     trace.Context // the span that it is in the trace of who asks for it
-	task      *session.Task // with which its server has answered it in a run before this one; nil for none
+	trace     trace.Context // its span in the caller's trace
+	task      *session.Task // the server's answer in an earlier run; nil for none
 	announced bool          // its tool_call event was written
 	verdict   *approve.Verdict
 	asked     time.Duration // how long somebody was asked about it since its last approval event
-	staged    bool          // it is not to run, but to be written to the plan
+	staged    bool          // write it to the plan instead of running it
 	denial    string        // why it was denied, for the user
-	noted     bool          // the session says that it is about to be sent
-	answer    *answer       // nil: it has not run yet
-	nested    *CallTally    // of the nested run that it was
+	noted     bool          // the session records that it is about to be sent
+	answer    *answer       // nil: not yet
+	nested    *CallTally    // counts of its nested run
 	origin    event.Source
-	labels    approve.Labels // of its result, when that has come
-	egress    event.Egress   // for its approval event: what brought the labels of the conversation
+	labels    approve.Labels // of its result; set with the result
+	egress    event.Egress   // for its approval event: sources of the conversation's labels
 
 	ctx      context.Context     // in which it runs
-	progress func(wire.Progress) // is told its progress too; may be nil
+	progress func(wire.Progress) // gets its progress too; may be nil
 	done     chan struct{}       // closed when it has its answer
-	settled  <-chan struct{}     // closed when the host has room for another answer; nil: it always has
+	settled  <-chan struct{}     // closed when the host can take another answer; nil: always
 	user     hostUser
 }
 
@@ -73,9 +73,9 @@ func eventID(c *call) event.ID {
 	return event.ID(c.ID)
 }
 
-// answer decides and runs calls, then the command lines of the same reply. The
-// messages answer them for the model. There are none when the run ends before any
-// call has run, so that a later run can take all of them up again.
+// answer decides and runs calls, then the command lines of the same reply, and returns messages
+// with the answers for the model. There are none if the run ends before any call has run: a later
+// run can then make all of them.
 func (c *caller) answer(ctx context.Context, turn int, calls []stream.Call, lines []string) ([]stream.Message, CallTally, error) {
 	r := c.newRound(turn, calls, lines)
 	if err := r.decide(ctx); err != nil {
@@ -86,7 +86,7 @@ func (c *caller) answer(ctx context.Context, turn int, calls []stream.Call, line
 	return r.messages(), r.tally, err
 }
 
-// report emits calls that will never run because the run ends here.
+// report emits calls that will never run because the run ends.
 func (c *caller) report(turn int, calls []stream.Call, lines []string) (CallTally, error) {
 	r := c.newRound(turn, calls, lines)
 	err := r.finish()
@@ -104,8 +104,7 @@ func (c *caller) newRound(turn int, calls []stream.Call, lines []string) *round 
 	return r
 }
 
-// prepare looks the tool up and reads the arguments. A call that cannot run has
-// its answer then.
+// prepare finds the tool and reads the arguments. A call that cannot run gets its answer here.
 func (r *round) prepare(c *call) {
 	c.tool = r.box.Tool(c.Name)
 	text := bytes.Trim(c.Arguments, " \t\r\n")
@@ -126,7 +125,7 @@ func (r *round) prepare(c *call) {
 	}
 }
 
-// announce emits the call as it will be decided and sent.
+// announce emits the call in the form that is decided and sent.
 func (r *round) announce(c *call) error {
 	r.prepare(c)
 	c.announced, c.origin = true, r.origin(c)
@@ -141,8 +140,8 @@ func (r *round) announce(c *call) error {
 	return r.emit(e)
 }
 
-// execute runs the calls that have no answer yet, and reports all results in order.
-// Servers that start at their first call all start now.
+// execute runs the calls that have no answer yet, and reports all results in order. Servers that
+// start at their first call start now.
 func (r *round) execute(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	for _, c := range r.calls {
@@ -151,7 +150,7 @@ func (r *round) execute(ctx context.Context) error {
 			c.tool.Conn.Begin()
 		}
 	}
-	last := r.calls[len(r.calls)-1] // which tells of changed files
+	last := r.calls[len(r.calls)-1] // reports changed files
 	scheduled := make(chan struct{})
 	schedule := func() {
 		defer close(scheduled)
@@ -160,7 +159,7 @@ func (r *round) execute(ctx context.Context) error {
 			close(c.done)
 		})
 	}
-	if len(r.calls) == 1 { // the usual round costs no goroutine
+	if len(r.calls) == 1 { // the usual round needs no goroutine
 		schedule()
 	} else {
 		goroutine.Start(schedule)
@@ -171,7 +170,7 @@ func (r *round) execute(ctx context.Context) error {
 		case <-c.done:
 		case <-scheduled:
 		}
-		if c.answer == nil { // schedule has ended by a panic
+		if c.answer == nil { // schedule panicked
 			c.answer = ownAnswer(event.ResultUnknown, "outcome unknown: a defect of toolpipe")
 		}
 		if c == last && r.known != nil {
@@ -187,15 +186,14 @@ func (r *round) execute(ctx context.Context) error {
 	return cmp.Or(failed, r.stopped)
 }
 
-// schedule runs the calls that have no answer yet. Calls whose tools are annotated
-// as read-only run side by side, and so do those of agents, but not beside others; any other
-// call waits for all calls before it, and all calls behind it wait for it. done is called with
-// each call when it has its answer, from any goroutine.
+// schedule runs the calls that have no answer yet. Read-only calls run in parallel with each other,
+// and calls of agents with each other. Any other call waits for all calls before it, and the calls
+// after it wait for it. done is called with each call that has its answer, from any goroutine.
 func (r *round) schedule(calls iter.Seq[*call], done func(*call)) {
 	slots := make(chan struct{}, r.parallel)
 	var running sync.WaitGroup
-	var beside approve.Labels // of the calls that may be running
-	agents := false           // these are calls of agents
+	var beside approve.Labels // labels of the calls that may be running
+	agents := false           // the running calls are calls of agents
 	alone := len(r.calls) == 1
 	for c := range calls {
 		if c.answer != nil {
@@ -203,7 +201,7 @@ func (r *round) schedule(calls iter.Seq[*call], done func(*call)) {
 			continue
 		}
 		isAgent := r.mayNestBeside(c)
-		if !c.tool.ReadOnly && !isAgent || c.staged || alone { // a plan has its calls in order
+		if !c.tool.ReadOnly && !isAgent || c.staged || alone { // the calls of a plan are in order
 			running.Wait()
 			beside = 0
 			c.user.aside(func() {
@@ -228,7 +226,7 @@ func (r *round) schedule(calls iter.Seq[*call], done func(*call)) {
 	running.Wait()
 }
 
-// run makes one call and keeps its answer. No tool is run anywhere else.
+// run makes one call and keeps its answer. No tool runs anywhere else.
 func (r *round) run(c *call) {
 	began, ctx := time.Now(), c.ctx
 	defer r.flow.settle(c)
@@ -250,7 +248,7 @@ func (r *round) run(c *call) {
 		server, err = c.tool.Conn.Use(ctx)
 	}
 	switch {
-	case ctx.Err() != nil: // the run ended before or while the call waited for its turn
+	case ctx.Err() != nil: // the run ended before this call's turn
 		c.answer = notRun(ctx)
 	case err != nil && c.task != nil:
 		c.answer = lost()
@@ -261,7 +259,7 @@ func (r *round) run(c *call) {
 	}
 }
 
-// send sends a call that may still run, once, and keeps what came back.
+// send sends a call that is still allowed, once, and keeps the result.
 func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	var bounds confine.Bounds
 	if c.task == nil {
@@ -292,12 +290,12 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	}
 	result, err := r.ask(ctx, c, server, progress)
 	if unsent, ok := errors.AsType[*wire.NoReplyError](err); ok && !unsent.Sent && ctx.Err() != nil {
-		c.answer = notRun(ctx) // the run ended between the note in the session and the first byte
+		c.answer = notRun(ctx) // the run ended between the record in the session and the first byte
 		return
 	}
 	r.bring(c, result)
 	if c.answer != nil {
-		return // a nested run has ended this one
+		return // a nested run ended this run
 	}
 	if err != nil {
 		c.tool.Conn.WarnOfLogin(r.emit, err, false)
@@ -323,7 +321,7 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	}
 }
 
-// ask has the tool of c answer.
+// ask calls the tool of c.
 func (r *round) ask(ctx context.Context, c *call, server *mcp.Session, progress func(wire.Progress)) (*wire.Result, error) {
 	switch {
 	case c.tool.Conn.Agent:
@@ -361,9 +359,9 @@ func (r *round) result(c *call) error {
 	return r.emit(&c.answer.event)
 }
 
-// finish announces every call that was not announced, and answers every call that
-// has no answer: the run ends before it runs. It goes on after an error of one
-// output, for the sake of the others, and returns the first.
+// finish announces every call that was not announced, and answers every call that has no answer:
+// the run ends before it runs. After an error of one output it goes on for the others, and returns
+// the first error.
 func (r *round) finish() (failed error) {
 	for _, c := range r.calls {
 		if !c.announced {
@@ -379,8 +377,8 @@ func (r *round) finish() (failed error) {
 	return failed
 }
 
-// tellChanges adds to the last result of the round which files that the model knows
-// are changed, when all calls have ended. What files hold is private.
+// tellChanges adds the changed files that the model knows to the last result of the round, after
+// all calls have ended. The content of files is private.
 func (r *round) tellChanges(ctx context.Context, last *call) {
 	if !last.answer.keepsOpen {
 		if text, _ := stdio.Await(ctx, func() (string, error) { return r.known.Changes(ctx), nil }); text != "" {

@@ -18,12 +18,12 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// An Outcome is what a call without a model came to.
+// An Outcome is the result of a call without a model.
 type Outcome struct {
-	Tool    *toolbox.Tool // nil: there is none of that name
+	Tool    *toolbox.Tool // nil: unknown name
 	Status  event.ResultStatus
-	Result  *wire.Result   // as the tool gave it; nil if it gave none
-	Refusal *wire.RPCError // the JSON-RPC error that the server answered instead; nil for none
+	Result  *wire.Result   // the tool's result; nil for none
+	Refusal *wire.RPCError // the server's JSON-RPC error; nil for none
 	Denial  string         // why it was denied, for the user
 
 	text []byte // a JSON string
@@ -34,11 +34,11 @@ func outcomeOf(c *call) Outcome {
 	return Outcome{Tool: c.tool, Status: a.event.Status, Result: a.result, Refusal: a.refusal, Denial: c.denial, text: a.parts[0].JSON}
 }
 
-// Text is what a model would get, without pictures.
+// Text is the text that a model would get, without pictures.
 func (o *Outcome) Text() string { return jsontext.Unquote(o.text) }
 
-// CallOnce makes one call as a model would, with its approval. The result is whole unless
-// --max-result-bytes is given, for no model has to read it.
+// CallOnce makes one call as a model would, including approval. No model reads the result, so it is
+// complete unless --max-result-bytes is given.
 func (p *Plan) CallOnce(ctx context.Context, t *toolbox.Tool, args []byte) (Outcome, CallTally, error) {
 	k := p.newCaller(nil)
 	k.separate = true
@@ -51,7 +51,7 @@ func (p *Plan) CallOnce(ctx context.Context, t *toolbox.Tool, args []byte) (Outc
 	return outcomeOf(r.calls[0]), r.tally, err
 }
 
-// alone decides and runs the calls of a round that no loop has asked for.
+// alone decides and runs the calls of a round without a loop.
 func (r *round) alone(ctx context.Context) error {
 	err := r.decide(ctx)
 	if err != nil {
@@ -63,24 +63,22 @@ func (r *round) alone(ctx context.Context) error {
 	return err
 }
 
-// A Feed answers calls that come one by one, as those of a host do. They are one round
-// without an end: each call is decided when it comes, in order, and then runs as the
-// calls of a model's turn do.
+// A Feed answers calls that come one by one, as from a host. They form one round without an end:
+// each call is decided when it comes, in order, and then runs like the calls of a model's turn.
 type Feed struct {
 	round    *round
-	decide   waiting // the calls that have come and have no verdict
-	schedule waiting // the calls that may run
+	decide   waiting // calls without a verdict
+	schedule waiting // calls that may run
 	stop     context.CancelCauseFunc
-	leave    context.CancelFunc // ends what was kept for the client
+	leave    context.CancelFunc // ends everything that was kept for the client
 
-	// Ends says what comes of a call that is unapproved where that ends something. It is set
-	// before the first call.
+	// Ends says what ends because of an unapproved call. It is set before the first call.
 	Ends string
 }
 
-// waiting are calls that wait for their turn. The client is bound in how many there are.
+// waiting is a queue of calls. The client limits its length.
 type waiting struct {
-	more  chan struct{} // holds an element when there may be a call
+	more  chan struct{} // contains an element if there may be a call
 	mu    sync.Mutex
 	calls []*call
 	over  bool // no further call comes
@@ -88,7 +86,7 @@ type waiting struct {
 
 func newWaiting() waiting { return waiting{more: make(chan struct{}, 1)} }
 
-// add adds a call, or without one ends what each gives.
+// add adds a call. nil ends each.
 func (w *waiting) add(c *call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,7 +101,7 @@ func (w *waiting) add(c *call) {
 	}
 }
 
-// each gives the calls as they come, until the last.
+// each yields the calls as they come, until the last one.
 func (w *waiting) each(yield func(*call) bool) {
 	for range w.more {
 		w.mu.Lock()
@@ -111,7 +109,7 @@ func (w *waiting) each(yield func(*call) bool) {
 		w.calls = nil
 		w.mu.Unlock()
 		for i, c := range calls {
-			calls[i] = nil // its result is not kept until the last of them has one
+			calls[i] = nil // frees its result before the others have one
 			if !yield(c) {
 				return
 			}
@@ -122,9 +120,9 @@ func (w *waiting) each(yield func(*call) bool) {
 	}
 }
 
-// NewFeed begins to answer the calls of a host. stop is called with what ends that: a
-// defect, and a call that is unapproved where that ends it. connection is the number of the
-// host's connection where there are several; 0 else.
+// NewFeed starts to answer the calls of a host. It calls stop with an error that ends the feed: a
+// defect, or an unapproved call that ends it. connection is the number of the host's connection; 0
+// if there is only one.
 func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
 	f := &Feed{stop: stop, decide: newWaiting(), schedule: newWaiting(), Ends: "the server ends"}
 	k := p.newCaller(nil)
@@ -146,20 +144,20 @@ func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
 	return f
 }
 
-// Close ends the feed, whose calls have all been answered, and returns what was counted.
+// Close ends the feed after all calls are answered, and returns its counts.
 func (f *Feed) Close() CallTally {
 	f.leave()
 	f.decide.add(nil)
 	f.schedule.add(nil)
 	f.round.mu.Lock()
 	defer f.round.mu.Unlock()
-	f.round.tally.Unknown = false // who asked was told of each call
+	f.round.tally.Unknown = false // each caller knows already
 	f.round.tally.Labels, _ = f.round.flow.before(nil)
 	return f.round.tally
 }
 
-// Call takes a call. The answer is a function that waits for it. Call itself is called
-// from one goroutine at a time, in the order of the calls.
+// Call accepts a call. The returned function waits for the answer. Call is called by one goroutine
+// at a time, in the order of the calls.
 func (f *Feed) Call(ctx context.Context, asked *toolserver.HostCall) func() Outcome {
 	c := &call{
 		Call: stream.Call{ID: "call-" + strconv.FormatInt(f.round.plan.hosted.Add(1), 10), Name: asked.Name, Arguments: asked.Args},
@@ -180,7 +178,7 @@ func (f *Feed) Call(ctx context.Context, asked *toolserver.HostCall) func() Outc
 	return f.add(c)
 }
 
-// Add is Call for one that no host asks for, with that id.
+// Add is Call without a host, with this id.
 func (f *Feed) Add(ctx context.Context, id event.ID, name string, args []byte) func() Outcome {
 	text, number := id.Number()
 	return f.add(&call{Call: stream.Call{ID: text, Name: name, Arguments: args}, number: number, ctx: ctx, done: make(chan struct{})})
@@ -194,22 +192,21 @@ func (f *Feed) add(c *call) func() Outcome {
 	}
 }
 
-// hostUser is the user of the host whose call it is.
+// hostUser is the user of the calling host.
 type hostUser struct {
-	ask  toolserver.Asker // asks him; nil: nobody can
-	asks chan struct{}    // takes an element when he is asked, one at most
+	ask  toolserver.Asker // nil: nobody can be asked
+	asks chan struct{}    // gets an element, at most one, when the user is asked
 }
 
-// aside does something for a call. It returns when that is done, or the user is asked
-// meanwhile, who may take minutes or, at a host that does not come back, give no answer:
-// other calls do not wait for that.
+// aside calls do for a call. It returns when do has returned or when do asks the user. The user may
+// take minutes, or never answer if the host is gone, so other calls do not wait for this.
 func (u *hostUser) aside(do func()) {
 	if u.ask == nil {
 		do()
 		return
 	}
 	select {
-	case <-u.asks: // what is left of another question
+	case <-u.asks: // left by another question
 	default:
 	}
 	done := make(chan struct{})
@@ -223,23 +220,22 @@ func (u *hostUser) aside(do func()) {
 	}
 }
 
-// Bring puts into the conversation the labels of what came from a server otherwise than
-// as the result of a call.
+// Bring adds the labels of data from a server that is not the result of a call to the conversation.
 func (f *Feed) Bring(labels approve.Labels, from event.Source) { f.round.flow.add(labels, from) }
 
-// Locked does something while no verdict is being taken.
+// Locked calls do while no verdict is being taken.
 func (p *Plan) Locked(do func()) {
 	p.verdict.Lock()
 	defer p.verdict.Unlock()
 	do()
 }
 
-// judge gives a call its verdict, and hands it on if it may run.
+// judge decides a call, and schedules it if it may run.
 func (f *Feed) judge(c *call) {
 	goesOn, err := f.round.judge(c.ctx, c)
 	switch {
 	case c.ctx.Err() != nil:
-		err = nil // a call that nobody waits for does not end the run
+		err = nil // nobody waits for this call, so it does not end the run
 		c.answer = notRun(c.ctx)
 	case err != nil:
 		c.answer = notRun(c.ctx)
@@ -254,13 +250,13 @@ func (f *Feed) judge(c *call) {
 	}
 	f.round.flow.settle(c) // it may have been allowed before it was cancelled
 	if err != nil {
-		f.stop(err) // whoever gets the answer finds that it has ended
+		f.stop(err) // when the caller gets the answer, the feed has ended
 	}
 	f.answered(c)
 }
 
-// answered reports the answer of a call, and waits while the host leaves too much unread. A
-// defect, and a verdict that was taken again and ends the run, end the run.
+// answered reports the answer of a call, and waits while the host leaves too much unread. A defect,
+// or a second verdict that ends the run, ends the run.
 func (f *Feed) answered(c *call) {
 	err := f.round.result(c)
 	close(c.done)

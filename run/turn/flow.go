@@ -16,29 +16,29 @@ import (
 	"toolpipe/stream"
 )
 
-// flow knows which labels a conversation has, and what brought them. The labels of
-// a call count as soon as the calls of its turn are decided, since a call that runs
-// beside or after it could send what it reads. A nested run has a flow of its own.
+// flow tracks the labels of a conversation and their sources. The labels of a call apply as soon as
+// the calls of its turn are decided: a call that runs in parallel or later could send its data.
+// Nested runs have separate flows.
 type flow struct {
-	strict bool       // calls that together could send private data do not run side by side
-	warned *sync.Once // the warning of the first call that sends while the conversation is private and untrusted
-	of     string     // what follows "turn 2" in words: " of the agent NAME" in a nested run
+	strict bool       // calls that together could send private data do not run in parallel
+	warned *sync.Once // for the warning about the first call that sends from a private and untrusted conversation
+	of     string     // suffix of "turn 2" in texts: " of the agent NAME" in a nested run
 
 	mu       sync.Mutex
 	seen     approve.Labels
-	from     event.Egress    // what first brought the labels private and untrusted
-	unknown  []*toolbox.Tool // whose results the conversation holds, and of which nobody says what these hold; two at most
-	expected []*call         // the calls that are allowed and have no result yet, in the order of their verdicts
+	from     event.Egress    // first sources of the labels private and untrusted
+	unknown  []*toolbox.Tool // tools with undeclared labels and with results in the conversation; at most two
+	expected []*call         // allowed calls without a result, in the order of their verdicts
 }
 
-// maxSourceName is how much is shown of the name of a call that an input has, in bytes.
+// maxSourceName is how many bytes of the name of a call in an input are shown.
 const maxSourceName = 64
 
 func newFlow(gate *approve.Gate) *flow {
 	return &flow{strict: gate.Egress <= approve.EgressAsk, warned: new(sync.Once)}
 }
 
-// note adds the labels more to those seen, and keeps for each new one where it is from.
+// note adds the labels more to seen, and records the source of each new one.
 func note(by *event.Egress, seen, more approve.Labels, from event.Source) approve.Labels {
 	if more&^seen&approve.Private != 0 {
 		by.Private = from
@@ -49,17 +49,17 @@ func note(by *event.Egress, seen, more approve.Labels, from event.Source) approv
 	return seen | more&approve.Exposed
 }
 
-// add puts labels into the conversation.
+// add adds labels to the conversation.
 func (f *flow) add(labels approve.Labels, from event.Source) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.seen = note(&f.from, f.seen, labels, from)
 }
 
-// begin takes the labels of the messages that the conversation begins with: a message
-// has its own, and a result also those that its tool has now.
+// begin adds the labels of the first messages. A message has labels; a result also gets the present
+// labels of its tool.
 func (f *flow) begin(msgs []stream.Message, box *toolbox.Toolbox) {
-	names := map[string]string{} // the names of the calls, by their ids
+	names := map[string]string{} // call names by id
 	for i := range msgs {
 		m := &msgs[i]
 		for _, c := range m.Calls {
@@ -78,17 +78,17 @@ func (f *flow) begin(msgs []stream.Message, box *toolbox.Toolbox) {
 	}
 }
 
-// mayBeExposed reports whether what the conversation holds may be private and untrusted when
-// the tool t is called, and in part is so only by assumption: the result of another tool that
-// nobody speaks of is there, or t is such a tool itself.
+// mayBeExposed reports whether the conversation may be private and untrusted at a call of t with
+// undeclared effects: the conversation is labelled already, or contains the result of another tool
+// with undeclared labels.
 func (f *flow) mayBeExposed(t *toolbox.Tool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.seen != 0 || slices.ContainsFunc(f.unknown, func(other *toolbox.Tool) bool { return other != t })
 }
 
-// before is what the conversation holds when c runs: what came in, and what the
-// calls bring that were decided before c.
+// before is the labels of the conversation when c runs: its data so far, and the results of calls
+// that were decided before c.
 func (f *flow) before(c *call) (approve.Labels, event.Egress) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,7 +102,7 @@ func (f *flow) before(c *call) (approve.Labels, event.Egress) {
 	return seen, from
 }
 
-// expect notes that the result of c will come.
+// expect records that c will have a result.
 func (f *flow) expect(c *call) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -111,16 +111,15 @@ func (f *flow) expect(c *call) {
 	}
 }
 
-// settle notes that no result of c will come, or that it has come.
+// settle records that the result of c has come, or will not come.
 func (f *flow) settle(c *call) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.expected = slices.DeleteFunc(f.expected, func(other *call) bool { return other == c })
 }
 
-// apart reports whether a call with these labels must wait for the calls that run:
-// beside them it would make the conversation private and untrusted while one of them
-// sends.
+// apart reports whether a call with these labels must wait for the running calls: together they
+// would make the conversation private and untrusted while one of them sends.
 func (f *flow) apart(running, labels approve.Labels) bool {
 	if !f.strict || running == 0 || !(running | labels).Has(approve.Sends) {
 		return false
@@ -130,15 +129,15 @@ func (f *flow) apart(running, labels approve.Labels) bool {
 	return !f.seen.Has(approve.Exposed) && (f.seen | running | labels).Has(approve.Exposed)
 }
 
-// nested is the flow of the nested run of c, whose task is made of what the
-// conversation holds.
+// nested is the flow of the nested run of c. It starts with the labels of this conversation,
+// because the task is made from it.
 func (f *flow) nested(c *call, agent string) *flow {
 	n := &flow{strict: f.strict, warned: f.warned, of: " of the agent " + agent}
 	n.seen, n.from = f.before(c)
 	return n
 }
 
-// join adds what an earlier flow of the same conversation has seen.
+// join adds the labels of an earlier flow of the same conversation.
 func (f *flow) join(earlier *flow) {
 	seen, from := earlier.before(nil)
 	f.mu.Lock()
@@ -149,7 +148,7 @@ func (f *flow) join(earlier *flow) {
 	f.from, f.unknown = by, earlier.unknown
 }
 
-// origin is where the labels of the result of c are from.
+// origin is the source of the labels of c's result.
 func (r *round) origin(c *call) event.Source {
 	o := event.Source{Name: c.Name, Turn: r.turn, ID: eventID(c), Where: "turn " + strconv.Itoa(r.turn) + r.flow.of}
 	switch {
@@ -161,9 +160,9 @@ func (r *round) origin(c *call) event.Source {
 	return o
 }
 
-// bring puts the labels of the result of c into the conversation: whatever the tool
-// answered, be it an error, in which result is nil. For a call that never ran it is not
-// called. What the server says of the result counts beside what its tool has.
+// bring adds the labels of c's result to the conversation, even for an error, for which result is
+// nil. It is not called for a call that never ran. Labels that the server adds to the result apply
+// too.
 func (r *round) bring(c *call, result *wire.Result) {
 	c.labels |= c.tool.Labels & approve.Exposed
 	if result != nil {
@@ -183,11 +182,10 @@ func (r *round) bring(c *call, result *wire.Result) {
 	}
 }
 
-// asked is c as a call of t that is to be decided, with the labels that the conversation
-// has.
+// asked is c as a call of t for a decision, with the labels of the conversation.
 func (r *round) asked(c *call, t *toolbox.Tool) approve.Call {
 	asked := t.Call(c.args)
-	if change := asked.Change; change != nil { // what rules keep from the call, the question does not show
+	if change := asked.Change; change != nil { // the question does not show what rules withhold from the call
 		withheld := r.plan.Inv.Gate.Withheld(context.Background(), asked)
 		bounds := confine.Bounds{Denied: withheld.Paths, Matches: withheld.Matches}
 		asked.Change = func(ctx context.Context) (string, []string) { return change(confine.WithBounds(ctx, bounds)) }
@@ -210,7 +208,7 @@ func (r *round) asked(c *call, t *toolbox.Tool) approve.Call {
 	return asked
 }
 
-// approvalEvent tells the verdict on c.
+// approvalEvent is the event for the verdict on c.
 func (r *round) approvalEvent(c *call, v approve.Verdict) *event.Approval {
 	e := ApprovalEvent(eventID(c), v)
 	e.Time, c.asked = c.asked, 0
@@ -224,8 +222,8 @@ func (r *round) approvalEvent(c *call, v approve.Verdict) *event.Approval {
 	return e
 }
 
-// warnOfEgress warns of the first call that sends while the conversation is private
-// and untrusted.
+// warnOfEgress warns about the first call that sends while the conversation is private and
+// untrusted.
 func (r *round) warnOfEgress(c *call, asked *approve.Call) {
 	r.flow.warned.Do(func() {
 		r.emit(&event.Warning{Code: "egress", Message: c.Name + " may send out what is private: the conversation is private by " + asked.Seen.Private +
@@ -233,12 +231,12 @@ func (r *round) warnOfEgress(c *call, asked *approve.Call) {
 	})
 }
 
-// ApprovalEvent tells a verdict on the call with that id.
+// ApprovalEvent is the event for a verdict on the call with this id.
 func ApprovalEvent(id event.ID, v approve.Verdict) *event.Approval {
 	return &event.Approval{ID: id, Decision: v.Outcome.String(), By: v.By, Rule: v.Rule, Reason: v.Reason}
 }
 
-// detail is what follows a message when there is more to say.
+// detail is the suffix of a message with a reason.
 func detail(s string) string {
 	if s == "" {
 		return ""
@@ -246,5 +244,5 @@ func detail(s string) string {
 	return ": " + s
 }
 
-// denial is the reason that the model is given.
+// denial is the reason for the model.
 func denial(v approve.Verdict) string { return cmp.Or(v.Reason, "by a rule") }

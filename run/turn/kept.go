@@ -33,8 +33,8 @@ func (c *caller) definitions(messages []stream.Message) map[string]string {
 	return digests
 }
 
-// note writes to the session that c is about to be sent. Where that cannot be written,
-// c does not run, and the run ends.
+// note records in the session that c is about to be sent. If this fails, c does not run, and the
+// run ends.
 func (r *round) note(ctx context.Context, c *call) bool {
 	err := r.session.Sending(c.ID)
 	if p := r.planned.reviewed; p != nil {
@@ -59,8 +59,8 @@ func (r *round) keep(c *call) {
 	r.stop(err)
 }
 
-// beginTask tells, and writes to the session, that a server has answered c with a task:
-// so that a run that is killed meanwhile can be gone on with.
+// beginTask reports, and records in the session, that a server answered c with a task, so that a
+// later run can continue if this one is killed.
 func (r *round) beginTask(c *call, id, protocol string) error {
 	err := r.session.BeginTask(c.ID, r.taskOf(c, id, protocol))
 	return cmp.Or(err, r.emit(&event.Task{ID: eventID(c), Server: c.tool.Conn.Name, Task: id}), r.flush())
@@ -77,8 +77,8 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// takeUp allows a call that a run before this one has sent, since nothing is sent but
-// the question for its result. A call that this run cannot make has an unknown outcome.
+// takeUp allows a call that an earlier run sent, because only the request for its result is sent.
+// If this run cannot make the call, its outcome is unknown.
 func (r *round) takeUp(c *call) error {
 	if c.answer != nil {
 		c.answer = lost()
@@ -89,8 +89,8 @@ func (r *round) takeUp(c *call) error {
 	return r.emit(r.approvalEvent(c, v))
 }
 
-// resumeTask waits for the task of a call that a run before this one has sent. A task of
-// another server, or of another call, is not asked for.
+// resumeTask waits for the task of a call that an earlier run sent. It does not ask for a task of
+// another server or another call.
 func (r *round) resumeTask(ctx context.Context, c *call, server *mcp.Session, progress func(wire.Progress)) (*wire.Result, error) {
 	if *c.task != *r.taskOf(c, c.task.ID, server.Protocol()) {
 		return nil, &wire.NoReplyError{Sent: true, Message: "the run that sent the call ended before its result came, and its task is of another server"}
@@ -101,33 +101,33 @@ func (r *round) resumeTask(ctx context.Context, c *call, server *mcp.Session, pr
 	return server.ResumeTask(ctx, c.tool.Name, c.task.ID, progress)
 }
 
-// stop ends the run after the calls that are under way, if err is not nil.
+// stop ends the run after the running calls, if err is not nil.
 func (r *round) stop(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stopped = cmp.Or(r.stopped, err)
 }
 
-// stored is what of the conversation an earlier run, or a file, has.
+// stored is the part of the conversation that an earlier run, or a file, contains.
 type stored struct {
-	resumes bool             // calls that the conversation leaves open run first (--input messages, --session)
-	saved   int              // messages of the conversation that are in the session
-	later   []stream.Message // that begin the conversation behind the open calls
+	resumes bool             // open calls of the conversation run first (--input messages, --session)
+	saved   int              // messages in the session
+	later   []stream.Message // messages to add after the open calls
 }
 
-// UseSession has the loop go on with a session: what the conversation has beyond it comes
-// behind the calls that it leaves open.
+// UseSession makes the loop continue a session. Messages of the conversation that are not in the
+// session follow after its open calls.
 func (l *Loop) UseSession(s *session.File) {
 	l.session = s
 	all := l.model.Request.Messages
 	l.stored.saved = l.trimmer.Frame + len(s.Messages())
 	l.stored.later = slices.Clone(all[l.stored.saved:])
-	l.model.Request.Messages = all[:l.stored.saved] // results go between
+	l.model.Request.Messages = all[:l.stored.saved] // results go in between
 }
 
-// useTrimmer has the requests of the loop trimmed as --trim says. What they leave out is in
-// the session, and files that were in it are not known any more. frame is how many messages
-// are no part of the conversation.
+// useTrimmer sets up --trim for the requests of the loop. Content that they leave out is recorded
+// in the session, and files in it are no longer known to the model. frame is the number of messages
+// that do not belong to the conversation.
 func (l *Loop) useTrimmer(frame int) {
 	t := trim.New(l.plan.Inv.Config.Trim)
 	t.Frame, t.Emit = frame, l.emit
@@ -144,7 +144,7 @@ func (l *Loop) useTrimmer(frame int) {
 	l.trimmer = t
 }
 
-// save writes to the session what the conversation has grown by.
+// save writes new messages of the conversation to the session.
 func (l *Loop) save() error {
 	if l.session == nil {
 		return nil
@@ -154,8 +154,8 @@ func (l *Loop) save() error {
 	return l.session.Add(l.definitions(more), more...)
 }
 
-// warnMissing warns about open calls whose tool this run does not have: without the
-// server they are answered as failed for good, which the user may not have meant.
+// warnMissing warns about open calls of tools that this run does not have. Without the server they
+// are permanently answered as failed, which the user may not have meant.
 func (l *Loop) warnMissing(open []stream.Call) {
 	var names []string
 	for _, call := range open {
@@ -169,10 +169,9 @@ func (l *Loop) warnMissing(open []stream.Call) {
 	}
 }
 
-// openCalls are the calls of the last assistant message that have no answer yet;
-// only tool messages and then one user message may follow it. text is the text of
-// that message if no user message follows, since only then the command lines in it
-// have no answer yet.
+// openCalls are the calls of the last assistant message that have no answer yet; only tool messages
+// and then one user message may follow it. text is the text of this message if no user message
+// follows: otherwise its command lines are already answered.
 func openCalls(msgs []stream.Message) (open []stream.Call, text string) {
 	i := len(msgs) - 1
 	if i > 0 && msgs[i].Role == stream.User {
@@ -196,14 +195,14 @@ func openCalls(msgs []stream.Message) (open []stream.Call, text string) {
 	return open, text
 }
 
-// What is kept of nested runs.
+// Limits of stored nested runs.
 const (
 	keptRuns     = 32
 	keptRunBytes = 32 << 20
 )
 
-// told is the answer of a nested run, with the id by which its conversation is kept in a
-// block of its own: it is no part of the answer.
+// told is the answer of a nested run. A separate block contains the id of its stored conversation,
+// which is not part of the answer.
 func (n *nestedRun) told(l *Loop, id, text string) *wire.Result {
 	result := toolserver.TextResult(text)
 	switch kept := n.round.nested; {
@@ -218,10 +217,10 @@ func (n *nestedRun) told(l *Loop, id, text string) *wire.Result {
 	return result
 }
 
-// weight is about how many bytes of memory the conversation of the loop takes, once in its
-// messages and once in the request that its client has written last.
+// weight is the approximate memory of the loop's conversation: its messages, and the request that
+// its client wrote last.
 func (l *Loop) weight() (n int) {
-	const each = 200 // for what surrounds the texts of a message or a call
+	const each = 200 // bytes beside the texts of a message or a call
 	for i := range l.model.Request.Messages {
 		m := &l.model.Request.Messages[i]
 		n += each + m.Opaque.Size()

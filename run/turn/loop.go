@@ -23,9 +23,9 @@ import (
 	"toolpipe/stream"
 )
 
-// A Loop lets a model and its tools take turns until a reply asks for no more calls.
+// A Loop lets a model and its tools take turns until a reply contains no calls.
 type Loop struct {
-	model      *invocation.Model // the Messages of its request are the conversation with its frame
+	model      *invocation.Model // the Messages of its request are the conversation and its frame
 	trimmer    *trim.Trimmer
 	form       answerForm
 	finder     *finder.Finder // nil: all tools are offered
@@ -34,20 +34,19 @@ type Loop struct {
 	stored     stored
 	paused     paused
 	*Tally
-	*caller // that answers the calls
+	*caller // answers the calls
 }
 
-// textUse says what becomes of the texts of turns. By default each delta is an event of
-// its own, and the text of the last turn is kept for the end.
+// textUse says how the text of turns is used. By default each delta is a separate event, and the
+// text of the last turn is kept for the end.
 type textUse struct {
-	passes bool // it was printed, and only the model needs it again
-	joins  bool // nobody sees where a delta of the text ends
+	passes bool // printed already; only the model needs it again
+	joins  bool // deltas of the text may be joined
 
-	final func() bool // reports whether the text is written where it cannot be taken back; nil: it is not
+	final func() bool // reports whether printed text cannot be taken back; nil: it can
 }
 
-// paused is what of a turn came before the endpoint paused it: the parts of its answer are one
-// turn's text.
+// paused is the part of a turn before the endpoint paused it. All parts are one turn's text.
 type paused struct {
 	on      bool
 	text    event.Pieces
@@ -55,20 +54,20 @@ type paused struct {
 	began   time.Time
 }
 
-// A Tally is what the end event tells.
+// A Tally is the content of the end event.
 type Tally struct {
 	CallTally
 	Turns   int
 	Text    event.Pieces // of the last turn
-	HasText bool         // that turn had a text, though Text may not hold it
+	HasText bool         // the last turn had a text, although Text may be empty
 	Finish  string
 
-	textSize  int  // of all turns together, in bytes
+	textSize  int  // of all turns, in bytes
 	uncounted bool // a turn came without usage
 }
 
-// NewLoop makes the loop of the run itself. The request of the model has its tools and
-// messages already, of which the first frame are no part of the conversation.
+// NewLoop returns the loop of the main run. The model's request already contains its tools and
+// messages; the first frame messages do not belong to the conversation.
 func (p *Plan) NewLoop(tally *Tally, f *finder.Finder, known *confine.Known, frame int) *Loop {
 	v := p.Inv
 	l := &Loop{model: v.Model, form: answerForm{from: "--schema"}, finder: f, Tally: tally, caller: p.newCaller(known)}
@@ -82,13 +81,13 @@ func (p *Plan) NewLoop(tally *Tally, f *finder.Finder, known *confine.Known, fra
 	l.stored.resumes = v.Config.Input == "messages" || v.Config.Session != ""
 	l.processors.others = !slices.ContainsFunc(v.Servers, func(s servers.Server) bool { return s.Local != nil })
 	l.flow.begin(l.Messages(), l.box)
-	if types, _ := v.Model.Request.EndpointTools(); types != nil { // what they bring is an outsider's word
+	if types, _ := v.Model.Request.EndpointTools(); types != nil { // their data comes from outsiders
 		l.flow.add(approve.Untrusted, event.Source{Name: "the endpoint's own tools"})
 	}
 	return l
 }
 
-// PassText has the loop keep no copy of a text, which is printed as it comes.
+// PassText makes the loop keep no copy of a text that is printed as it comes.
 func (l *Loop) PassText() {
 	l.text.passes = true
 	l.model.Request.TextPassing = true
@@ -97,7 +96,7 @@ func (l *Loop) PassText() {
 // Messages are the conversation without its frame, which is never part of the output.
 func (l *Loop) Messages() []stream.Message { return l.model.Request.Messages[l.trimmer.Frame:] }
 
-// Run answers the calls that the conversation leaves open, then takes turns.
+// Run answers the open calls of the conversation, then takes turns.
 func (l *Loop) Run(ctx context.Context) error {
 	defer func() { l.Labels, _ = l.flow.before(nil) }()
 	msgs := l.model.Request.Messages
@@ -134,7 +133,7 @@ func (l *Loop) Run(ctx context.Context) error {
 			return cmp.Or(outputErr, err)
 		}
 		if reply.Stop == stream.StopPause {
-			continue // the endpoint's own tools take longer: it goes on when it gets its message back
+			continue // the endpoint's tools take longer; it continues when it gets its message back
 		}
 		if len(calls)+len(lines) == 0 {
 			if again, err := l.checkAnswer(ctx); err != nil || !again {
@@ -151,20 +150,19 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 }
 
-// From so many rounds, or bytes of text, on a run uses one processor.
+// After this many rounds, or bytes of text, a run uses one processor.
 const (
 	manyRounds = 3
 	longText   = 64 << 10
 )
 
-// processors reports whether a run gains by using one processor alone: if all tools are in
-// other processes. Then one thing follows another here: a request, the pieces of its reply, a call, its
-// result. With more processors the Go scheduler wakes a second thread at each step,
-// which finds nothing to do: a tenth of the time of a round, or of a fast stream. The
-// change itself takes as long as two rounds gain. Tools of this process may need all
-// processors.
+// processors decides whether a run is faster on a single processor: if all tools are in other
+// processes. Its steps are then sequential: a request, the pieces of its reply, a call, its result.
+// With more processors the Go scheduler wakes a second thread at each step, which finds no work;
+// this costs a tenth of the time of a round, or of a fast stream. The change itself costs as much
+// as two rounds save. Tools in this process may need all processors.
 type processors struct {
-	others bool // all tools but that of --find-tools are in other processes
+	others bool // all tools except the one of --find-tools are in other processes
 	one    bool // useOne was called
 }
 
@@ -183,20 +181,20 @@ func (l *Loop) answer(ctx context.Context, calls []stream.Call, lines []string) 
 	answers, counts, err := l.caller.answer(ctx, l.Turns, calls, lines)
 	l.Add(counts)
 	l.model.Request.Messages = append(l.model.Request.Messages, answers...)
-	l.stored.saved = len(l.model.Request.Messages) // each result was written when it came
+	l.stored.saved = len(l.model.Request.Messages) // each result is saved already
 	if l.finder != nil {
 		l.model.Request.Tools = append(l.model.Request.Tools, l.finder.Next(calls)...)
 	}
 	if errors.Is(err, errUsedUp) {
-		return l.budget.usedUp() // with the tokens of the nested runs that were under way
+		return l.budget.usedUp() // with the tokens of the nested runs that were running
 	}
 	return err
 }
 
-// turn is one exchange with the model, or the rest of one that it paused.
+// turn is one exchange with the model, or the rest of a paused one.
 func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 	if err := cmp.Or(l.save(), l.budget.usedUp()); err != nil {
-		return nil, err // with the text of the turn before
+		return nil, err // with the text of the previous turn
 	}
 	before := l.paused
 	if l.paused = (paused{}); !before.on {
@@ -206,7 +204,7 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 	l.Text, l.HasText, l.Finish = nil, false, ""
 	sink, said := l.sink()
 	if before.on {
-		sink.TakesBack = nil // what came before the pause would be taken back with it
+		sink.TakesBack = nil // the part before the pause would be taken back with it
 	}
 	reply, err := l.trimmer.Reply(ctx, l.model.Client, l.model.Request, l.Turns, sink)
 	for !before.on && l.fallsBack(ctx, err) {
@@ -215,7 +213,7 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 	if !l.text.passes {
 		l.Text = piecesOf(sink.Said)
 	}
-	if err == nil && reply.HasAside { // it may have turned out to be commentary only behind its text
+	if err == nil && reply.HasAside { // only the end may show that its text is commentary
 		l.keepAnswer(reply)
 	}
 	l.Text, l.HasText = slices.Concat(before.text, l.Text), l.HasText || before.hasText
@@ -234,8 +232,8 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 	return reply, l.emit(&event.Turn{Turn: l.Turns, Finish: reply.Finish, Usage: u, Time: time.Since(before.began), Model: l.modelName(), Pauses: l.paused.on, Cost: cost.Shown()})
 }
 
-// fallsBack has the next model of the list asked, for this and all further turns, if the model
-// failed before anything of its reply came, by what another one may not have.
+// fallsBack switches to the next model of the list, for this and all further turns, if the model
+// failed before the first byte of its reply and another model may not fail.
 func (l *Loop) fallsBack(ctx context.Context, err error) bool {
 	was, next := l.model, l.model.Next
 	e, ours := errors.AsType[*stream.Error](err)
@@ -252,16 +250,16 @@ func (l *Loop) fallsBack(ctx context.Context, err error) bool {
 	return true
 }
 
-// mayBeElsewhere reports whether another model may not have the failure: its endpoint cannot be
-// reached, is busy, has no quota left, or does not have the model. A recording has no exchange
-// with a model that could not be reached.
+// mayBeElsewhere reports whether another model may not have the failure: the endpoint cannot be
+// reached, is busy, has no quota left, or does not have the model. A recording has no exchange with
+// a model that could not be reached.
 func mayBeElsewhere(e *stream.Error) bool {
 	text := strings.ToLower(e.Message)
 	spent := e.Status == 429 || e.Status >= 500 || strings.Contains(text, "insufficient_quota")
 	return e.Kind == stream.Unreachable || e.Kind == stream.Mismatch || e.Kind == stream.Refused && (spent || e.Status == 404 && strings.Contains(text, "model"))
 }
 
-// modelName is the model that is asked, where several are listed.
+// modelName is the current model if several are listed.
 func (l *Loop) modelName() string {
 	if m := l.plan.Inv.Model; l.nest != nil || m == nil || m.Next == nil {
 		return ""
@@ -269,8 +267,8 @@ func (l *Loop) modelName() string {
 	return l.model.Endpoint.Model
 }
 
-// sink makes events of a reply as it comes. said emits the commentary that has come since
-// it was called last, which is shown as a whole.
+// sink makes events from a reply as it comes. said emits the commentary since its last call as one
+// event.
 func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 	text, reasoning := event.Text{Turn: l.Turns}, event.Reasoning{Turn: l.Turns}
 	var aside []byte
@@ -282,7 +280,7 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 		return l.emit(&event.Commentary{Turn: l.Turns, Text: whole})
 	}
 	return &stream.Sink{
-		Begin: l.budget.usedUp, // a nested run beside this one may have used up what was left
+		Begin: l.budget.usedUp, // a parallel nested run may have used up the budget
 		Spent: func(u stream.Usage) { l.count(u) },
 		Text: func(delta []byte) error {
 			if err := said(); err != nil {
@@ -316,7 +314,7 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 	}, said
 }
 
-// keepAnswer takes commentary out of the text of the turn.
+// keepAnswer removes commentary from the text of the turn.
 func (l *Loop) keepAnswer(reply *stream.Reply) {
 	l.Text, l.HasText = nil, false
 	if len(reply.Message.Calls) == 0 {
@@ -332,11 +330,10 @@ func piecesOf(parts []stream.Part) (text event.Pieces) {
 	return text
 }
 
-// mustEnd is the error of a reply after which the run cannot go on. Calls in a
-// reply that ended by length or by a filter are never run: their arguments may be
-// cut, and cut arguments can still be valid JSON. Of a reply whose finish reason is not
-// known the text counts, but calls never run. Of a reply after which it goes on, round is
-// how many rounds are used with the one that begins now, 0 if the answer is done.
+// mustEnd returns an error if the run must end after this reply. Calls in a reply that ended by
+// length or by a filter never run: their arguments may be cut, and cut arguments can still be valid
+// JSON. With an unknown finish reason the text is used, but calls never run. If the run goes on,
+// round is the number of rounds used, including the next one; 0 if the answer is complete.
 func (l *Loop) mustEnd(reply *stream.Reply, calls int) (round int, err error) {
 	switch stop := reply.Stop; {
 	case reply.Waits != "":
@@ -349,7 +346,7 @@ func (l *Loop) mustEnd(reply *stream.Reply, calls int) (round int, err error) {
 		if stop == stream.StopContext {
 			e = failure.Limit("the conversation must be shorter, or the model's context longer", "the answer was cut: the model's context is full")
 		}
-		if l.model.Schema == nil { // else the text had to be checked first, and is not printed
+		if l.model.Schema == nil { // otherwise the text is not printed, because it must be checked first
 			e.Cause = failure.ErrLength
 		}
 		return 0, e
@@ -379,10 +376,10 @@ func (l *Loop) mustEnd(reply *stream.Reply, calls int) (round int, err error) {
 	return round, l.budget.usedUp()
 }
 
-// dropCalls takes the calls of the last reply out of the conversation: their
-// arguments may be cut, and a later run must not take them up. What the endpoint
-// wants back goes too: it holds the calls, for which there will be no results, and
-// may be cut as well. A text with command lines is taken out as a whole.
+// dropCalls removes the calls of the last reply from the conversation: their arguments may be cut,
+// and a later run must not make them. The endpoint's state is removed too, because it contains the
+// calls, which will have no results, and may be cut as well. A text with command lines is removed
+// completely.
 func (l *Loop) dropCalls() {
 	n := len(l.model.Request.Messages) - 1
 	m := &l.model.Request.Messages[n]

@@ -1,11 +1,11 @@
 // Package turn lets a model and its tools take turns.
 //
-// A turn is one reply of the model, a round its calls and their answers. A nested run is
-// the call of an agent: turns of another model, one level deep. The flow of a
-// conversation is which labels what it holds has, and where they came from.
+// A turn is one reply of the model, a round its calls and their answers. A nested run is the call
+// of an agent: turns of another model, one level deep. The flow of a conversation is the labels of
+// its content, with their sources.
 //
-// Each call is answered exactly once and in order, or the run ends; no tool runs
-// without a verdict that allows it.
+// Each call is answered exactly once and in order, or the run ends; no tool runs without a verdict
+// that allows it.
 package turn
 
 import (
@@ -31,26 +31,26 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
-// A Plan is what calls are made with: the invocation, its tool servers, and its agents.
+// A Plan is the context of calls: the invocation, its tool servers, and its agents.
 type Plan struct {
 	Inv    *invocation.Invocation
 	Box    *toolbox.Toolbox
 	Agents []*Agent
 
-	staging *staging      // of --stage; nil: calls are not staged
-	asking  chan struct{} // holds the question that somebody is being asked
-	verdict sync.Mutex    // held while a verdict is taken, but not while somebody is asked
-	changes chan struct{} // holds the call of a nested run that may change something: one at a time in all of them
-	hosted  atomic.Int64  // numbers the calls of hosts
+	staging *staging      // of --stage; nil without it
+	asking  chan struct{} // contains an element while somebody is asked
+	verdict sync.Mutex    // held during verdicts, but not while somebody is asked
+	changes chan struct{} // contains an element while a nested run makes a call that may change something
+	hosted  atomic.Int64  // number of calls of hosts
 }
 
-// NewPlan makes a plan without servers.
+// NewPlan returns a plan without servers.
 func NewPlan(v *invocation.Invocation) *Plan {
 	return &Plan{Inv: v, Box: toolbox.New(v), asking: make(chan struct{}, 1), changes: make(chan struct{}, 1)}
 }
 
-// Resolve turns flags, environment, config and policy into what the run
-// needs. Nothing is started yet, so that every usage error is cheap.
+// Resolve prepares the run from flags, environment, config and policy. It starts nothing, so usage
+// errors come early and cost nothing.
 func (p *Plan) Resolve(ctx context.Context) error {
 	c := p.Inv.Config
 	if err := p.Box.AddBuiltins(); err != nil {
@@ -82,8 +82,8 @@ func (p *Plan) Resolve(ctx context.Context) error {
 	return p.checkCost()
 }
 
-// rounds are the rounds of calls that a conversation may have, together with the runs that
-// are nested in it. These may run at once.
+// rounds are the rounds of calls that a conversation may have, including its nested runs, which may
+// run in parallel.
 type rounds struct {
 	limit int
 	used  atomic.Int64
@@ -93,7 +93,7 @@ func (p *Plan) newRounds() *rounds {
 	return &rounds{limit: *cmp.Or(p.Inv.Config.MaxRounds, p.Inv.Settings.MaxRounds, new(8))}
 }
 
-// use takes one of the rounds. It returns how many are used with it; 0 if none was left.
+// use uses one round, and returns the number of used rounds; 0 if none was left.
 func (r *rounds) use() int {
 	if n := int(r.used.Add(1)); n <= r.limit {
 		return n
@@ -101,8 +101,8 @@ func (r *rounds) use() int {
 	return 0
 }
 
-// A budget is the tokens that a run may use and what it may cost, together with the runs that
-// are nested in it. These may run at once, so the methods may be called concurrently.
+// A budget limits the tokens and the cost of a run, including its nested runs. These may run in
+// parallel, so the methods may be called concurrently.
 type budget struct {
 	tokens int // 0: no limit
 	cost   float64
@@ -113,7 +113,7 @@ type budget struct {
 	usedCost   float64
 }
 
-// newBudget makes the budget of the flags.
+// newBudget returns the budget from the flags.
 func (p *Plan) newBudget() *budget {
 	c := p.Inv.Config
 	b := &budget{tokens: c.MaxTotal.Tokens, costs: c.MaxTotal.Cost != ""}
@@ -121,7 +121,7 @@ func (p *Plan) newBudget() *budget {
 	return b
 }
 
-// use counts tokens and their cost.
+// use adds tokens and their cost.
 func (b *budget) use(tokens int, cost float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -129,12 +129,11 @@ func (b *budget) use(tokens int, cost float64) {
 	b.usedCost += cost
 }
 
-// errUsedUp is the cause of the error of a budget that is used up.
+// errUsedUp is the cause of the error for an exhausted budget.
 var errUsedUp = errors.New("the budget of the run is used up")
 
-// usedUp decides whether a run may go on: it is asked before every request to a model, and
-// before calls for which no further request would take the results. The error says which
-// limit is reached.
+// usedUp returns an error that names the limit, if the budget is exhausted. It is called before
+// every request to a model, and before calls with results for which no request would be left.
 func (b *budget) usedUp() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -158,12 +157,12 @@ type CallTally struct {
 	Staged    int
 	Unknown   bool           // the outcome of a call is unknown
 	Ran       bool           // a call may have had an effect
-	Usage     event.Usage    // of the run's own turns, and of nested runs
-	Cost      Cost           // of these
+	Usage     event.Usage    // of the run's turns, and of nested runs
+	Cost      Cost           // of these tokens
 	Labels    approve.Labels // of the conversation
 }
 
-// Add adds what was counted of other calls.
+// Add adds the counts of other calls.
 func (t *CallTally) Add(c CallTally) {
 	t.ToolCalls += c.ToolCalls
 	t.Denied += c.Denied
@@ -174,14 +173,14 @@ func (t *CallTally) Add(c CallTally) {
 	t.Labels |= c.Labels
 }
 
-// A Cost is what tokens have cost, as far as that is known.
+// A Cost is the known cost of tokens.
 type Cost struct {
 	amount   float64
 	currency string // "": nothing had a price
-	partial  bool   // a part of it is not known, or in another currency
+	partial  bool   // a part is unknown or in another currency
 }
 
-// costOf is what a reply has cost. An endpoint that reports no tokens leaves that open.
+// costOf is the cost of a reply. It is unknown if the endpoint reports no tokens.
 func costOf(price settings.Price, u stream.Usage) Cost {
 	if u == (stream.Usage{}) {
 		return Cost{partial: true}
@@ -189,7 +188,7 @@ func costOf(price settings.Price, u stream.Usage) Cost {
 	return Cost{price.Of(u), price.Currency, price.Currency == ""}
 }
 
-// plus adds other. The currency is that of the first part with a price.
+// plus adds other. The first part with a price determines the currency.
 func (c Cost) plus(other Cost) Cost {
 	sum := Cost{c.amount, cmp.Or(c.currency, other.currency), c.partial || other.partial}
 	switch other.currency {
@@ -202,7 +201,7 @@ func (c Cost) plus(other Cost) Cost {
 	return sum
 }
 
-// Shown is the cost for an event, to nine places; nothing if no part of it is known.
+// Shown is the cost for an event, with nine decimal places; empty if it is unknown.
 func (c Cost) Shown() event.Cost {
 	if c.currency == "" {
 		return event.Cost{}
@@ -211,7 +210,7 @@ func (c Cost) Shown() event.Cost {
 	return event.Cost{Cost: strconv.AppendFloat(nil, rounded, 'f', -1, 64), Currency: c.currency, Partial: c.partial}
 }
 
-// count counts what an exchange has used up.
+// count adds the usage of an exchange.
 func (l *Loop) count(used stream.Usage) Cost {
 	u, cost := event.Usage(used), costOf(l.model.Endpoint.Price, used)
 	l.Usage, l.Cost = l.Usage.Plus(u), l.Cost.plus(cost)
@@ -219,7 +218,8 @@ func (l *Loop) count(used stream.Usage) Cost {
 	return cost
 }
 
-// warnUncounted warns once that limits have no effect, after a whole reply without tokens.
+// warnUncounted warns once, after a complete reply without token counts, that limits have no
+// effect.
 func (l *Loop) warnUncounted() {
 	if (l.budget.tokens > 0 || l.budget.costs) && !l.uncounted {
 		l.uncounted = true
@@ -227,7 +227,7 @@ func (l *Loop) warnUncounted() {
 	}
 }
 
-// checkCost refuses --max-cost where the cost of a run cannot be known.
+// checkCost refuses --max-cost if the cost of the run cannot be known.
 func (p *Plan) checkCost() error {
 	if p.Inv.Config.MaxTotal.Cost == "" {
 		return nil
@@ -256,7 +256,7 @@ func (p *Plan) checkCost() error {
 	return nil
 }
 
-// caller answers the calls of the model's turns. Each turn's calls are a round.
+// caller answers the calls of the model's turns. The calls of a turn are a round.
 type caller struct {
 	plan *Plan
 	box  *toolbox.Toolbox
@@ -264,65 +264,65 @@ type caller struct {
 	options
 	memory
 	lines lineCalls
-	nest  *nestedRun // that asks for the calls; nil for the run itself
-	flow  *flow      // of the conversation that the calls belong to
+	nest  *nestedRun // asks for the calls; nil for the main run
+	flow  *flow      // of the conversation with the calls
 	limits
 	*client
 }
 
-// limits are what is left of what a run may use.
+// limits are the rounds and the budget that a run has left.
 type limits struct {
 	rounds *rounds // nil: no loop asks for the calls
-	budget *budget // of the run; nil: each call of a host has one of its own
+	budget *budget // of the run; nil: a separate one for each call of a host
 }
 
-// client is what is known of the client that the calls come from, and of the nested runs that
-// work for it: a connection of --serve, or the run itself.
+// client is the state of a client that makes calls, including nested runs that work for it: a
+// connection of --serve, or the run itself.
 type client struct {
-	ctx         context.Context // ends with the connection; nil: it is the run itself
-	silent      atomic.Bool     // it has left a question without an answer
-	heldSecrets atomic.Int64    // calls that were denied for the secret in their arguments
+	ctx         context.Context // ends with the connection; nil for the run itself
+	silent      atomic.Bool     // it left a question without an answer
+	heldSecrets atomic.Int64    // calls that were denied because of a secret in their arguments
 }
 
-// memory is what outlives the round of a call.
+// memory outlives the round of a call.
 type memory struct {
-	session *session.File     // of the run itself; nil: there is none
-	known   *confine.Known    // of files, by the model that asks for the calls; nil: it is not told of changes
-	nested  *lru.Store[*Loop] // the nested runs that can go on, by the ids of the calls that began them; nil: none can
+	session *session.File     // of the main run; nil: none
+	known   *confine.Known    // files that the asking model knows; nil: it gets no reports of changes
+	nested  *lru.Store[*Loop] // nested runs that can be continued, by the id of their first call; nil: none
 }
 
-// planned is what calls have to do with a plan of calls.
+// planned is the relation of calls to a plan.
 type planned struct {
-	said     string    // what the model said before its calls, where these may be staged
-	reviewed *Reviewed // the call is that of a plan; nil: it is not
+	said     string    // the model's text before its calls, if these may be staged
+	reviewed *Reviewed // the call's entry in the plan; nil: none
 }
 
-// output is where what happens to calls is told.
+// output reports what happens to calls.
 type output struct {
 	emit  func(event.Event) error
 	flush func() error
 	say   func(format string, args ...any) // prints a line on stderr
 }
 
-// options are what flags say of calls.
+// options are settings of calls from flags.
 type options struct {
 	planned        planned
-	parallel       int  // read-only calls that run at once
-	maxBytes       int  // of a result for the model; 0: all of it
-	wholeResults   bool // events show in full what was cut for the model
-	separate       bool // no model reads a result, so text and structured content stay apart
+	parallel       int  // read-only calls in parallel
+	maxBytes       int  // of a result for the model; 0: no limit
+	wholeResults   bool // events contain results in full, even if they are cut for the model
+	separate       bool // no model reads the results, so text and structured content stay separate
 	dryRun         bool
-	denyUnapproved bool          // an unapproved call is denied, and the run goes on
-	serves         bool          // the calls are those of a host (--serve)
-	askHost        string        // which of its calls the host asks its user about, as --ask-host says
+	denyUnapproved bool          // deny an unapproved call, and go on
+	serves         bool          // the calls come from a host (--serve)
+	askHost        string        // --ask-host: about which calls the host asks its user
 	secrets        *secrets.Set  // of the run; nil: none
-	trace          trace.Context // that the run is part of
+	trace          trace.Context // to which the run belongs
 }
 
-// resultBytes is how much of a result a model gets if no flag says it.
+// resultBytes is the default limit of a result for the model, in bytes.
 const resultBytes = 256 << 10
 
-// newCaller has what flags and config say of calls. known may be nil.
+// newCaller returns a caller with the settings of flags and config. known may be nil.
 func (p *Plan) newCaller(known *confine.Known) *caller {
 	v, c := p.Inv, p.Inv.Config
 	k := &caller{

@@ -23,21 +23,20 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// staging is what a run stages: the calls that nobody has allowed, and the contents that
-// files would have if these were made. Nested runs stage into the same. It is used
-// concurrently.
+// staging is the staged calls of a run, which nobody has allowed, and the contents that files would
+// have after them. Nested runs share it. It is used concurrently.
 type staging struct {
 	file  *stage.File
 	files staged.Files
 
 	mu    sync.Mutex
-	seen  map[string]string // the calls that are staged, by callKey: the file that each changes, "" for none
-	last  map[string]string // the last call that changes a file
-	count int               // calls that this run has staged
+	seen  map[string]string // staged calls by callKey, with the file that each changes; "" for none
+	last  map[string]string // by file: the last call that changes it
+	count int               // calls staged by this run
 }
 
-// openStaging opens the plan of --stage. It goes on with one that is there if the
-// conversation does.
+// openStaging opens the plan of --stage. It continues an existing plan if the run continues a
+// conversation.
 func (p *Plan) openStaging() error {
 	c := p.Inv.Config
 	if c.Stage == "" {
@@ -51,9 +50,9 @@ func (p *Plan) openStaging() error {
 	return nil
 }
 
-// BeginStaging begins the plan of a conversation, when the tools are known: so there is one
-// also if nothing is staged. It takes up the calls that a run before this one has staged in
-// the same conversation.
+// BeginStaging begins the plan of a conversation after the tools are known, so that a plan exists
+// even if nothing is staged. It loads the calls that an earlier run staged in the same
+// conversation.
 func (p *Plan) BeginStaging(ctx context.Context) error {
 	if p.staging == nil {
 		return nil
@@ -65,7 +64,7 @@ func (p *Plan) BeginStaging(ctx context.Context) error {
 	for i, made := range p.Simulate(ctx, calls) {
 		c := calls[i]
 		if c.Result != nil || c.Sent {
-			continue // it was made meanwhile
+			continue // it has been made since
 		}
 		if made.Err != nil || made.File != c.File || made.Before != c.Against {
 			return failure.UsageError([]string{"begin another conversation and another plan"},
@@ -86,7 +85,7 @@ func (p *Plan) CloseStaging() int {
 	return p.staging.count
 }
 
-// contents are the staged contents; nil where nothing is staged.
+// contents are the staged contents; nil without staging.
 func (s *staging) contents() *staged.Files {
 	if s == nil {
 		return nil
@@ -94,7 +93,7 @@ func (s *staging) contents() *staged.Files {
 	return &s.files
 }
 
-// unseen tells the model that what a tool starts did not see staged contents.
+// unseen is a note for the model that a program started by a tool did not see staged contents.
 func (s *staging) unseen(t *toolbox.Tool) string {
 	if s == nil || !t.Declares().Runs {
 		return ""
@@ -102,17 +101,17 @@ func (s *staging) unseen(t *toolbox.Tool) string {
 	return strings.TrimSuffix(s.files.UnseenText(), "\n")
 }
 
-// stages reports whether a call that has this verdict is staged. An agent's is not: it needs
-// a model.
+// stages reports whether a call with this verdict is staged. A call of an agent is not: it needs a
+// model.
 func (r *round) stages(c *call, v approve.Verdict) bool {
 	return r.plan.staging != nil && v.Outcome == approve.Unapproved && !v.EndsRun && !c.tool.Conn.Agent
 }
 
-// stagedText is the answer to a call that is staged.
+// stagedText is the answer to a staged call.
 const stagedText = "staged: not run yet; it will run, exactly so, after somebody has reviewed it"
 
-// stage writes c to the plan. A built-in tool that changes a file makes the change beside the
-// disk first: what it cannot do is an error now.
+// stage writes c to the plan. A built-in tool that changes a file first makes the change in memory:
+// a change that is impossible is an error now.
 func (r *round) stage(ctx context.Context, c *call, bounds confine.Bounds, server *mcp.Session) {
 	s := r.plan.staging
 	s.mu.Lock()
@@ -134,7 +133,7 @@ func (r *round) stage(ctx context.Context, c *call, bounds confine.Bounds, serve
 				c.answer = failedAnswer(&c.tool.Conn.Server, err)
 			case r.readVerdict(ctx, c) == approve.Allowed:
 				c.answer = r.rendered(result)
-			default: // the tool may tell what is in the file, which nobody has allowed
+			default: // the tool's error may reveal the content of the file, which nobody has allowed
 				c.answer = ownAnswer(event.ResultError, "the change cannot be made: the file is not as the arguments say, or may not be written")
 			}
 			return
@@ -153,7 +152,7 @@ func (r *round) stage(ctx context.Context, c *call, bounds confine.Bounds, serve
 // callKey identifies a call of a tool with these arguments.
 func callKey(tool string, args []byte) string { return tool + "\x00" + string(args) }
 
-// add writes c to the plan, and before the first call the head.
+// add writes c to the plan, after the heading if c is the first call.
 func (s *staging) add(r *round, c *call, change *staged.Change) error {
 	v, head := r.plan.Inv, r.plan.head()
 	if err := s.file.Begin(head); err != nil {
@@ -174,12 +173,12 @@ func (s *staging) add(r *round, c *call, change *staged.Change) error {
 	})
 }
 
-// ServerOf says which server a connection is to.
+// ServerOf identifies the server of a connection.
 func ServerOf(c *toolbox.Connection, hide func(string) string) stage.Server {
 	return stage.Server{Name: c.Name, Target: hide(c.Target()), Dir: c.Dir}
 }
 
-// head says what this run is that stages calls.
+// head describes this run for the plan.
 func (p *Plan) head() stage.Head {
 	definitions := sha256.New()
 	for _, t := range p.Box.All() {
@@ -189,17 +188,17 @@ func (p *Plan) head() stage.Head {
 	return stage.Head{Version: p.Inv.Config.Version, Policies: p.Inv.Policy, Definitions: hex.EncodeToString(definitions.Sum(nil)), Dir: dir, Time: stage.Now()}
 }
 
-// A Simulated is what a call of a plan would do now.
+// A Simulated is the effect that a call of a plan would have now.
 type Simulated struct {
 	staged.Change
-	File   string            // that it changes, as a plan names it
-	Err    error             // why it would not; nil if it would, or the call changes no file
-	Places map[string]string // where its paths and the directory of its command lead, by their texts
-	Led    map[string]string // the same, as a plan names them
+	File   string            // the changed file, as named in a plan
+	Err    error             // why the change is impossible; nil if it is possible, or the call changes no file
+	Places map[string]string // targets of its paths and of its command's directory, by their texts
+	Led    map[string]string // the same, as named in a plan
 }
 
-// Simulate makes the changes of files of a plan beside the disk, one after the other: those of
-// the calls that are open. Calls of tools that this run does not have are left out.
+// Simulate makes the file changes of a plan's open calls in memory, one after the other. It skips
+// calls of tools that this run does not have.
 func (p *Plan) Simulate(ctx context.Context, calls []*stage.Call) []Simulated {
 	dir, _ := os.Getwd()
 	files, all := &staged.Files{}, make([]Simulated, len(calls))
@@ -222,7 +221,7 @@ func (p *Plan) Simulate(ctx context.Context, calls []*stage.Call) []Simulated {
 	return all
 }
 
-// placesOf is where the paths of a call lead, and the directory of a built-in tool's command.
+// placesOf are the targets of a call's paths, and of the directory of a built-in tool's command.
 func placesOf(t *toolbox.Tool, args []byte) map[string]string {
 	call := t.Call(args)
 	dir := t.Declares().Dir
@@ -247,7 +246,7 @@ func (p *Plan) simulate(ctx context.Context, t *toolbox.Tool, args []byte, files
 	return change, err
 }
 
-// ToolOf is the tool of a call of a plan; nil if this run does not have it.
+// ToolOf is the tool of a planned call; nil if this run does not have it.
 func (p *Plan) ToolOf(c *stage.Call) *toolbox.Tool {
 	for _, t := range p.Box.All() {
 		if t.Conn.Name == c.Server.Name && t.Name == c.Tool {
@@ -257,17 +256,17 @@ func (p *Plan) ToolOf(c *stage.Call) *toolbox.Tool {
 	return nil
 }
 
-// A Reviewed is a call of a plan that somebody has reviewed.
+// A Reviewed is a planned call that somebody has reviewed.
 type Reviewed struct {
 	*stage.Call
 	File   *stage.File       // the plan
-	Places map[string]string // where its paths led when the plan was compared
-	Misfit func() string     // says why it would not do what was reviewed any more; "" if it would
+	Places map[string]string // targets of its paths when the plan was checked
+	Misfit func() string     // says why the call would not do what was reviewed; "" if it would
 }
 
-// ApplyCall makes one call of a plan. What a rule denies is denied all the same, and so is a
-// call that is a misfit when it is its turn: the calls before it may have changed what it is
-// about. The plan is told before the call is sent, and what it came to.
+// ApplyCall makes one call of a plan. It is denied if a rule denies it, or if it no longer fits
+// when its turn comes, because earlier calls may have changed its files. The plan records the call
+// before it is sent, and its result.
 func (p *Plan) ApplyCall(ctx context.Context, t *toolbox.Tool, c *Reviewed) (Outcome, CallTally, error) {
 	k := p.newCaller(nil)
 	k.separate = true

@@ -12,20 +12,20 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A System is the system message that flags give.
+// A System is the system message from flags.
 type System struct {
 	Text  string
 	Given bool // it may be empty
 }
 
-// WithSystem puts the system message first: that of the flags if one is given,
-// or the frame when tools are offered and there is no system message. The number
-// tells how many messages at the front are never part of the output. msgs is used up: it may
-// be most of what a run has in memory.
+// WithSystem puts the system message first: the one from flags, or else the frame if tools are
+// offered and there is no system message. The number is how many messages at the front are never
+// part of the output. msgs must not be used afterwards: its memory is reused, because it may be most
+// of the memory of a run.
 func (p *Plan) WithSystem(msgs []stream.Message, own System, box *toolbox.Toolbox, cmdLines bool) ([]stream.Message, int) {
 	has := len(msgs) > 0 && Instructs(msgs[0])
 	switch {
-	case own.Given && has: // the flag's wins, so that a later command of a chain can replace it
+	case own.Given && has: // the flag has precedence, so that a later command of a chain can replace it
 		msgs = msgs[1:]
 	case has:
 		return msgs, 0
@@ -43,8 +43,8 @@ func (p *Plan) WithSystem(msgs []stream.Message, own System, box *toolbox.Toolbo
 // Instructs reports whether m is a system message.
 func Instructs(m stream.Message) bool { return m.Role == stream.System || m.Role == stream.Developer }
 
-// frame tells a model how to use tools in four lines, followed by the instructions
-// of servers. It is "" when no tool is offered.
+// frame is a system message of four lines about the use of tools, followed by the instructions of
+// servers. It is "" if no tool is offered.
 func frame(box *toolbox.Toolbox, cmdLines, stages bool) string {
 	if !slices.ContainsFunc(box.All(), func(t *toolbox.Tool) bool { return !t.Withheld }) {
 		return ""
@@ -77,9 +77,8 @@ func TextOf(m *stream.Message) (text string) {
 	return text
 }
 
-// commandLines are the commands in the text of a whole reply under --cmd-lines: the
-// lines that begin with "CMD: " and have more than blanks behind it, outside fenced
-// code blocks.
+// commandLines are the commands in the text of a complete reply under --cmd-lines: lines outside
+// fenced code blocks that begin with "CMD: ", followed by more than blanks.
 func (c *caller) commandLines(text event.Pieces) []string {
 	if !c.lines.enabled {
 		return nil
@@ -102,13 +101,13 @@ func (c *caller) commandLines(text event.Pieces) []string {
 	return lines
 }
 
-// lineCalls are the calls of command lines.
+// lineCalls converts command lines to calls.
 type lineCalls struct {
 	enabled bool // --cmd-lines
-	count   int  // numbers them
+	count   int  // of calls so far, for their ids
 }
 
-// call is a command line as a call of the shell tool.
+// call converts a command line to a call of the shell tool.
 func (l *lineCalls) call(line string) *call {
 	l.count++
 	args := append(event.AppendString([]byte(`{"script":`), line), '}')

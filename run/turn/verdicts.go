@@ -21,8 +21,8 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// decide gives every call its verdict, in order, before any is run. The error ends
-// the run; it is that of the first unapproved call, with a hint for each.
+// decide gives every call its verdict, in order, before any of them runs. An error ends the run; it
+// is about the first unapproved call, with a hint for each.
 func (r *round) decide(ctx context.Context) error {
 	var stop *failure.Error
 	for _, c := range r.calls {
@@ -43,8 +43,7 @@ func (r *round) decide(ctx context.Context) error {
 	return nil
 }
 
-// judge announces a call and gives it its verdict. goesOn is false if that ends the
-// run.
+// judge announces a call and gives it its verdict. goesOn is false if the verdict ends the run.
 func (r *round) judge(ctx context.Context, c *call) (goesOn bool, err error) {
 	if err := r.announce(c); err != nil {
 		return false, err
@@ -67,8 +66,8 @@ func (r *round) judge(ctx context.Context, c *call) (goesOn bool, err error) {
 	return r.apply(c, v), nil
 }
 
-// apply keeps the verdict on a call. A call that may not run has its answer then,
-// unless the verdict ends the run: then apply returns false.
+// apply stores the verdict on a call. A call that may not run gets its answer, unless the verdict
+// ends the run: then apply returns false.
 func (r *round) apply(c *call, v approve.Verdict) bool {
 	c.verdict = &v
 	switch {
@@ -101,8 +100,8 @@ func (r *round) apply(c *call, v approve.Verdict) bool {
 	return true
 }
 
-// decideCall takes the verdict on a call, or takes it again if there is one. It is called
-// with the round locked, which it is not while somebody is asked.
+// decideCall decides a call, or decides it again if it has a verdict. The caller holds the round's
+// lock, which is released while somebody is asked.
 func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error) {
 	v, err := r.verdict(ctx, c)
 	if v.TellsSecret() && !r.dryRun && r.heldSecrets.Add(1) > 1 {
@@ -118,12 +117,12 @@ func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error
 
 func (r *round) verdict(ctx context.Context, c *call) (approve.Verdict, error) {
 	gate := r.plan.Inv.Gate
-	if r.dryRun { // nobody is asked, but the approver about a call that would run
+	if r.dryRun { // nobody is asked, except the approver about a call that would run
 		if x, err := gate.Explain(ctx, r.asked(c, c.tool)); x.Verdict.Outcome != approve.Allowed || !c.tool.OnlyReads() {
 			return x.Verdict, err
 		}
 	}
-	if err := r.flush(); err != nil { // the person reads what came before the question
+	if err := r.flush(); err != nil { // the person must see everything before the question
 		return approve.Verdict{}, err
 	}
 	decide := func() (approve.Verdict, *approve.Question, error) {
@@ -144,7 +143,7 @@ func (r *round) verdict(ctx context.Context, c *call) (approve.Verdict, error) {
 			return v, err
 		}
 		defer func() { <-r.plan.asking }()
-		v, q, err = decide() // the answer to the question before may be enough
+		v, q, err = decide() // the previous question's answer may be sufficient
 	}
 	for began := time.Now(); q != nil && err == nil; c.asked = time.Since(began) {
 		if err = r.whileUnlocked(func() error { return r.put(ctx, c, q) }); err == nil {
@@ -164,8 +163,8 @@ func (r *round) awaitTurn(ctx context.Context) error {
 	}
 }
 
-// lock keeps other verdicts from being taken at the same time: in this round, in that of
-// a nested run, and in that of another client.
+// lock prevents other verdicts: in this round, in the round of a nested run, and in the round of
+// another client.
 func (r *round) lock() {
 	r.mu.Lock()
 	r.plan.verdict.Lock()
@@ -176,17 +175,16 @@ func (r *round) unlock() {
 	r.mu.Unlock()
 }
 
-// whileUnlocked waits for something while other verdicts may be taken.
+// whileUnlocked calls wait while other verdicts may be taken.
 func (r *round) whileUnlocked(wait func() error) error {
 	r.unlock()
 	defer r.lock()
 	return wait()
 }
 
-// recheck takes the verdict on an allowed call again, immediately before it runs:
-// the calls before it may have moved the files that its paths lead to. A call
-// that may not run any more has its answer then. The bounds hold the tool to the
-// files that this verdict was about, and a call of a plan to those that were reviewed.
+// recheck decides an allowed call again immediately before it runs: earlier calls may have moved
+// the files to which its paths lead. A call that may not run any more gets its answer. The bounds
+// limit the tool to the files of this verdict, and a planned call to the reviewed files.
 func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 	r.lock()
 	defer r.unlock()
@@ -213,7 +211,7 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 		return bounds
 	}
 	bounds.Places, bounds.Client = v.Places, r.client.ctx
-	if reviewed != nil { // the verdict has the places only of paths that a rule looked at
+	if reviewed != nil { // the verdict contains only paths that a rule checked
 		bounds.Places = maps.Clone(reviewed.Places)
 		maps.Copy(bounds.Places, v.Places)
 	}
@@ -228,18 +226,18 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 	return bounds
 }
 
-// mayRead reports whether the model may read the file that a call of a built-in tool
-// names: what it writes and may not read is not shown to it as a change either.
+// mayRead reports whether the model may read the file of a built-in tool's call. A change of a file
+// that the model may write but not read is not shown to it.
 func (r *round) mayRead(ctx context.Context, c *call) bool {
 	return c.tool.ReadOnly || r.readVerdict(ctx, c) != approve.Denied
 }
 
-// readVerdict is the outcome if the model read the file that a call of a built-in tool names.
+// readVerdict is the outcome if the model read the file of a built-in tool's call.
 func (r *round) readVerdict(ctx context.Context, c *call) approve.Outcome {
 	for _, t := range r.box.All() {
 		if t.Declares().Opens && t.Conn.Root == c.tool.Conn.Root {
 			asked := r.asked(c, t)
-			asked.Open = false // the user has seen the call c, and none of t
+			asked.Open = false // the user has seen the call c, but no call of t
 			x, err := r.plan.Inv.Gate.Explain(ctx, asked)
 			if err != nil {
 				return approve.Denied
@@ -279,7 +277,7 @@ func (c *caller) unapproved(stop *failure.Error, k *call, v approve.Verdict) *fa
 	return stop
 }
 
-// ApprovalHint says what would allow the tool's call, which was left unapproved.
+// ApprovalHint says how to allow an unapproved call of the tool.
 func ApprovalHint(tool string, v approve.Verdict) string {
 	if v.Egress == approve.EgressAsk.String() {
 		way := "--egress warn"
@@ -291,18 +289,18 @@ func ApprovalHint(tool string, v approve.Verdict) string {
 	}
 	hint := "--allow " + config.ShellQuote(tool)
 	if v.Rule != "" {
-		// --auto-approve would help as well, but it approves every other call too.
+		// --auto-approve would help too, but it approves every other call as well.
 		hint += ", with the rule " + v.Rule + " taken out: an allow does not outweigh a rule that asks"
 	}
 	return hint
 }
 
-// form has one required boolean and no default: some hosts accept a form without fields,
-// or one that is filled in already, by themselves (openai/codex#17164).
+// form has one required boolean without a default: some hosts accept a form that has no fields or
+// is already filled in, without asking (openai/codex#17164).
 const form = `{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call once"}},"required":["allow"]}`
 
-// put asks a question: the user of the host whose call it is, as --ask-host says, or else
-// the approver or the person at the terminal.
+// put asks a question: the user of the calling host, as --ask-host says, or else the approver or
+// the person at the terminal.
 func (r *round) put(ctx context.Context, c *call, q *approve.Question) error {
 	if !r.isForHost(q) {
 		return q.Ask(ctx)
@@ -325,12 +323,12 @@ func (r *round) put(ctx context.Context, c *call, q *approve.Question) error {
 	})
 }
 
-// isForHost reports whether --ask-host has the host ask its user.
+// isForHost reports whether --ask-host sends this question to the host's user.
 func (r *round) isForHost(q *approve.Question) bool {
 	return q.ForPerson() && (r.askHost == "all" || r.askHost == "calls" && !q.OfConversation())
 }
 
-// asksElsewhere puts a question to the user of the host; nil where it goes to somebody
+// asksElsewhere returns a function that asks the host's user; nil if the question goes to somebody
 // else, or the host cannot ask.
 func (r *round) asksElsewhere(c *call, q *approve.Question) toolserver.Asker {
 	if !r.isForHost(q) {
@@ -339,8 +337,8 @@ func (r *round) asksElsewhere(c *call, q *approve.Question) toolserver.Asker {
 	return r.askerOf(c)
 }
 
-// askerOf asks the user of the host whose call c is, or whose call c is made for by an
-// agent; nil: nobody can.
+// askerOf returns a function that asks the user of the host that made c, or that called the agent
+// that made c; nil: nobody can be asked.
 func (r *round) askerOf(c *call) toolserver.Asker {
 	if r.nest != nil && r.nest.call != nil {
 		return r.nest.round.askerOf(r.nest.call)
@@ -348,8 +346,8 @@ func (r *round) askerOf(c *call) toolserver.Asker {
 	return c.user.ask
 }
 
-// asksHost asks the user of the host for a server, which its name in front says; nil
-// where c is no call of a host that can.
+// asksHost asks the host's user questions of a server, prefixed with the server's name; nil if c
+// does not come from a host that can ask.
 func (r *round) asksHost(c *call) wire.AskFunc {
 	return elicit.AtHost(r.askerOf(c), c.tool.Conn.Name, r.secrets)
 }

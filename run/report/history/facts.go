@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// A Fact is a name of ours and a text of a file. A report shows it unless the text is empty.
+// A Fact is a label and a text from a file. A report shows it unless the text is empty.
 type Fact struct{ Name, Value string }
 
-// Begun is what a run, or a plan, was to be.
+// Begun returns the settings of a run, or the heading of a plan.
 func Begun(r *Run) []Fact {
 	return []Fact{
 		{"id", r.Start.ID}, {"model", r.Start.Model}, {"began", r.Start.Time},
@@ -17,7 +17,7 @@ func Begun(r *Run) []Fact {
 	}
 }
 
-// Came is what a run came to, beside its numbers.
+// Came returns the results of a run other than its counts.
 func Came(r *Run) []Fact {
 	cost := r.Counts.Cost
 	if cost != "" {
@@ -29,7 +29,7 @@ func Came(r *Run) []Fact {
 	}
 }
 
-// Why is what a plan says of a call for those who review it.
+// Why returns the facts about a planned call that a reviewer needs.
 func Why(r *Review) []Fact {
 	return []Fact{
 		{"PROBLEM", r.Problem.String()}, {"staged because", cmp.Or(r.Rule, "no rule allows it")}, {"by", r.By}, {"reason", r.Reason.String()},
@@ -38,13 +38,13 @@ func Why(r *Review) []Fact {
 	}
 }
 
-// Status is the status of a call's result, or in a plan the state of the call; "" for neither.
+// Status is the status of a call's result, or the state of a planned call; "" for neither.
 func Status(c *Call) string { return cmp.Or(c.Result.Status, c.Review.State) }
 
 // Good reports whether a call with this status needs no attention.
 func Good(status string) bool { return status == "ok" || status == "answered" || status == "done" }
 
-// LastVerdict is the last verdict; an empty one if there is none.
+// LastVerdict is the last verdict, or an empty one.
 func LastVerdict(c *Call) Verdict {
 	if n := len(c.Verdicts); n > 0 {
 		return c.Verdicts[n-1]

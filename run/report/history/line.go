@@ -11,7 +11,7 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// An event is the object on a line of a file. It notes which members were used.
+// An event is the object on a line of a file. It records which members were used.
 type event struct {
 	members []member
 	text    []byte // of the object
@@ -26,11 +26,11 @@ type member struct {
 	used  bool
 }
 
-// A value is the text of a JSON value; nil for none. It is valid while the line is taken.
+// A value is the text of a JSON value; nil for none. It is valid only while its line is processed.
 type value []byte
 
-// lenient accepts what servers and models may have sent. An event is a few levels deeper than
-// the deepest message that is read from them.
+// lenient accepts everything that servers and models may have sent. An event is a few levels deeper
+// than the deepest message from them.
 var lenient = jsontext.Options{Depth: 1000, DuplicateNames: true, LoneSurrogates: true, AnyBytes: true}
 
 // newEvent reads a line. The error is a *jsontext.SyntaxError.
@@ -51,14 +51,14 @@ func newEvent(line []byte, number int) (*event, error) {
 	return e, err
 }
 
-// isCut reports whether a line is the beginning of an object, without its end.
+// isCut reports whether a line is the beginning of an object without its end.
 func isCut(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	var whole json.RawMessage
 	return line[0] == '{' && errors.Is(json.NewDecoder(bytes.NewReader(line)).Decode(&whole), io.ErrUnexpectedEOF)
 }
 
-// find is the member with that name; nil for none.
+// find returns the member with this name; nil for none.
 func (e *event) find(name string) *member {
 	for i := range e.members {
 		if e.members[i].name == name {
@@ -68,10 +68,10 @@ func (e *event) find(name string) *member {
 	return nil
 }
 
-// has reports whether there is a member with that name.
+// has reports whether there is a member with this name.
 func (e *event) has(name string) bool { return e.find(name) != nil }
 
-// get is the value of the member with that name, and marks it as used.
+// get returns the value of the member with this name, and marks it as used.
 func (e *event) get(name string) value {
 	m := e.find(name)
 	if m == nil {
@@ -81,7 +81,7 @@ func (e *event) get(name string) value {
 	return m.value
 }
 
-// word is the word of a member, which is not marked as used.
+// word returns the word of a member, without marking it as used.
 func (e *event) word(name string) string {
 	if m := e.find(name); m != nil {
 		return m.value.word()
@@ -89,7 +89,7 @@ func (e *event) word(name string) string {
 	return ""
 }
 
-// only is the name of the only member; "" if there are several or none.
+// only is the name of the only member; "" if there are none or several.
 func (e *event) only() string {
 	if len(e.members) != 1 {
 		return ""
@@ -97,7 +97,7 @@ func (e *event) only() string {
 	return e.members[0].name
 }
 
-// rest are the members that were not used.
+// rest returns the members that were not used.
 func (e *event) rest() (rest []member) {
 	for _, m := range e.members {
 		if !m.used && m.value.kind() != 'n' {
@@ -109,10 +109,9 @@ func (e *event) rest() (rest []member) {
 
 func (v value) kind() byte { return jsontext.Kind(v) }
 
-// get is the value of a member; nil if there is none.
+// get is the value of a member; nil for none.
 func (v value) get(name string) value { return jsontext.Member(v, name) }
 
-// members are the members of an object.
 func (v value) members() (all []member) {
 	for literal, m := range jsontext.Members(v) {
 		all = append(all, member{name: jsontext.Unquote(literal), value: m})
@@ -120,7 +119,6 @@ func (v value) members() (all []member) {
 	return all
 }
 
-// elements are the elements of an array.
 func (v value) elements() (all []value) {
 	for e := range jsontext.Elements(v) {
 		all = append(all, e)
@@ -128,13 +126,13 @@ func (v value) elements() (all []value) {
 	return all
 }
 
-// The bounds of a text that is a name or the like.
+// Limits of short texts such as names.
 const (
 	maxWord  = 1 << 10 // bytes
-	maxWords = 50      // of a list of words
+	maxWords = 50      // of a list
 )
 
-// str is the meaning of a string, shortened to maxWord bytes; "" for any other value.
+// str is the content of a string, shortened to maxWord bytes; "" for any other value.
 func (v value) str() string { return shortened(jsontext.Text(v)) }
 
 func shortened(s string) string {
@@ -150,7 +148,7 @@ func (v value) word() string {
 	return v.str()
 }
 
-// strs are the strings of an array.
+// strs returns the strings of an array.
 func (v value) strs() (all []string) {
 	for e := range jsontext.Elements(v) {
 		if jsontext.Kind(e) == '"' && len(all) < maxWords {
@@ -160,9 +158,9 @@ func (v value) strs() (all []string) {
 	return all
 }
 
-// number is a number that is not negative and that a run can have; Unknown for anything else.
+// number is a valid number that is not negative; Unknown for anything else.
 func (v value) number() int64 {
-	const most = 1 << 50 // more than any count, and any time in milliseconds
+	const most = 1 << 50 // more than any count or time in milliseconds
 	if !jsontext.IsNumber(v) {
 		return Unknown
 	}
@@ -173,14 +171,14 @@ func (v value) number() int64 {
 	return int64(math.Floor(f))
 }
 
-// count is number, and 0 for what is Unknown.
+// count is number, but 0 instead of Unknown.
 func (v value) count() int64 { return max(0, v.number()) }
 
-// maxIndented is the most bytes of JSON that are indented: indents can make deep JSON a thousand
-// times as long.
+// maxIndented is the largest JSON text, in bytes, that is indented: indentation can make deep JSON
+// a thousand times longer.
 const maxIndented = 64 << 10
 
-// text is the meaning of a string, and any other value as JSON.
+// text is the content of a string, or any other value as JSON.
 func (v value) text() Text {
 	if v.kind() == '"' {
 		return Text{Head: jsontext.Unquote(v)}

@@ -6,33 +6,34 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A log takes the lines of an event log. Several runs may write to one log at the same time: then
-// each line has the word of its run. A line without a word belongs to the run that began last.
+// A log processes the lines of an event log. Several runs may write to one log at the same time;
+// then each line contains the word of its run. A line without a word belongs to the run that
+// started last.
 type log struct {
 	reader *Reader
 	source *Source
 	runs   map[string]*taken // by their words
-	all    []*taken          // that have begun and have no end
+	all    []*taken          // started and not ended
 }
 
-// taken is a run that takes lines.
+// taken is a run while its lines are processed.
 type taken struct {
 	*Run
 	reader *Reader
 	speech
-	open    map[string]*Call  // by their ids: those without a result
-	nested  map[string]*taken // by the ids of their calls
-	turn    int64             // the last turn that has ended
-	last    int64             // the last time that a line has
-	counted Counts            // in the lines
-	kept    bool              // its calls, turns and notes are kept
-	word    string            // of the run in its lines
+	open    map[string]*Call  // calls without a result, by id
+	nested  map[string]*taken // by call id
+	turn    int64             // the last turn that ended
+	last    int64             // the latest time of a line
+	counted Counts            // counted from lines
+	kept    bool              // keep calls, turns and notes
+	word    string            // of the run, in its lines
 }
 
-// speech is what the model says in the turn that goes on.
+// speech is the model's text in the current turn.
 type speech struct {
 	said  map[string]*collector // text, reasoning and commentary
-	first int64                 // when the first of them came; Unknown
+	first int64                 // when it began; Unknown
 }
 
 func (r *Reader) take(run *Run, kept bool) *taken {
@@ -48,7 +49,7 @@ func (l *log) line(e *event) error {
 		if t != nil {
 			l.close(t)
 		}
-		if len(l.all) >= maxOpen { // no more run at a time
+		if len(l.all) >= maxOpen { // limit of runs at the same time
 			l.close(l.all[0])
 		}
 		run := l.reader.begin(Log, l.source, e.number)
@@ -84,7 +85,7 @@ func (l *log) end() {
 	}
 }
 
-// take takes an event of the run.
+// take processes an event of the run or of a nested run.
 func (t *taken) take(e *event) {
 	t.last = max(t.last, e.at)
 	if parent := e.get("parent").word(); parent != "" {
@@ -98,7 +99,7 @@ func (t *taken) take(e *event) {
 	t.takeOwn(e)
 }
 
-// takeOwn takes an event of the run itself.
+// takeOwn processes an event of the run itself.
 func (t *taken) takeOwn(e *event) {
 	switch e.kind {
 	case "start":
@@ -134,7 +135,7 @@ func (t *taken) takeOwn(e *event) {
 	}
 }
 
-// inside is the nested run of the call with that id.
+// inside returns the nested run of the call with this id.
 func (t *taken) inside(parent string) *taken {
 	n := t.nested[parent]
 	if n == nil && len(t.nested) >= maxNested {
@@ -170,10 +171,10 @@ func (t *taken) start(e *event) {
 	t.detail(e)
 }
 
-// detail keeps what else an event says of the run.
+// detail keeps the unused members of an event in the details of the run.
 func (t *taken) detail(e *event) { t.Details = t.reader.more(t.Details, e) }
 
-// more adds what else an event says to details.
+// more adds the unused members of an event to details.
 func (r *Reader) more(details []Detail, e *event) []Detail {
 	rest := e.rest()
 	for _, d := range r.details(rest[:min(len(rest), max(0, maxDetails-len(details)))]) {
@@ -183,7 +184,7 @@ func (r *Reader) more(details []Detail, e *event) []Detail {
 	return details
 }
 
-// say takes a part of what the model says.
+// say collects a piece of the model's text.
 func (t *taken) say(e *event) {
 	if !t.kept {
 		return
@@ -199,7 +200,7 @@ func (t *taken) say(e *event) {
 	c.add(jsontext.Text(e.get("text")))
 }
 
-// speak moves what the model has said to its turn.
+// speak moves the collected text to its turn.
 func (t *taken) speak(u *Turn) {
 	text := func(kind string) Text {
 		if c := t.said[kind]; c != nil {
@@ -233,7 +234,7 @@ func (t *taken) turned(e *event) {
 	t.first, t.turn = Unknown, max(u.Number, 0)
 }
 
-// note keeps an event of another kind.
+// note keeps an event of any other kind.
 func (t *taken) note(e *event) {
 	if e.kind == "retry" && jsontext.IsTrue(e.get("discards")) {
 		clear(t.said)
@@ -274,12 +275,12 @@ func (t *taken) ended(e *event) {
 	t.detail(e)
 }
 
-// finish completes the run when no more lines come.
+// finish completes the run after its last line.
 func (t *taken) finish() {
 	for _, n := range t.nested {
 		n.finish()
 	}
-	if len(t.said) > 0 { // a turn that did not end
+	if len(t.said) > 0 { // an unfinished turn
 		u := &Turn{Number: t.turn + 1, At: t.last, Ms: Unknown}
 		if t.reader.addTurn(t.Run, u) {
 			t.speak(u)

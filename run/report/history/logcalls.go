@@ -24,7 +24,7 @@ func (t *taken) called(e *event) {
 	c.Details = t.reader.details(e.rest())
 }
 
-// call is the call that an event is about. If the log has none, or it is not kept, call keeps the
+// call returns the call of an event. If the log has no such call, or it is not kept, call keeps the
 // event as a note and returns nil.
 func (t *taken) call(e *event) *Call {
 	if c := t.open[e.word("id")]; c != nil {
@@ -53,10 +53,10 @@ func (t *taken) approved(e *event) {
 	t.also(c, e)
 }
 
-// also keeps the members of an event of a call that nothing else shows.
+// also keeps the unused members of an event in the details of its call.
 func (t *taken) also(c *Call, e *event) { c.Details = t.reader.more(c.Details, e) }
 
-// sourceText is what brought a label into the conversation.
+// sourceText describes the source of a label.
 func sourceText(v value) string {
 	text := v.get("name").str()
 	if turn := v.get("turn").word(); turn != "" && turn != "0" {
@@ -119,13 +119,13 @@ func (t *taken) answered(e *event) {
 	t.also(c, e)
 }
 
-// answeredAlone keeps a call without its arguments, and reports whether it does.
+// answeredAlone keeps a call without its arguments, and reports whether it did.
 func (t *taken) answeredAlone(c *Call, status string) bool {
-	if t.More.Calls == 0 { // the log has no event for the call, as with --calls
+	if t.More.Calls == 0 { // the log has no tool_call event, as with --calls
 		return t.reader.addCall(t.Run, c, false)
 	}
 	if status == "ok" {
-		return false // it was counted when the model asked for it
+		return false // counted with its tool_call event
 	}
 	kept := t.reader.addCall(t.Run, c, true)
 	if !kept {
@@ -134,7 +134,7 @@ func (t *taken) answeredAlone(c *Call, status string) bool {
 	return kept
 }
 
-// isOnly reports whether the blocks of a result are none, or one text that is shown already.
+// isOnly reports whether a result has no blocks, or only the text that is shown already.
 func isOnly(content, text value) bool {
 	blocks := content.elements()
 	if len(blocks) != 1 {
@@ -144,7 +144,7 @@ func isOnly(content, text value) bool {
 	return len(block.members()) == 2 && block.get("type") != nil && block.get("text") != nil && jsontext.Same(block.get("text"), text)
 }
 
-// staged takes a call of a plan, which --apply --dry-run has written.
+// staged processes a call of a plan from --apply --dry-run.
 func (t *taken) staged(e *event) {
 	c := newCall(e.get("id").str(), e.number)
 	if !t.kept || !t.reader.addCall(t.Run, c, false) {
@@ -156,6 +156,6 @@ func (t *taken) staged(e *event) {
 	c.Review = Review{Rule: e.get("rule").str(), Reason: shown(e.get("reason")), Labels: e.get("labels").strs(), Private: e.get("private").str(), Untrusted: e.get("untrusted").str(),
 		Said: shown(e.get("text")), Problem: shown(e.get("problem")), State: e.get("status").str()}
 	c.Change = Change{File: e.get("file").str(), Diff: shown(e.get("diff"))}
-	e.get("shown") // the same as one text
+	e.get("shown") // the same in one text
 	c.Details = t.reader.details(e.rest())
 }

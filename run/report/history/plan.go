@@ -7,11 +7,11 @@ import (
 	"strconv"
 )
 
-// A plan takes the lines of a stage file. See package stage for its lines.
+// A plan processes the lines of a stage file. See package stage for their form.
 type plan struct {
 	reader *Reader
 	run    *Run
-	sum    hash.Hash // of the head and the calls
+	sum    hash.Hash // of the heading and the calls
 	calls  map[string]*Call
 }
 
@@ -71,7 +71,7 @@ func (p *plan) call(e *event) error {
 	c.Review = Review{Target: server.get("target").str(), Dir: server.get("dir").str(), Definition: e.get("definition").str(), By: e.get("by").str(), Rule: e.get("rule").str(),
 		Reason: shown(e.get("reason")), Labels: e.get("labels").strs(), Private: e.get("private").str(), Untrusted: e.get("untrusted").str(), Said: shown(e.get("text")), State: "open"}
 	c.Change = Change{File: e.get("file").str(), Against: e.get("against").str(), Claimed: true}
-	e.get("diff") // only its writer says that the arguments come to that
+	e.get("diff") // ignored: it is only a claim of the plan's writer
 	c.Change.New = c.Change.File != "" && c.Change.Against == ""
 	c.Details = p.reader.details(e.rest())
 	return nil
@@ -103,7 +103,7 @@ func (p *plan) result(v value) error {
 	return nil
 }
 
-// stateOf is how far a call with a result is, in the words of --apply --dry-run.
+// stateOf is the state of a call with a result, in the words of --apply --dry-run.
 func stateOf(status string) string {
 	if status == "ok" {
 		return "done"
@@ -111,7 +111,7 @@ func stateOf(status string) string {
 	return status
 }
 
-// digest is the digest of the plan as far as it was read.
+// digest is the digest of the lines read so far.
 func (p *plan) digest() string { return hex.EncodeToString(p.sum.Sum(nil)) }
 
 func (p *plan) end() {

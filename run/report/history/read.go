@@ -13,11 +13,11 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// The bounds of a report. What is beyond them is counted.
+// Limits of a report. Items beyond them are only counted.
 const (
 	maxRuns     = 500
 	maxCalls    = 2000     // of all runs
-	maxFailed   = 500      // of all runs, beyond maxCalls: calls with a result that is not ok
+	maxFailed   = 500      // of all runs, beyond maxCalls: calls with a result other than ok
 	maxTalk     = 2000     // of all runs
 	maxTurns    = 2000     // of all runs
 	maxNotes    = 1000     // of all runs
@@ -26,31 +26,31 @@ const (
 	maxOpen     = 100      // runs that write to one file at a time
 	maxDetails  = 50       // of a run
 	maxMembers  = 200      // of an object
-	maxKept     = 16 << 20 // bytes of all texts; those that follow are short
-	shortText   = 2 << 10  // bytes that are kept of a short text
+	maxKept     = 16 << 20 // bytes of all texts; further texts are short
+	shortText   = 2 << 10  // bytes kept of a short text
 )
 
-// A Reader makes one report of any number of files.
+// A Reader builds one report from any number of files.
 type Reader struct {
 	report                            *Report
-	calls, failed, talk, turns, notes int // that are kept
+	calls, failed, talk, turns, notes int // numbers of kept items
 	kept                              int // bytes of texts
 	longest                           int // bytes of a line
 }
 
-// NewReader is a reader that keeps at most limit bytes of each text.
+// NewReader returns a reader that keeps at most limit bytes of each text.
 func NewReader(limit int) *Reader { return &Reader{report: &Report{Limit: limit}, longest: 64 << 20} }
 
-// Report is the report of all that was read.
+// Report is the report about everything read so far.
 func (r *Reader) Report() *Report { return r.report }
 
-// A former takes the lines of a file of one form.
+// A former processes the lines of a file of one form.
 type former interface {
 	line(*event) error
-	end() // there are no more lines, and the source is complete
+	end() // called after the last line, with a complete source
 }
 
-// Read reads a file to its end. The error is of status usage, and names the line and the byte.
+// Read reads a file to its end. Errors have status usage, and name the line and the byte.
 func (r *Reader) Read(name string, in io.Reader) error {
 	src, sum := &Source{Name: name}, sha256.New()
 	r.report.Sources = append(r.report.Sources, src)
@@ -68,10 +68,10 @@ func (r *Reader) Read(name string, in io.Reader) error {
 
 // lines reads the lines of a file.
 func (r *Reader) lines(f *file, src *Source) (form former, err error) {
-	var torn error // of a line that is cut, which must be the last one of its run
+	var torn error // error of a cut line, which must be the last line of its run
 	for f.next() {
 		switch {
-		case f.long && src.Form == Plan: // without it the plan would seem to be complete
+		case f.long && src.Form == Plan: // without the line the plan would seem complete
 			return nil, f.failure(src, 0, "the line is longer than 64 MiB")
 		case f.long:
 			src.Long = append(src.Long, f.number)
@@ -109,15 +109,15 @@ func (r *Reader) lines(f *file, src *Source) (form former, err error) {
 	return form, nil
 }
 
-// A file is read line by line.
+// A file reads lines.
 type file struct {
 	in      *bufio.Reader
 	longest int   // bytes of a line
-	err     error // that ended it
-	bytes   int64 // as far as it was read
+	err     error // why reading ended
+	bytes   int64 // read so far
 	line    []byte
 	number  int  // of the line, from 1
-	long    bool // the line is longer than longest, and empty here
+	long    bool // the line is longer than longest; line is then empty
 }
 
 // next reads the next line, without its end, and reports whether there is one.
@@ -145,7 +145,7 @@ func (f *file) next() bool {
 	}
 }
 
-// failure is the error of the line, at an offset in it.
+// failure is an error at an offset of the current line.
 func (f *file) failure(src *Source, offset int, message string) error {
 	hints := []string{"a log is what -o ndjson or --log FILE wrote; a session that of --session, a plan that of --stage"}
 	return failure.UsageError(hints, "--report: %s:%d: byte %d: %s", src.Name, f.number, offset+1, message)
@@ -154,7 +154,7 @@ func (f *file) failure(src *Source, offset int, message string) error {
 // begins reports whether a line is the first one of a run.
 func (e *event) begins() bool { return e.get("type").str() == "start" }
 
-// form finds out by the first line what a file is; nil if it is none of the forms.
+// form detects the form of a file from its first line; nil for an unknown form.
 func (r *Reader) form(e *event, src *Source) former {
 	role, kind := e.find("role"), e.find("type")
 	switch {
@@ -171,7 +171,7 @@ func (r *Reader) form(e *event, src *Source) former {
 	return nil
 }
 
-// begin begins a run.
+// begin starts a run.
 func (r *Reader) begin(form Form, src *Source, line int) *Run {
 	run := newRun(form, src, line)
 	if len(r.report.Runs) >= maxRuns {
@@ -187,12 +187,12 @@ func newRun(form Form, src *Source, line int) *Run {
 		Counts: Counts{Results: map[string]int64{}, Decisions: map[string]int64{}}}
 }
 
-// newCall is a call that is known only by its id and its line.
+// newCall is a call with only an id and a line.
 func newCall(id string, line int) *Call {
 	return &Call{ID: id, At: Unknown, Turn: Unknown, Line: line, Result: Result{Ms: Unknown, Began: Unknown, Bytes: Unknown}}
 }
 
-// keep is a text as it is kept: its head and its tail, if it is long.
+// keep shortens a long text to its head and tail, and counts it.
 func (r *Reader) keep(t Text) Text {
 	limit := r.report.Limit
 	if r.kept > maxKept && limit > shortText {
@@ -203,10 +203,10 @@ func (r *Reader) keep(t Text) Text {
 	return t
 }
 
-// shown keeps a string as it is, and any other value as JSON; nothing for none.
+// shown keeps a string unchanged, and any other value as JSON; nothing for none.
 func (r *Reader) shown(v value) Text { return r.keep(v.text()) }
 
-// details keeps members, to be shown.
+// details keeps members for display.
 func (r *Reader) details(members []member) (all []Detail) {
 	for i, m := range members {
 		if i == maxMembers {
@@ -217,14 +217,14 @@ func (r *Reader) details(members []member) (all []Detail) {
 	return all
 }
 
-// addCall keeps a call, and reports whether it does.
+// addCall keeps a call, and reports whether it did.
 func (r *Reader) addCall(run *Run, c *Call, failed bool) bool {
 	switch {
 	case r.calls < maxCalls:
 		r.calls++
 	case failed && r.failed < maxFailed:
 		r.failed++
-		run.More.Calls-- // it was counted when the model asked for it
+		run.More.Calls-- // counted with its tool_call event
 	default:
 		run.More.Calls++
 		return false
@@ -233,7 +233,7 @@ func (r *Reader) addCall(run *Run, c *Call, failed bool) bool {
 	return true
 }
 
-// ask keeps a question, which the next answer is an answer to.
+// ask keeps a question. The next answer belongs to it.
 func (r *Reader) ask(run *Run, prompt Text) {
 	if r.talk >= maxTalk {
 		run.More.Questions++
@@ -243,7 +243,7 @@ func (r *Reader) ask(run *Run, prompt Text) {
 	run.Talk = append(run.Talk, Exchange{Prompt: prompt.Within(r.report.Limit)})
 }
 
-// answer keeps the answer to the last question. A later one takes its place.
+// answer keeps the answer to the last question. A later answer replaces it.
 func (r *Reader) answer(run *Run, answer Text) {
 	if len(run.Talk) == 0 {
 		r.ask(run, Text{})
@@ -253,7 +253,7 @@ func (r *Reader) answer(run *Run, answer Text) {
 	}
 }
 
-// addTurn keeps a turn, and reports whether it does.
+// addTurn keeps a turn, and reports whether it did.
 func (r *Reader) addTurn(run *Run, t *Turn) bool {
 	if r.turns >= maxTurns {
 		run.More.Turns++
@@ -264,7 +264,7 @@ func (r *Reader) addTurn(run *Run, t *Turn) bool {
 	return true
 }
 
-// addNote keeps a note, and reports whether it does.
+// addNote keeps a note, and reports whether it did.
 func (r *Reader) addNote(run *Run, n *Note) bool {
 	if r.notes >= maxNotes {
 		run.More.Notes++
@@ -275,7 +275,7 @@ func (r *Reader) addNote(run *Run, n *Note) bool {
 	return true
 }
 
-// tally counts a word of a file. A file may have any number of different words.
+// tally counts a word from a file. A file may contain any number of different words.
 func tally(counts map[string]int64, word string) {
 	const most, other = 20, "other"
 	if _, known := counts[word]; !known && (len(counts) >= most || len(word) > 40) {

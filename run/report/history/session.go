@@ -8,15 +8,15 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A session takes the lines of a session file. See --help=session for its lines.
+// A session processes the lines of a session file. See --help=session for their form.
 type session struct {
 	reader *Reader
 	run    *Run
 	turn   int64
-	calls  map[string]*Call // by their ids: those without a result
+	calls  map[string]*Call // calls without a result, by id
 }
 
-// isSessionLine reports whether a line is one of a session that is no message.
+// isSessionLine reports whether a line belongs to a session but is not a message.
 func isSessionLine(e *event) bool { return store.IsKind(e.only()) }
 
 func (s *session) line(e *event) error {
@@ -46,7 +46,7 @@ func (s *session) line(e *event) error {
 	return nil
 }
 
-// contentOf is the text of a message. A part that is no text is replaced by its type.
+// contentOf is the text of a message. Other parts are replaced by their types.
 func contentOf(v value) Text {
 	switch v.kind() {
 	case 'n':
@@ -65,7 +65,7 @@ func contentOf(v value) Text {
 	return v.text()
 }
 
-// told takes a message of the system or of the user.
+// told processes a message of the system or of the user.
 func (s *session) told(e *event, role string) {
 	text := contentOf(e.get("content"))
 	if role == "user" {
@@ -104,7 +104,7 @@ func (s *session) said(e *event) {
 	}
 }
 
-// arguments reads the arguments of a call, which are JSON in a string. raw says that they are no
+// arguments reads the arguments of a call, which are JSON in a string. raw is true if they are no
 // object.
 func (s *session) arguments(v value) (all []Detail, raw bool) {
 	if object, err := newEvent([]byte(jsontext.Text(v)), 0); err == nil {

@@ -6,23 +6,23 @@ import (
 	"unicode/utf8"
 )
 
-// A Text is a text. Of a long text only the head and the tail are kept.
+// A Text is a text. A long text keeps only its head and tail.
 type Text struct {
 	Head string
-	Tail string // "" if nothing is left out
-	Left int64  // the bytes between Head and Tail that are left out
+	Tail string // "" if the text is complete
+	Left int64  // number of bytes omitted between Head and Tail
 }
 
 // IsEmpty reports whether the text has no bytes.
 func (t *Text) IsEmpty() bool { return t.Head == "" && t.Left == 0 }
 
-// Size is the bytes of the whole text.
+// Size is the size of the complete text in bytes.
 func (t *Text) Size() int64 { return int64(len(t.Head)) + t.Left + int64(len(t.Tail)) }
 
-// Gap says what is left out between Head and Tail, in words.
+// Gap says in words how much is omitted between Head and Tail.
 func (t *Text) Gap() string { return strconv.FormatInt(t.Left, 10) + " bytes are not shown here" }
 
-// String is the text, with words in place of what is left out.
+// String is the text, with the gap in words.
 func (t *Text) String() string {
 	if t.Left == 0 {
 		return t.Head
@@ -30,8 +30,8 @@ func (t *Text) String() string {
 	return t.Head + "\n[" + t.Gap() + "]\n" + t.Tail
 }
 
-// shrink leaves out so much of the middle that at most limit bytes are kept: three quarters
-// of them from the head. Nothing of the rest stays in memory.
+// shrink cuts the middle so that at most limit bytes are kept, three quarters of them in the head.
+// The memory of the rest is freed.
 func (t *Text) shrink(limit int) {
 	if len(t.Head)+len(t.Tail) <= limit {
 		return
@@ -47,8 +47,8 @@ func (t *Text) shrink(limit int) {
 	t.Left = size - int64(len(t.Head)) - int64(len(t.Tail))
 }
 
-// wholeRunes is the beginning of a text, of at most n bytes, that does not end inside a
-// character. whole begins with head, which is used up to its end alone.
+// wholeRunes is the beginning of head, of at most n bytes, that does not end inside a character.
+// whole begins with head; it shows whether a character continues after head.
 func wholeRunes(head, whole string, n int) string {
 	n = min(n, len(head))
 	for i := n; i > max(0, n-utf8.UTFMax) && i < len(whole); i-- {
@@ -67,14 +67,14 @@ func endOf(s string, n int) string {
 			return s[i:]
 		}
 	}
-	return s[from:] // it is not UTF-8
+	return s[from:] // not UTF-8
 }
 
-// A collector takes a text in pieces and keeps its head and its tail, of limit bytes together.
+// A collector collects pieces of a text and keeps its head and tail, of limit bytes together.
 type collector struct {
 	limit int
 	cut   Text
-	last  []byte // that are not in cut yet
+	last  []byte // not yet in cut
 }
 
 func (c *collector) add(piece string) {
@@ -83,7 +83,7 @@ func (c *collector) add(piece string) {
 	}
 }
 
-// text is what was collected.
+// text is the collected text.
 func (c *collector) text() Text {
 	t := c.cut
 	if t.Left == 0 {
@@ -94,7 +94,7 @@ func (c *collector) text() Text {
 	return t.Within(c.limit)
 }
 
-// Within is the text with at most limit bytes kept.
+// Within returns the text shortened to limit bytes.
 func (t Text) Within(limit int) Text {
 	t.shrink(limit)
 	return t

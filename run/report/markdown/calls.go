@@ -7,7 +7,7 @@ import (
 	"toolpipe/run/report/history"
 )
 
-// concerns lists calls that did not simply run, and warnings.
+// concerns lists calls that need attention, and warnings.
 func (d *document) concerns(r *history.Run) {
 	var lines []string
 	eachCall(r, "", func(c *history.Call, inside string) {
@@ -38,7 +38,8 @@ func spaced(s string) string {
 	return " " + s
 }
 
-// eachCall gives the calls of a run, and behind each those of its nested run; inside names it.
+// eachCall calls do for each call of a run, followed by the calls of its nested run; inside names
+// it.
 func eachCall(r *history.Run, inside string, do func(c *history.Call, inside string)) {
 	for _, c := range r.Calls {
 		if do(c, inside); c.Nested != nil {
@@ -47,7 +48,7 @@ func eachCall(r *history.Run, inside string, do func(c *history.Call, inside str
 	}
 }
 
-// calls is the table of calls.
+// calls writes the table of calls.
 func (d *document) calls(r *history.Run) {
 	var rows []string
 	eachCall(r, "", func(c *history.Call, inside string) {
@@ -66,7 +67,7 @@ func known(n int64) string {
 	return grouped(n)
 }
 
-// changes shows the files that calls have changed.
+// changes lists the files that calls changed.
 func (d *document) changes(r *history.Run, most int) {
 	var changed []*history.Call
 	eachCall(r, "", func(c *history.Call, _ string) {
@@ -86,7 +87,7 @@ func (d *document) changes(r *history.Run, most int) {
 	})
 }
 
-// planned is a call of a plan, whole: what a reviewer needs.
+// planned writes a call of a plan in full, for a reviewer.
 func (d *document) planned(i int, c *history.Call) string {
 	v := &c.Review
 	text := "#### " + strconv.Itoa(i+1) + ". " + code(cmp.Or(c.Name, c.Server+"__"+c.Tool), 200, false) + " (" + cmp.Or(v.State, "?") + ")\n\n"

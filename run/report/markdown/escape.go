@@ -8,11 +8,11 @@ import (
 	"toolpipe/stream/text/escape"
 )
 
-// code is a text of a log as one line: a code span, in which GitHub and GitLab make no links of
-// @names, #123 and addresses, and nothing is markup. A character that could deceive is shown as
-// \u{202e}, and a backslash as two, so that no text can imitate that. In a cell of a table a bar
-// ends the cell also inside a code span, unless a backslash stands before it, which is then
-// taken away (GFM specification, section 4.10): the backslashes before it are an even number.
+// code formats a text of a log as one line in a code span. GitHub and GitLab make no links of
+// @names, #123 and addresses in it, and nothing is markup. A character that could deceive is shown
+// as \u{202e}, and a backslash is doubled, so that no text can imitate that. In a table cell a bar
+// ends the cell even inside a code span, unless a backslash precedes it, which is then removed (GFM
+// specification, section 4.10). So the number of other backslashes before it must be even.
 func code(s string, columns int, cell bool) string {
 	if s == "" {
 		return ""
@@ -26,21 +26,21 @@ func code(s string, columns int, cell bool) string {
 	}
 	fence := strings.Repeat("`", longest(s, '`', 0)+1)
 	if strings.Trim(s, " ") == "" {
-		s = strings.ReplaceAll(s, " ", "␠") // a span of blanks alone is not shown
+		s = strings.ReplaceAll(s, " ", "␠") // a span with only blanks is not shown
 	}
 	if s[0] == '`' || s[len(s)-1] == '`' || s[0] == ' ' && s[len(s)-1] == ' ' {
-		s = " " + s + " " // one blank at each end is taken away
+		s = " " + s + " " // one blank at each end is removed
 	}
 	return fence + s + fence
 }
 
-// evenSlashes has a backslash before each bar.
+// evenSlashes adds a backslash before each bar.
 func evenSlashes(s string) string {
 	var b strings.Builder
 	slashes := 0
 	for i := range len(s) {
 		if s[i] == '|' {
-			if slashes%2 == 1 { // the text was cut between two
+			if slashes%2 == 1 { // the text was cut between two backslashes
 				b.WriteByte('\\')
 			}
 			b.WriteByte('\\')
@@ -53,7 +53,7 @@ func evenSlashes(s string) string {
 	return b.String()
 }
 
-// longest is the length of the longest run of a byte, which is at least least.
+// longest is the length of the longest run of c in s, or least if that is more.
 func longest(s string, c byte, least int) int {
 	run := 0
 	for i := range len(s) {
@@ -65,8 +65,8 @@ func longest(s string, c byte, least int) int {
 	return least
 }
 
-// fence is a text of a log in its lines: a fenced code block whose fence is longer than any run
-// of backticks in the text. info is "text" or "diff". It has at most limit bytes.
+// fence formats a text of a log as a code block. Its fence is longer than any run of backticks in
+// the text. info is "text" or "diff". The block has at most limit bytes.
 func fence(t history.Text, info string, limit int) string {
 	for keep := limit; ; keep /= 2 {
 		cut := t.Within(max(keep, 64))

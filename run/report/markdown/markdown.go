@@ -1,9 +1,9 @@
-// Package markdown writes a report as GitHub's dialect of Markdown, for the summary of a CI job,
-// a note, or a terminal.
+// Package markdown writes a report as GitHub's dialect of Markdown, for the summary of a CI job, a
+// note, or a terminal.
 //
-// Every text of a log is in a code span or a fenced code block: see code and fence. The whole has
-// at most MaxBytes. A part is a share of that: its items are written until one does not fit,
-// and the others are counted.
+// Every text of a log is in a code span or a fenced code block: see code and fence. A report has at
+// most MaxBytes. Each part gets a share of them: its items are written until one does not fit, and
+// the others are counted.
 package markdown
 
 import (
@@ -18,20 +18,20 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// MaxBytes is how long a report is at most. GitHub takes 1 MiB as the summary of a step, and
-// refuses a longer one as a whole.
+// MaxBytes is the longest report. GitHub accepts 1 MiB as the summary of a step, and refuses a
+// longer one completely.
 const MaxBytes = 900 << 10
 
-// counted is what is left for the line that counts what does not fit.
+// counted is the space for the line that counts the omitted items.
 const counted = 200
 
-// A document is one report that is being written.
+// A document is a report while it is written.
 type document struct {
 	b    strings.Builder
-	stop int // how long it may be in this part
+	stop int // longest size at the end of this part
 }
 
-// Write writes a report. The error is that of w.
+// Write writes a report. The error comes from w.
 func Write(w io.Writer, r *history.Report) error {
 	d := &document{stop: MaxBytes - counted}
 	d.sources(r)
@@ -82,7 +82,7 @@ func items[T any](d *document, head string, all []T, what string, item func(int,
 	d.b.WriteByte('\n')
 }
 
-// sources says what the report was made of.
+// sources lists the files of the report.
 func (d *document) sources(r *history.Report) {
 	items(d, "", r.Sources, "files", func(_ int, s *history.Source) string {
 		text := "Made by `toolpipe --report` of " + code(s.Name, 200, false)
@@ -107,7 +107,6 @@ func article(noun string) string {
 	return "a " + noun
 }
 
-// run writes a run.
 func (d *document) run(r *history.Run, n, of int) {
 	size := d.stop - d.b.Len()
 	heading := "## " + mark(r)
@@ -135,7 +134,7 @@ func (d *document) run(r *history.Run, n, of int) {
 	}
 }
 
-// talk writes the questions and the answers, in turn.
+// talk writes the questions and answers in order.
 func (d *document) talk(r *history.Run, size int) {
 	items(d, "", r.Talk, "questions", func(_ int, x history.Exchange) (text string) {
 		if !x.Prompt.IsEmpty() {
@@ -148,7 +147,7 @@ func (d *document) talk(r *history.Run, size int) {
 	})
 }
 
-// mark tells at a glance how a run ended.
+// mark shows whether a run succeeded.
 func mark(r *history.Run) string {
 	switch {
 	case r.Form != history.Log:
@@ -175,7 +174,7 @@ func statusOf(r *history.Run) string {
 	return s
 }
 
-// firstLines is the beginning of a prompt.
+// firstLines is the first lines of a prompt.
 func firstLines(t history.Text) history.Text {
 	lines := strings.SplitAfterN(t.Head, "\n", 6)
 	if len(lines) < 6 && t.Left == 0 {
@@ -192,7 +191,7 @@ func grouped(n int64) string {
 	return readable.Grouped(n)
 }
 
-// facts is a table of what a run was.
+// facts is a table of facts about a run.
 func (d *document) facts(r *history.Run) string {
 	var rows [][2]string
 	add := func(name, value string) {

@@ -8,7 +8,7 @@ import (
 	"toolpipe/run/report/history"
 )
 
-// callList writes the calls of a run, and what filters them.
+// callList writes the calls of a run, and their filter.
 func (p *page) callList(r *history.Run, level int) {
 	if len(r.Calls) == 0 {
 		return
@@ -34,7 +34,7 @@ func (p *page) call(c *history.Call, n, level int) {
 	status := history.Status(c)
 	open := ""
 	if c.Review.State != "" && len(p.report.Runs) == 1 {
-		open = " open" // a plan is read as a whole
+		open = " open" // a plan is read from beginning to end
 	}
 	p.raw(`<details class="call" id="` + p.ids[c] + `" data-tool="` + attribute(c.Name) + `" data-status="` + attribute(cmp.Or(status, "no result")) + `"` + open +
 		`><summary><span class="row"><span class="dim">` + strconv.Itoa(n) + `</span><span class="name">`)
@@ -56,10 +56,10 @@ func (p *page) call(c *history.Call, n, level int) {
 	p.raw("</details>\n")
 }
 
-// nameOf is the name of a call, which is not empty.
+// nameOf is the name of a call; never empty.
 func nameOf(c *history.Call) string { return cmp.Or(c.Name, "(unknown tool)") }
 
-// whole writes all that is known of a call.
+// whole writes everything known about a call.
 func (p *page) whole(c *history.Call, level int) {
 	p.heading(level, "Arguments")
 	if c.Raw {
@@ -130,7 +130,7 @@ func (p *page) verdicts(c *history.Call, level int) {
 	}
 }
 
-// review writes what a plan says of a call.
+// review writes the part of a planned call that a reviewer needs.
 func (p *page) review(c *history.Call, level int) {
 	r := &c.Review
 	if r.State == "" {
@@ -143,7 +143,6 @@ func (p *page) review(c *history.Call, level int) {
 	p.raw("</dl>\n")
 }
 
-// change writes a diff.
 func (p *page) change(c *history.Call) {
 	p.raw("<p>")
 	p.code(c.Change.File)
@@ -167,7 +166,6 @@ func (p *page) change(c *history.Call) {
 	p.block(&c.Change.Diff, "diff")
 }
 
-// diff writes the lines of a diff.
 func (p *page) diff(s string) {
 	for line := range strings.Lines(s) {
 		class := "c"
@@ -206,7 +204,7 @@ func (p *page) result(c *history.Call, level int) {
 	}
 }
 
-// changes lists the files that calls have changed.
+// changes lists the files that calls changed.
 func (p *page) changes(r *history.Run, level int) {
 	begun := false
 	for _, c := range r.Calls {

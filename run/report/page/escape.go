@@ -9,9 +9,9 @@ import (
 	"toolpipe/stream/text/escape"
 )
 
-// appendText appends a text of a log as the content of an element. Nothing in it is markup, and
-// each character that could deceive a reader is shown as \u{202e}, in an element of its own: so
-// no text can imitate it. Ends of lines and tabs stay, and what an emoji is made of.
+// appendText appends a text of a log as the content of an element. Nothing in it is markup. A
+// character that could deceive a reader is shown as \u{202e} in a separate element, so that no text
+// can imitate it. Line ends, tabs and the parts of emoji stay.
 func appendText(dst []byte, s string) []byte {
 	marks, before := escape.MaxMarks, rune(0)
 	for i := 0; i < len(s); {
@@ -43,10 +43,10 @@ func appendText(dst []byte, s string) []byte {
 	return dst
 }
 
-// isJoiner reports whether r changes only how its neighbours look, as in an emoji.
+// isJoiner reports whether r only changes how its neighbours look, as in an emoji.
 func isJoiner(r rune) bool { return r == 0xfe0e || r == 0xfe0f || r == 0x200d }
 
-// plainLen is how many bytes s begins with that are ASCII and can be seen, or are white space.
+// plainLen is the number of visible ASCII or white-space bytes at the start of s.
 func plainLen(s string) int {
 	for i := range len(s) {
 		if c := s[i]; (c < ' ' || c >= 0x7f) && c != '\n' && c != '\t' {
@@ -56,10 +56,10 @@ func plainLen(s string) int {
 	return len(s)
 }
 
-// maxAttribute is how many bytes of a text an attribute or a heading has.
+// maxAttribute is the longest text of an attribute or heading, in bytes.
 const maxAttribute = 200
 
-// short is a text as one short line.
+// short shortens a text to one line.
 func short(s string, n int) string {
 	if len(s) > 4*n {
 		s = strings.ToValidUTF8(s[:4*n], "")
@@ -67,5 +67,5 @@ func short(s string, n int) string {
 	return escape.Cut(escape.Escape(strings.Join(strings.Fields(s), " ")), n)
 }
 
-// attribute is a text as the value of an attribute, in double quotes.
+// attribute formats a text as the value of an attribute in double quotes.
 func attribute(s string) string { return html.EscapeString(short(s, maxAttribute)) }

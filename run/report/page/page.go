@@ -1,10 +1,9 @@
-// Package page writes a report as one page of HTML that loads nothing and needs no script.
+// Package page writes a report as one page of HTML that loads nothing and works without scripts.
 //
-// Its policy (Content-Security-Policy) lets nothing run but the script that is part of the page,
-// and nothing be loaded: it names both texts by their SHA-256. So no element has a style or a
-// handler of its own; what an SVG shows is said by attributes that are no styles, and by classes.
-// Every text of a log passes appendText or attribute. A bar is a line of a picture: it is for
-// the eye alone, and the same is said in words elsewhere on the page.
+// Its Content-Security-Policy allows only the script and the style in the page, by their SHA-256,
+// and loads nothing. So elements use no style attributes and no event handlers; SVG elements use
+// presentation attributes and classes. Every text of a log passes through appendText or attribute.
+// A bar is a line of a picture. It is only visual: the page says the same in words elsewhere.
 package page
 
 import (
@@ -27,18 +26,18 @@ var style string
 //go:embed script.js
 var script string
 
-// A page is one page that is being written.
+// A page is a page while it is written.
 type page struct {
 	w      *bufio.Writer
 	report *history.Report
 	buffer []byte
-	run    string // the id of the run that is being written
-	calls  int    // of the page, for their ids
+	run    string // id of the current run
+	calls  int    // number of calls, for their ids
 	ids    map[*history.Call]string
-	lists  int // of calls
+	lists  int // number of call lists
 }
 
-// Write writes a report. The error is that of w.
+// Write writes a report. The error comes from w.
 func Write(w io.Writer, r *history.Report) error {
 	p := &page{w: bufio.NewWriterSize(w, 64<<10), report: r, ids: map[*history.Call]string{}}
 	p.head()
@@ -92,7 +91,7 @@ func (p *page) head() {
 <style>` + style + "</style>\n</head>\n<body>\n<header>\n<h1>toolpipe report</h1>\n")
 }
 
-// raw writes text of this package's own.
+// raw writes HTML of this package.
 func (p *page) raw(s string) { p.w.WriteString(s) }
 
 // text writes a text of a log.
@@ -101,7 +100,7 @@ func (p *page) text(s string) {
 	p.w.Write(p.buffer)
 }
 
-// line writes a text of a log in one line.
+// line writes a text of a log on one line.
 func (p *page) line(s string) {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\n", "\u23ce "), "\t", " ")
 	p.text(escape.Cut(s, 2000))
@@ -114,7 +113,7 @@ func (p *page) code(s string) {
 	p.raw("</code>")
 }
 
-// block writes a text of a log in its lines; class "diff" colours those of a diff.
+// block writes a text of a log with its line breaks. Class "diff" colours the lines of a diff.
 func (p *page) block(t *history.Text, class string) {
 	if class != "" {
 		p.raw(`<pre class="` + class + `">`)
@@ -132,7 +131,7 @@ func (p *page) block(t *history.Text, class string) {
 	p.raw("</pre>\n")
 }
 
-// member writes a name and a text of a list of them. A text of one line stands in the line.
+// member writes a name and its text in a list. A short text stays on one line.
 func (p *page) member(name string, t *history.Text, code bool) {
 	p.raw("<dt>")
 	p.line(name)
@@ -150,7 +149,7 @@ func (p *page) member(name string, t *history.Text, code bool) {
 	p.raw("</dd>\n")
 }
 
-// fact writes a name of ours and a text of a log, unless it is empty.
+// fact writes a label and a text of a log, unless the text is empty.
 func (p *page) fact(name, value string) {
 	if value != "" {
 		t := history.Text{Head: value}
@@ -164,7 +163,7 @@ func (p *page) facts(all []history.Fact) {
 	}
 }
 
-// figures writes a name of ours and a number, unless it is Unknown.
+// figures writes a label and a number, unless the number is Unknown.
 func (p *page) figures(name string, n int64) {
 	if n != history.Unknown {
 		p.raw("<dt>" + name + "</dt><dd>")
@@ -173,7 +172,7 @@ func (p *page) figures(name string, n int64) {
 	}
 }
 
-// some is figures for what is 0 in most runs, and then not worth a line.
+// some is figures for numbers that are mostly 0, which are omitted then.
 func (p *page) some(name string, n int64) {
 	if n > 0 {
 		p.figures(name, n)
@@ -211,7 +210,7 @@ func (p *page) sources() {
 	p.raw(". Secrets that toolpipe hid when it wrote these files are hidden here. Nothing here was checked: who can write the files can make them say anything.</p>\n</details>\n")
 }
 
-// contents is a list of the runs.
+// contents writes a table of the runs.
 func (p *page) contents() {
 	p.raw("<nav aria-label=\"Runs\"><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table of runs\"><table><thead><tr><th scope=\"col\">Run</th><th scope=\"col\">Status</th><th scope=\"col\">Turns</th><th scope=\"col\">Calls</th><th scope=\"col\">Took</th></tr></thead><tbody>\n")
 	for i, r := range p.report.Runs {

@@ -24,7 +24,7 @@ func title(r *history.Run) string {
 	return string(r.Form) + ", line " + strconv.Itoa(r.Line)
 }
 
-// span is a time for people.
+// span formats a time for people.
 func span(ms int64) string {
 	switch {
 	case ms == history.Unknown:
@@ -37,7 +37,7 @@ func span(ms int64) string {
 	return strconv.FormatInt(ms/60_000, 10) + " min " + strconv.FormatInt(ms/1000%60, 10) + " s"
 }
 
-// tone is a class of the style: how good a status is.
+// tone is the CSS class for a status.
 func tone(status string) string {
 	switch {
 	case history.Good(status), status == "allow":
@@ -70,7 +70,6 @@ func (p *page) status(r *history.Run) {
 	}
 }
 
-// section writes a run.
 func (p *page) section(r *history.Run, n int) {
 	p.raw(`<section id="` + p.run + `" aria-labelledby="` + p.run + `h"><h2 id="` + p.run + `h">`)
 	if len(p.report.Runs) > 1 {
@@ -86,7 +85,7 @@ func (p *page) section(r *history.Run, n int) {
 	p.raw("</section>\n")
 }
 
-// warnings says what a reader must know before the rest.
+// warnings writes what a reader must know first.
 func (p *page) warnings(r *history.Run) {
 	if r.Form == history.Log && !r.End.Known {
 		p.raw(`<p class="note">The log has no end of this run: it was killed, or it goes on. What follows is up to there.</p>` + "\n")
@@ -127,7 +126,7 @@ func (p *page) summary(r *history.Run) {
 	}
 }
 
-// titled writes a text under a heading, unless it is empty.
+// titled writes a text with a heading, unless it is empty.
 func (p *page) titled(heading string, t *history.Text) {
 	if !t.IsEmpty() {
 		p.heading(3, heading)
@@ -135,7 +134,7 @@ func (p *page) titled(heading string, t *history.Text) {
 	}
 }
 
-// details writes what else a line says.
+// details writes the remaining members of a line.
 func (p *page) details(all []history.Detail) {
 	if len(all) == 0 {
 		return
@@ -153,7 +152,7 @@ func (p *page) heading(level int, text string) {
 	p.raw("<h" + n + ">" + text + "</h" + n + ">\n")
 }
 
-// body writes what happened in a run, or in a nested run.
+// body writes the events of a run or a nested run.
 func (p *page) body(r *history.Run, level int) {
 	p.concerns(r, level)
 	p.timeline(r, level)
@@ -164,7 +163,7 @@ func (p *page) body(r *history.Run, level int) {
 	p.notes(r, level)
 }
 
-// concerns lists what a reader looks for first: calls that did not simply run, and warnings.
+// concerns lists what a reader needs first: calls that need attention, and warnings.
 func (p *page) concerns(r *history.Run, level int) {
 	open := false
 	item := func() {
@@ -239,7 +238,7 @@ func number(n int64) string {
 	return readable.Grouped(n)
 }
 
-// words are those that are not empty.
+// words returns the strings that are not empty.
 func words(all ...string) (some []string) {
 	for _, w := range all {
 		if w != "" {

@@ -10,20 +10,20 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// A bar is one thing that took time.
+// A bar is an activity with a duration.
 type bar struct {
 	from, to int64 // milliseconds
 	class    string
 	name     string
 	title    string
-	href     string // of the call; "" for others
-	first    int64  // of a turn: when its first text came; Unknown
+	href     string // link to the call; "" for others
+	first    int64  // first text of a turn; Unknown
 }
 
-// maxLanes is how many calls are drawn beside each other. More of them are drawn over each other.
+// maxLanes is how many parallel calls get a separate lane. Further ones are drawn over each other.
 const maxLanes = 30
 
-// barsOf are what the model, questions and tools took; timed says that the log says when.
+// barsOf returns bars for the model, questions and tools. timed is true if the log has times.
 func (p *page) barsOf(r *history.Run) (model, asked, tools []bar, timed bool) {
 	for _, t := range r.Turns {
 		timed = timed || t.At != history.Unknown && t.Ms != history.Unknown
@@ -31,7 +31,7 @@ func (p *page) barsOf(r *history.Run) (model, asked, tools []bar, timed bool) {
 	for _, c := range r.Calls {
 		timed = timed || c.Result.Began > 0
 	}
-	at := int64(0) // without times all stands one behind the other
+	at := int64(0) // without times, bars follow each other
 	calls := r.Calls
 	add := func(c *history.Call) {
 		b := bar{class: "tool", name: c.Name, href: p.ids[c], first: history.Unknown, from: c.Result.Began, to: c.Result.Began + max(0, c.Result.Ms)}
@@ -72,7 +72,7 @@ func (p *page) barsOf(r *history.Run) (model, asked, tools []bar, timed bool) {
 	return model, asked, tools, timed
 }
 
-// lanes puts bars that overlap beside each other.
+// lanes distributes overlapping bars to parallel lanes.
 func lanes(bars []bar) [][]bar {
 	var all [][]bar
 	slices.SortStableFunc(bars, func(a, b bar) int { return cmp.Compare(a.from, b.from) })
@@ -92,12 +92,12 @@ func lanes(bars []bar) [][]bar {
 
 const laneHeight = 24
 
-// A chart is where times stand in a picture.
+// A chart is the time scale of a picture.
 type chart struct {
 	from, all int64
 }
 
-// percent is where a time stands.
+// percent is the horizontal position of a time.
 func (c chart) percent(ms int64) float64 {
 	return 100 * float64(min(max(ms-c.from, 0), c.all)) / float64(max(1, c.all))
 }
@@ -144,7 +144,7 @@ func (p *page) timeline(r *history.Run, level int) {
 	p.raw("</figure>\n")
 }
 
-// used are the pairs of a class and its meaning of which a row has the class.
+// used selects those pairs of a class and its meaning with a class that occurs in rows.
 func used(rows [][]bar, pairs ...string) (some []string) {
 	for pair := range slices.Chunk(pairs, 2) {
 		if slices.ContainsFunc(rows, func(row []bar) bool {
@@ -156,7 +156,7 @@ func used(rows [][]bar, pairs ...string) (some []string) {
 	return some
 }
 
-// extent is the chart of the bars.
+// extent is the scale that contains all bars.
 func extent(rows [][]bar) chart {
 	from, to, begun := int64(0), int64(1), false
 	for _, row := range rows {
@@ -167,7 +167,7 @@ func extent(rows [][]bar) chart {
 			to, begun = max(to, b.to), true
 		}
 	}
-	if from < to/4 { // a nested run may have begun late
+	if from < to/4 { // a nested run may start late
 		from = 0
 	}
 	return chart{from, max(1, to-from)}
@@ -187,7 +187,7 @@ func (p *page) axis(c chart, rows int) {
 	}
 }
 
-// bar draws a bar. It is a picture of its own, which cuts its name off.
+// bar draws a bar as a nested picture, which clips the name.
 func (p *page) bar(b *bar, c chart, y int) {
 	x := min(c.percent(b.from), 99.7)
 	width := max(c.percent(b.to)-x, 0.3)
@@ -239,7 +239,7 @@ func (p *page) caption(r *history.Run, c chart, model []bar, timed bool) {
 	}
 }
 
-// key explains classes.
+// key writes a legend of classes.
 func (p *page) key(pairs ...string) {
 	p.raw(`<ul class="key">`)
 	for pair := range slices.Chunk(pairs, 2) {

@@ -9,9 +9,10 @@ import (
 	"toolpipe/run/config"
 )
 
-// Hints are what a user can type to make JSON of a file, with its servers where toolpipe looks for them, and the format that
-// the file has by its name; "" for none that is known. A plain Debian has python3, which reads TOML and none of the others;
-// its package yq is kislyuk's, which reads YAML, writes JSON, and takes other flags than mikefarah's.
+// Hints are commands that convert a file to JSON with its servers where toolpipe finds them. format
+// is the file's format by its name; "" for an unknown one. A plain Debian has python3, which reads
+// TOML but not the others. Its package yq is kislyuk's, which reads YAML, writes JSON, and has
+// other flags than mikefarah's.
 func Hints(file, text string) (format string, hints []string) {
 	from, to, reads := paths(file)
 	program := ""
@@ -37,14 +38,15 @@ func Hints(file, text string) (format string, hints []string) {
 	return format, hints
 }
 
-// paths are the redirections of a command that converts file, and the words that say what its output is for.
+// paths returns the redirections of a command that converts file, and words about its output.
 func paths(file string) (from, to, reads string) {
 	out := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) + ".servers.json"
 	return " <" + config.ShellQuote(file), " >" + config.ShellQuote(out), "--mcp-config " + config.ShellQuote(out) + " reads what this writes"
 }
 
-// Described are the hints for a JSON file, by its keys, that describes one server: the server.json of the MCP registry
-// or the manifest.json of a bundle; nil for any other file, and for standard input.
+// Described are hints for a JSON file that describes one server, detected by its keys: the
+// server.json of the MCP registry or the manifest.json of a bundle; nil for any other file, and for
+// standard input.
 func Described(file string, has func(key string) bool) []string {
 	program := ""
 	switch {
@@ -63,7 +65,8 @@ func Described(file string, has func(key string) bool) []string {
 	return []string{"it describes one server; " + reads + ", to which you add what the server needs:", program + from + to}
 }
 
-// tomlProgram is the Python program that takes the servers out of a TOML text. codex has them in mcp_servers.
+// tomlProgram is the Python program that extracts the servers from a TOML text. codex stores them
+// in mcp_servers.
 func tomlProgram(text string) string {
 	read := "tomllib.load(sys.stdin.buffer)"
 	switch {
@@ -75,9 +78,10 @@ func tomlProgram(text string) string {
 	return "import json,sys,tomllib; print(json.dumps(" + read + "))"
 }
 
-// yamlProgram is the jq program that takes the servers out of a YAML text; "" where it seems to have none.
+// yamlProgram is the jq program that extracts the servers from a YAML text; "" if it seems to have
+// none.
 func yamlProgram(text string) string {
-	list := false // of servers, and not a map
+	list := false // servers are a list, not a map
 	key := ""
 	for line := range strings.Lines(text) {
 		word := strings.TrimSpace(line)
@@ -94,10 +98,10 @@ func yamlProgram(text string) string {
 	switch {
 	case key == "":
 		return ""
-	case key == "extensions": // of goose
+	case key == "extensions": // goose
 		return `{mcpServers: (.extensions | with_entries(select(.value | .cmd // .command // .uri // .url) | .value |= ` +
 			`{command: (.cmd // .command), args, env: (.envs // .env), env_vars: .env_keys, url: (.uri // .url), headers, enabled}))}`
-	case list: // of Continue, which has the names in it; of sub-agents, which have names of others too
+	case list: // Continue has names in the list; sub-agents also refer to servers by name
 		return `{mcpServers: (."` + key + `" | map(objects | if .name then {(.name): .} else . end) | add)}`
 	}
 	return `{mcpServers: ."` + key + `"}`
