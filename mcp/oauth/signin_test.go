@@ -395,7 +395,7 @@ func TestOldServer(t *testing.T) {
 			as.Issuer = map[string]any{"issuer": as.URL + "/"}
 			as.Redirect = func(back url.Values) { back.Set("iss", as.URL+"/") }
 		}, "/", "so its origin URL/ is used"},
-		{"no metadata", func(as *Double) { as.NoIssuer = true }, "", "URL is taken for the authorization server, as in MCP 2025-03-26; that has no metadata either: /authorize, /token and /register are tried there"},
+		{"no metadata", func(as *Double) { as.NoIssuer = true }, "", "URL is used as the authorization server, as in MCP 2025-03-26; that has no metadata either: /authorize, /token and /register are tried there"},
 		{"no metadata, no iss", func(as *Double) {
 			as.NoIssuer = true
 			as.Redirect = func(back url.Values) { back.Del("iss") }

@@ -177,7 +177,7 @@ func (b *Toolbox) checkStarted(c, started *Connection) *failure.Error {
 		}
 		return f
 	}
-	was, is, of := map[string]lock.Item{}, []lock.Item(nil), "those of "+strconv.Quote(b.inv.Config.ToolsLock)
+	was, is, of := map[string]lock.Item{}, []lock.Item(nil), "the tools of "+strconv.Quote(b.inv.Config.ToolsLock)
 	for _, before := range b.sharing(c) {
 		items := b.offeredOf(before)
 		if b.locked.items != nil {
@@ -189,7 +189,7 @@ func (b *Toolbox) checkStarted(c, started *Connection) *failure.Error {
 		}
 	}
 	if b.locked.items == nil {
-		of = "those that were offered"
+		of = "the tools that were offered"
 		is = slices.DeleteFunc(is, func(item lock.Item) bool { _, known := was[item.Title()]; return !known })
 	}
 	diff := lock.Diff(was, is)
