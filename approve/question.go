@@ -108,7 +108,7 @@ func whyAsked(c *Call, rule *Rule) []string {
 	switch {
 	case c.asksEgress():
 		return []string{
-			"asked because of " + rule.Origin + ": it would send out the arguments below, after",
+			"asked because of " + rule.Origin + ": it would send out these arguments, after",
 			"private: " + c.Seen.Private, "untrusted: " + c.Seen.Untrusted,
 		}
 	case rule.Origin == "": // no rule matches c

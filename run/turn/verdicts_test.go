@@ -253,7 +253,7 @@ func TestApprovalHint(t *testing.T) {
 		}
 		// The hint is true: with it the call runs.
 		better := &approve.Gate{Rules: patterns(strings.NewReplacer("'", "?", " ", "?").Replace(name), approve.Allow, "--allow "), Otherwise: approve.OtherwiseAsk}
-		if !strings.Contains(want, "taken out") {
+		if !strings.Contains(want, "removed") {
 			better.Rules = append(better.Rules, asks...)
 		}
 		if v, _, _ := better.Decide(t.Context(), approve.Call{Server: server, Tool: tool, Name: name}); v.Outcome != approve.Allowed {
