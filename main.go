@@ -44,7 +44,7 @@ func main() {
 	if len(os.Args) == 0 {
 		os.Exit(2)
 	}
-	debug.SetTraceback("crash") // what the Go runtime cannot survive, such as no memory, ends with SIGABRT and not with 2
+	debug.SetTraceback("crash") // a fatal error of the Go runtime, such as no memory, ends with SIGABRT and not with 2
 	goroutine.GrowStack()
 	os.Exit(invoke(os.Args[1:]))
 }
@@ -112,16 +112,16 @@ func invoke(args []string) (status int) {
 	return failure.ExitStatus(err)
 }
 
-// panicked ends every process of a run that a panic kept from ending in order,
-// says so, and returns the exit status.
+// panicked ends every process of a run that did not end in order because of a panic, reports
+// the panic, and returns the exit status.
 func panicked(cfg *config.Config, s stdio.Streams, p *goroutine.Panic) int {
 	cfg.Processes.Sweep(sudden)
 	printError(cfg, s, p)
 	return failure.ExitStatus(p)
 }
 
-// printError prints an error when no run goes on: a reader of stderr that does
-// not read keeps the process only a moment.
+// printError prints an error outside a run. It waits only a moment for a reader of stderr that
+// does not read.
 func printError(cfg *config.Config, s stdio.Streams, err error) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -153,16 +153,16 @@ func isNull(info os.FileInfo) bool {
 	return err == nil && os.SameFile(info, null)
 }
 
-// isFileOrDevice reports whether f is a file or a device that is no terminal: what
-// is written to it appears on no screen, which a pipe's reader might see to.
+// isFileOrDevice reports whether f is a file or a device that is no terminal. Output to it
+// appears on no screen; the reader of a pipe might show it.
 func isFileOrDevice(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 && !isTerminal(f)
 }
 
-// watchSuspend sends a function that stops the process at each ^Z. The run calls
-// it when its live line is off the screen; a run that does not take it in time is
-// stopped all the same.
+// watchSuspend sends a function that stops the process at each ^Z. The run calls it after it
+// has removed its live line from the screen; a run that does not take it in time is stopped all
+// the same.
 func watchSuspend() <-chan func() {
 	if stdio.Stop == nil || signal.Ignored(syscall.SIGTSTP) {
 		return nil
@@ -181,18 +181,18 @@ func watchSuspend() <-chan func() {
 	return stops
 }
 
-// After a signal a run has the time graceful to end in order; then its processes
-// are killed, which takes no longer than sudden. Together that is less than 5 s,
-// half of what "docker stop" waits before it kills.
+// After a signal a run has the time graceful to end in order; then its processes are killed
+// within the time sudden. Together that is less than 5 s, half of the time that "docker stop"
+// waits before it kills.
 const (
 	graceful = 4300 * time.Millisecond
 	sudden   = 500 * time.Millisecond
 )
 
-// watchSignals cancels the run at the first signal. At the second, or when
-// the run does not end in time, everything is killed at once. A signal that
-// was ignored at start stays ignored. SIGPIPE needs no watching: stdio.Blocking writes
-// without the method of os.File that dies by it.
+// watchSignals cancels the run at the first signal. At the second, or if the run does not end
+// in time, everything is killed at once. A signal that was ignored at start stays ignored.
+// SIGPIPE needs no watching: stdio.Blocking does not write with the method of os.File that dies
+// by it.
 func watchSignals(cancel context.CancelCauseFunc, procs *config.Processes) {
 	signals := make(chan os.Signal, 4)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
@@ -212,11 +212,10 @@ func watchSignals(cancel context.CancelCauseFunc, procs *config.Processes) {
 	})
 }
 
-// dieBy ends this process by s, so that a shell sees what happened and not
-// only a number. The number is for when s is blocked or ignored, for SIGQUIT, at
-// which the Go runtime would print its stacks into a CI log, and for the first
-// process of a container, which no signal of its own ends: the Go runtime would
-// exit with status 2.
+// dieBy ends this process by s, so that a shell sees the signal and not only a number. It exits
+// with a number if s is blocked or ignored; for SIGQUIT, because the Go runtime would print its
+// stacks into a CI log; and for the first process of a container, because its signals do not
+// end it and the Go runtime would exit with status 2.
 func dieBy(s syscall.Signal) {
 	if os.Getpid() != 1 && s != syscall.SIGQUIT {
 		signal.Reset(s)
@@ -225,8 +224,8 @@ func dieBy(s syscall.Signal) {
 	os.Exit(128 + int(s))
 }
 
-// parse fills cfg from the arguments. text is what was asked for instead of a
-// run, nil if nothing was.
+// parse fills cfg from the arguments. text is the output of --help and similar flags, nil for a
+// run.
 func parse(cfg *config.Config, args []string) (text *string, err error) {
 	table := flags.New(cfg)
 	fs := pflag.NewFlagSet("toolpipe", pflag.ContinueOnError)
@@ -250,7 +249,7 @@ func parse(cfg *config.Config, args []string) (text *string, err error) {
 	cfg.Args = fs.Args()
 	text = new(string)
 	switch {
-	case table.Completion != "": // whatever stands behind it: a user is still typing that
+	case table.Completion != "": // the text after it is still being typed
 		*text, err = table.CompletionText()
 	case table.Version:
 		*text = "toolpipe " + version + "\n"
@@ -262,7 +261,8 @@ func parse(cfg *config.Config, args []string) (text *string, err error) {
 	return text, err
 }
 
-// mayGive reports whether one of the arguments may give the flag: some are values.
+// mayGive reports whether one of the arguments may give the flag. An argument may also be a
+// value.
 func mayGive(args []string, f *flags.Flag) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		name, long := strings.CutPrefix(arg, "--")
@@ -274,10 +274,10 @@ func mayGive(args []string, f *flags.Flag) bool {
 	})
 }
 
-// flagError says in our words what the flag library could not parse.
+// flagError reports in our words which flag the library could not parse.
 func flagError(err error, table *flags.Table, args []string) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		err = invalid.Unwrap() // the table has worded it
+		err = invalid.Unwrap() // the error of the flag itself
 	}
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		err = missing.GetFlag().Value.(*flags.Flag).NeedsValue()
@@ -322,8 +322,8 @@ func nearestFlag(name string, known []string) string {
 	return config.Nearest(name, known)
 }
 
-// useAllProxy has ALL_PROXY stand for the proxies that are not named, as curl reads it: package
-// net/http knows only those for http and https.
+// useAllProxy sets the proxies that are not named to ALL_PROXY, as curl does: package net/http
+// knows only those for http and https.
 func useAllProxy() {
 	all := cmp.Or(os.Getenv("ALL_PROXY"), os.Getenv("all_proxy"))
 	for _, name := range [...]string{"HTTP_PROXY", "HTTPS_PROXY"} {

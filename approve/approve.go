@@ -1,13 +1,12 @@
 // Package approve decides whether a tool call may run.
 //
-// Rules come from flags, policy files and the config. Of all rules that match
-// a call the strictest wins, whatever their order: deny before ask before
-// allow. A call that no rule matches is asked about. Where nobody can be asked
-// the call is unapproved and does not run. Nothing overrides a deny. A call that
-// sends while the conversation is private and untrusted is decided by Egress, too.
+// Rules come from flags, policy files and the config. The strictest rule that matches a call
+// wins, whatever the order: deny before ask before allow. A call that no rule matches is asked
+// about. If nobody can be asked, the call is unapproved and does not run. Nothing overrides a
+// deny. Egress also decides about a call that sends while the conversation is private and
+// untrusted.
 //
-// Package run fills a Gate with the rules and the ways to ask, and gets a
-// Verdict on each Call.
+// Package run fills a Gate with the rules and the ways to ask, and gets a Verdict on each Call.
 package approve
 
 import (
@@ -34,22 +33,22 @@ type Call struct {
 	Tool        string          // the tool's name as its server gives it
 	Name        string          // the tool's name as the model knows it: NAME__TOOL
 	Arguments   []byte          // in the form that Canonical returns
-	Annotations json.RawMessage // what the server claims about the tool; nil for nothing
+	Annotations json.RawMessage // the server's claims about the tool; nil for none
 	ReadOnly    bool            // annotated read-only by a server that the user trusts
-	Agent       string          // the agent whose nested run asks for it; "" for the run itself
-	Open        bool            // the input of the run asks for it: the user could look at the call itself
-	Seen        Seen            // what the conversation holds
+	Agent       string          // the agent that asks for the call in its nested run; "" for the run itself
+	Open        bool            // the input of the run contains the call, so the user could see it
+	Seen        Seen            // the conversation so far
 	Root        string          // the directory that relative paths start from: the server's root or working directory; "" if unknown
 	Traits                      // of the tool
 
-	// Change returns the unified diff of what the call would change in a file, and
-	// the arguments of which the diff tells; "" where there is none. A question shows
-	// the diff instead of these arguments. It may be nil.
+	// Change returns the unified diff of the call's change to a file, and the names of the
+	// arguments that the diff already shows; "" if there is no diff. A question shows the diff
+	// instead of these arguments. Change may be nil.
 	Change func(ctx context.Context) (diff string, told []string)
 
 	pathsMoved bool   // the call was allowed before, and its paths lead elsewhere now
 	egress     string // see Verdict.Egress
-	named      bool   // the user has named every destination of the call, of which there is one
+	named      bool   // the user named every destination of the call, and there is at least one
 }
 
 // An Outcome is the end of a decision. The zero value denies.
@@ -68,39 +67,39 @@ func (o Outcome) String() string { return [...]string{"deny", "unapproved", "all
 type Verdict struct {
 	Outcome Outcome
 	By      string // "flag", "policy", "config", "terminal", "host", "approver", "default"
-	Rule    string // the origin of the deciding rule, such as "ci.json:12", or of the rule that wants an unapproved call asked about; "" for none
+	Rule    string // the origin of the rule that decided, such as "ci.json:12", or that asks about an unapproved call; "" for none
 	Reason  string // for the model and the person; may be empty; not escaped
 
-	// Places holds, for each path that a rule looked at, its own and those in
-	// the arguments, where the path led: an absolute path without links, or ""
-	// if that could not be found out. The verdict holds for these places only.
+	// Places maps each path that a rule looked at, its own and those in the arguments, to the
+	// absolute path without links that it led to, or to "" if that is unknown. The verdict is
+	// valid only for these targets.
 	Places map[string]string
 
-	EndsRun bool // the person wants the run to end here, or a second call holds a secret
+	EndsRun bool // the person ends the run, or a second call holds a secret
 
-	// Except lists, in the verdict of Static, the calls that get another verdict, in words; "" for
+	// Except describes, in the verdict of Static, the calls that get another verdict; "" for
 	// none.
 	Except string
 
-	// Egress is what became of a call that sends while the conversation is private and
-	// untrusted: "warn", "ask" or "deny", as in Gate.Egress, "allow" by a rule with when, or
-	// "named" where the user has named every destination; and "secret" of a call that
-	// holds a secret. It is "" for every other call.
+	// Egress is the outcome for a call that sends while the conversation is private and
+	// untrusted: "warn", "ask" or "deny", as in Gate.Egress; "allow" if a rule with when allows
+	// it; "named" if the user named every destination. It is "secret" for a call that holds a
+	// secret, and "" for every other call.
 	Egress string
 
-	rule *Rule // decided before anybody was asked
+	rule *Rule // the rule that decided before anybody was asked
 }
 
 // An Explanation says how a call would be decided.
 type Explanation struct {
-	Verdict  Verdict // an unapproved one where Decide would ask a person
-	Ask      bool    // the rules leave the call to be asked about, and nothing answers instead of a person
+	Verdict  Verdict // unapproved if Decide would ask a person
+	Ask      bool    // a person must be asked: neither the rules nor Gate.AutoApprove decide
 	Approver bool    // the approver would be asked first
 	Matched  []*Rule // every rule that matches, in the order of Gate.Rules
 	Others   []Unmatched
 }
 
-// An Unmatched rule is one that names the tool of a call, and does not match the call.
+// An Unmatched rule names the tool of a call but does not match the call.
 type Unmatched struct {
 	*Rule
 	Why string // in words; not escaped
@@ -115,7 +114,7 @@ type Server struct {
 	Root     string // see Call
 }
 
-// A Tool is a tool as a call of it without arguments.
+// A Tool is a tool, in the form of a call of it without arguments.
 type Tool struct {
 	Call
 	Schema  json.RawMessage // of its arguments

@@ -18,21 +18,19 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// An Approver is a program or a service that is asked about every call that no
-// rule denies.
+// An Approver is a program or a service that is asked about every call that no rule denies.
 //
-// It gets one JSON object with the members server, tool, name, arguments,
-// annotations (null for none), agent where the nested run of one asks, and with the decision of the rules: verdict
-// ("allow" or "ask"), by, rule and reason. It answers with one JSON object that
-// has the member decision ("allow", "deny" or "none") and may have the member
-// reason. Any other answer, or none in time, is a deny: a crash, a typo or a
-// mere exit status 0 never approves a call.
+// It gets one JSON object with the members server, tool, name, arguments, annotations (null for
+// none) and agent (only in a nested run), and with the decision of the rules: verdict ("allow"
+// or "ask"), by, rule and reason. It answers with one JSON object with the member decision
+// ("allow", "deny" or "none"), and perhaps the member reason. Any other answer, or none in
+// time, is a deny: a crash, a typo or a mere exit status 0 never approves a call.
 type Approver struct {
 	Origin  string        // where it was named, such as a flag
 	Timeout time.Duration // 0: 60 s
 
-	// Ask returns the answer to a question, or what the problem is, such as
-	// "failed: exit status 1". AskCommand and AskURL make it.
+	// Ask returns the answer to a question, or a problem such as "failed: exit status 1".
+	// AskCommand and AskURL make such a function.
 	Ask func(ctx context.Context, question []byte) (answer []byte, problem string)
 }
 
@@ -42,9 +40,9 @@ const (
 	maxReason         = 4 << 10  // bytes of a reason that are kept
 )
 
-// judge returns the approver's decision about c, which is Ask if it has none, and
-// the reason. rule is the one that decides without it. The error is ctx's cause; any
-// failure of the approver is a Deny with a reason.
+// judge returns the approver's decision about c, which is Ask for the answer "none", and its
+// reason. rule decides without the approver. The error is ctx's cause; any failure of the
+// approver is a Deny with a reason.
 func (a *Approver) judge(ctx context.Context, c *Call, rule *Rule) (d Decision, reason string, err error) {
 	timeout := cmp.Or(a.Timeout, approverTimeout)
 	limited, cancel := context.WithTimeout(ctx, timeout)
@@ -102,20 +100,19 @@ func parseApproverAnswer(answer []byte) (Decision, string) {
 // clip shortens s to maxReason bytes, without bytes that are not UTF-8.
 func clip(s string) string { return strings.ToValidUTF8(readable.Cut(s, maxReason, "..."), "") }
 
-// AskCommand makes an Approver.Ask that asks a program, which it starts anew for
-// each call, with env as its whole environment. The program reads the question from
-// its standard input and writes the answer to its standard output; its exit status
-// must be 0.
+// AskCommand makes an Approver.Ask that starts a program for each call, with env as its
+// complete environment. The program reads the question from its standard input and writes the
+// answer to its standard output; its exit status must be 0.
 //
-// run runs the program until it has ended and its output was read, and then
-// kills the rest of its process group. When ctx ends, it kills the whole group. It
-// returns the first most bytes of the output, and the end of the diagnostics.
+// run runs the program, waits until it has ended and its output was read, and then kills the
+// rest of its process group. When ctx ends, it kills the group. It returns the first most bytes
+// of the output, and the end of the diagnostics.
 func AskCommand(argv, env []string, run func(ctx context.Context, cmd *exec.Cmd, most int) (printed []byte, said string, err error)) func(context.Context, []byte) ([]byte, string) {
 	return func(ctx context.Context, question []byte) (answer []byte, problem string) {
 		cmd := exec.Command(argv[0], argv[1:]...)
 		cmd.Env = append([]string{}, env...)
 		cmd.Stdin = bytes.NewReader(question)
-		answer, said, err := run(ctx, cmd, maxApproverAnswer+1) // a byte more shows that it is too long
+		answer, said, err := run(ctx, cmd, maxApproverAnswer+1) // one more byte shows that it is too long
 		if said = strings.TrimSpace(said); err != nil && said != "" {
 			return nil, "failed: " + err.Error() + ": " + clip(said[strings.LastIndexByte(said, '\n')+1:])
 		}

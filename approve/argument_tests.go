@@ -12,8 +12,8 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// testKinds are the tests that a policy can have. Each is made from its value,
-// d.nodes[at]; problem says what is wrong with the value, "" for nothing.
+// testKinds maps the name of each test to the function that makes it from its value in a
+// policy, d.nodes[at]. problem says what is wrong with the value; "" for nothing.
 func testKinds() map[string]func(d *document, at int) (t test, problem string) {
 	return map[string]func(d *document, at int) (t test, problem string){
 		"equals": equalsTest, "one_of": oneOfTest, "glob": globTest, "regex": regexTest,
@@ -21,8 +21,8 @@ func testKinds() map[string]func(d *document, at int) (t test, problem string) {
 	}
 }
 
-// absentTest holds where the argument is not there; who looks for the argument knows that.
-// Wide, null counts as absent, as it does for many tools.
+// absentTest passes if the argument is missing; the code that looks up the argument checks
+// that. Wide, null counts as absent, as it does for many tools.
 const absentTest = "absent"
 
 func absent(d *document, at int) (test, string) {
@@ -32,8 +32,8 @@ func absent(d *document, at int) (test, string) {
 	return func(*evaluation, int, bool) bool { return false }, ""
 }
 
-// typesOf are the JSON types of the values that a test is about, as typeOf gives
-// them. d.nodes[at] is the value of the test.
+// typesOf returns the JSON types that a test applies to, in the letters of typeOf. d.nodes[at]
+// is the value of the test.
 func typesOf(kind string, d *document, at int) (types string) {
 	switch kind {
 	case "equals":
@@ -73,10 +73,9 @@ func equalsAny(d *document, values []int) test {
 	}
 }
 
-// equal reports whether a.nodes[i], a policy's value, and nodes[j] of the
-// arguments are equal: strings by the characters that they mean, numbers by
-// their value, objects in any order of their members. Wide, a scalar of another
-// type is equal, and so is a number that cannot be compared.
+// equal reports whether a.nodes[i], a policy's value, equals nodes[j] of the arguments: strings
+// by their characters, numbers by their value, objects in any order of their members. Wide, a
+// scalar of another type is equal, and so is a number that cannot be compared.
 func (e *evaluation) equal(a *document, i, j int, wide bool) bool {
 	b := &e.document
 	if !e.spendOnValue(j) {
@@ -137,10 +136,10 @@ func (e *evaluation) equalObjects(a *document, i, j int, wide bool) bool {
 	return members == 0
 }
 
-// globTest is a pattern over the whole text of a value. Narrow, * and ? match
-// neither a slash nor a control character, ** also matches slashes, and a path
-// with a ".." element does not match a pattern with a wildcard: a rule that
-// allows the path * must not allow "../../x". Only ** alone matches every text.
+// globTest matches a pattern with the complete text of a value. Narrow, * and ? match neither a
+// slash nor a control character, ** also matches slashes, and a pattern with a wildcard does
+// not match a path with a ".." element: a rule that allows the path * must not allow "../../x".
+// Only ** alone matches every text.
 func globTest(d *document, at int) (test, string) {
 	if d.nodes[at].kind != '"' {
 		return nil, "glob is a string with * and ?"
@@ -187,7 +186,7 @@ func regexTest(d *document, at int) (test, string) {
 	if err != nil {
 		return nil, strings.TrimPrefix(err.Error(), "error parsing regexp: ") + " (the syntax is RE2's)"
 	}
-	program, _ := syntax.Compile(parsed.Simplify()) // which fails for nothing that Parse accepts
+	program, _ := syntax.Compile(parsed.Simplify()) // Compile accepts every result of Parse
 	re, err := regexp.Compile(`\A(?:` + pattern + `)\z`)
 	if err != nil {
 		return nil, err.Error()
@@ -231,16 +230,16 @@ func rangeTest(d *document, at int) (test, string) {
 	}, ""
 }
 
-// isNumber reports whether f holds for the number of an argument. Wide, it is enough that
-// f holds for the double as which most servers read it: 999.99999999999999999999 is 1000
-// to them. A number that cannot be read passes wide.
+// isNumber reports whether f holds for the number of an argument. Wide, it is enough that f
+// holds for the double that most servers read: for them 999.99999999999999999999 is 1000. Wide,
+// a number that cannot be read passes.
 func isNumber(literal []byte, wide bool, f func(jsontext.Decimal) bool) bool {
 	n, ok := jsontext.ParseDecimal(literal)
 	if !ok || f(n) {
 		return ok || wide
 	}
 	double, err := strconv.ParseFloat(string(literal), 64)
-	if !wide || err != nil { // the error says that it is beyond all doubles
+	if !wide || err != nil { // the error means that the number is beyond all doubles
 		return false
 	}
 	n, _ = jsontext.ParseDecimal(strconv.AppendFloat(nil, double, 'g', -1, 64))
@@ -299,9 +298,8 @@ func (d *document) wordLists(at int) (positions [][]string, ok bool) {
 	return positions, d.nodes[at].kind == '['
 }
 
-// isWords reports whether the value at a node is an array of as many strings as
-// there are positions, each string in the list of its position. Wide, a scalar of
-// another type passes at any position.
+// isWords reports whether the value at a node is an array with one string for each position,
+// each in the list of its position. Wide, a scalar of another type passes at any position.
 func (e *evaluation) isWords(at int, positions [][]string, wide bool) bool {
 	d := &e.document
 	if d.nodes[at].kind != '[' {

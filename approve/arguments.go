@@ -7,32 +7,31 @@ import (
 	"strings"
 )
 
-// argumentTests is the "arguments" object of a policy rule. The rule matches
-// if all its tests hold.
+// argumentTests is the "arguments" object of a policy rule. The rule matches if all its tests
+// pass.
 //
-// A rule that allows is matched narrow, a rule that denies or asks is matched
-// wide, so that arguments which a server may read in several ways are never
-// allowed and always denied. Narrow, a test holds if there is a value at its
-// path and every value there passes; and every scalar, empty array and empty
-// object of the arguments must have a test on it or on a value around it.
-// Wide, it is enough that one value at the path passes, or one inside of a
-// value there; keys match in any case; a scalar of another JSON type than those
-// of the test passes; and a test that cannot be decided holds.
+// A rule that allows is matched narrow; a rule that denies or asks is matched wide. So
+// arguments that servers may read in several ways are never allowed and always denied. Narrow,
+// a test passes if there is a value at its path and every value there passes; and every scalar,
+// empty array and empty object of the arguments must have a test on it or on a value around it.
+// Wide, it is enough that one value at the path passes, or one value inside it; keys match in
+// any case; a scalar passes if the test is for other JSON types; and a test that cannot be
+// decided passes.
 type argumentTests struct {
 	tests  []argumentTest
-	path   *placeTest // of a rule about effects; nil: none
-	others bool       // "others":"any": matched narrow, values without a test do not matter
+	path   *placeTest // the test of the paths, in a rule about effects; nil: none
+	others bool       // "others":"any": narrow, values without a test do not matter
 }
 
 type argumentTest struct {
 	path     []segment
 	kind     string // as the policy names it
 	test     test
-	types    string // the JSON types of the values that it is about, see document.typeOf
+	types    string // the JSON types that the test applies to, see document.typeOf
 	under    string // the directory of an under test; "" for another test
 	glob     string // the pattern of a glob test; "" for another test
-	optional bool   // the argument need not be there
-	text     string // as the policy has it
+	optional bool   // the argument may be missing
+	text     string // as written in the policy
 }
 
 // A test decides about the value e.document.nodes[at].
@@ -45,20 +44,20 @@ type segment struct {
 	any   bool // every element
 }
 
-// An evaluation is the state of the decision about one call. The memory of the
-// last one is used again.
+// An evaluation is the state of the decision about one call. Its memory is reused for the next
+// call.
 type evaluation struct {
 	budget
 	call     *Call
-	document document // what arguments returns
+	document document // the result of arguments
 	covered  []bool   // the values that a test looked at, while a rule is matched narrow
-	lifted   bool     // a rule was matched that lifts what Egress says
-	lexical  bool     // paths are compared by their text, without a look at the file system
-	explains bool     // somebody asks for why
-	why      string   // the reason why the rule in hand does not match
+	lifted   bool     // a rule matched that lifts the decision of Egress
+	lexical  bool     // paths are compared by their text, without the file system
+	explains bool     // somebody asks for the reason
+	why      string   // why the current rule does not match
 
 	places      map[string]string // see Verdict.Places
-	directories map[string]string // where the directories of rules were when they were first looked up, in all evaluations
+	directories map[string]string // where the directories of rules were at their first lookup, in all evaluations
 }
 
 // begin starts the decision about another call, with a full budget.
@@ -67,8 +66,8 @@ func (e *evaluation) begin(ctx context.Context, c *Call) {
 	e.document.nodes = e.document.nodes[:0]
 }
 
-// refuse returns false: the rule in hand does not match. It calls why for the reason if
-// somebody asks for that.
+// refuse returns false: the current rule does not match. It calls why only if somebody asks for
+// the reason.
 func (e *evaluation) refuse(why func() string) bool {
 	if e.explains {
 		e.why = why()
@@ -76,7 +75,7 @@ func (e *evaluation) refuse(why func() string) bool {
 	return false
 }
 
-// shown is a value as a reason quotes it.
+// shown is a value, shortened for a reason.
 func (e *evaluation) shown(at int) string {
 	const most = 60
 	text := e.document.raw(at)
@@ -86,8 +85,8 @@ func (e *evaluation) shown(at int) string {
 	return string(text)
 }
 
-// arguments are those of the call. They are read when the first rule looks at them:
-// a megabyte of small values takes a hundred to store.
+// arguments returns the parsed arguments of the call. They are parsed when the first rule needs
+// them: a megabyte of small values takes a hundred megabytes.
 func (e *evaluation) arguments() *document {
 	if len(e.document.nodes) == 0 {
 		e.document.parse(e.call.Arguments)
@@ -95,8 +94,7 @@ func (e *evaluation) arguments() *document {
 	return &e.document
 }
 
-// spendOnValue takes from the budget what it costs to read the value at a
-// node, without the values inside of it.
+// spendOnValue pays for reading the value at a node, without the values inside it.
 func (e *evaluation) spendOnValue(at int) bool {
 	n, length := &e.document.nodes[at], 0
 	if isScalar(n.kind) {
@@ -105,7 +103,7 @@ func (e *evaluation) spendOnValue(at int) bool {
 	return e.spend(valueSteps + length/bytesPerStep)
 }
 
-// spendOnKey takes from the budget what it costs to compare the key of a node.
+// spendOnKey pays for comparing the key of a node.
 func (e *evaluation) spendOnKey(at int) bool {
 	n := &e.document.nodes[at]
 	return e.spend(valueSteps + (n.keyEnd-n.keyStart)/bytesPerStep)
@@ -150,7 +148,8 @@ func (a *argumentTests) matchNarrow(e *evaluation) bool {
 	return true
 }
 
-// fails refuses the call because the argument fails the test; at is 0 if there is none.
+// fails refuses the call because the argument fails the test. at is 0 if the argument is
+// missing.
 func (t *argumentTest) fails(e *evaluation, at int) bool {
 	return e.refuse(func() string {
 		name := Path{t.path}.String()
@@ -186,9 +185,9 @@ func (a *argumentTests) testsMatchWide(e *evaluation) bool {
 	return true
 }
 
-// passesWide reports whether a value passes the test wide: nodes[at], or one inside of
-// it. A scalar of another type than the test's passes, because a server may convert it
-// to that type. The test of a list or an object says itself what its scalars may be.
+// passesWide reports whether nodes[at], or a value inside it, passes the test wide. A scalar
+// passes if the test is for another type, because a server may convert it to that type. The
+// test of a list or an object decides itself about the scalars in it.
 func (t *argumentTest) passesWide(e *evaluation, at int) bool {
 	d := &e.document
 	for j := at; j < d.nodes[at].next; j++ {
@@ -201,8 +200,8 @@ func (t *argumentTest) passesWide(e *evaluation, at int) bool {
 	return false
 }
 
-// all reports whether f holds for all values at path, which starts from
-// nodes[at]. It stops at the first value for which f does not hold.
+// all reports whether f holds for all values at path, which starts from nodes[at]. It stops at
+// the first value for which f is false.
 func (e *evaluation) all(path []segment, at int, wide bool, f func(at int) bool) bool {
 	if len(path) == 0 {
 		return f(at)
@@ -230,9 +229,9 @@ func (e *evaluation) all(path []segment, at int, wide bool, f func(at int) bool)
 	return true
 }
 
-// parsePath reads an argument path: keys joined by dots, * for any element, a
-// number for an array's element, a backslash before a character that stands
-// for itself. problem says what is wrong with the path, "" for nothing.
+// parsePath reads an argument path: keys joined by dots, * for any element, a number for an
+// array's element, a backslash before a literal character. problem says what is wrong with the
+// path; "" for nothing.
 func parsePath(text string) (path []segment, problem string) {
 	var key strings.Builder
 	escaped, star := false, false

@@ -10,7 +10,7 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// all yields the rules, and behind them those that Check has made of them.
+// all yields the rules, and then the rules that Check made from them.
 func (g *Gate) all() iter.Seq[*Rule] {
 	return func(yield func(*Rule) bool) {
 		for _, rules := range [][]Rule{g.Rules, g.behind} {
@@ -23,9 +23,9 @@ func (g *Gate) all() iter.Seq[*Rule] {
 	}
 }
 
-// standBehind makes of each rule that denies paths to a tool that opens files one that
-// denies them to all built-in tools that read: a user who writes such a rule means that the
-// file is not to be read.
+// standBehind copies each rule that denies paths to a tool that opens files, and the copy
+// denies them to all built-in tools that read: a user who writes such a rule means that nothing
+// may read the file.
 func (g *Gate) standBehind(servers []Server) {
 	for i := range g.Rules {
 		r := &g.Rules[i]
@@ -42,8 +42,8 @@ func (g *Gate) standBehind(servers []Server) {
 	}
 }
 
-// behindIt are the rules about all that reads which r, a rule that names the tool of c,
-// means. The directories of the rule start from the root of c.
+// behindIt makes the rules about all tools that read from r, a rule that names the tool of c.
+// The directories of the rule start from the root of c.
 func (r *Rule) behindIt(c *Call) (rules []Rule) {
 	for i := range r.arguments.tests {
 		t := &r.arguments.tests[i]
@@ -63,13 +63,13 @@ func (r *Rule) behindIt(c *Call) (rules []Rule) {
 	return rules
 }
 
-// without are the tests but one.
+// without returns the tests except one.
 func (a *argumentTests) without(i int) []argumentTest {
 	return slices.Delete(slices.Clone(a.tests), i, i+1)
 }
 
-// readsAt reports whether an argument path of a rule is that of a path which the tool of c
-// reads, or of a file of which it tells something.
+// readsAt reports whether an argument path of a rule leads to a path that the tool of c reads,
+// or to a file with content that its answer reveals.
 func (c *Call) readsAt(path []segment) bool {
 	if len(path) != 1 || !c.BuiltIn {
 		return false
@@ -83,19 +83,18 @@ func (c *Call) readsAt(path []segment) bool {
 	})
 }
 
-// Withheld says which files a call of a built-in tool that may run must leave out.
+// Withheld lists the files that an allowed call of a built-in tool must leave out.
 type Withheld struct {
-	// Paths are absolute and without links: the files there and below. If a path cannot be
-	// found out, it holds the root of the file system.
+	// Paths are absolute and without links. They include the files below them. A path that
+	// cannot be resolved becomes the root of the file system.
 	Paths []string
-	// Matches reports whether rules deny a file, which has these names: its path from a
-	// root, or absolute. It may be called from any goroutine. It is nil where no rule
-	// denies a pattern.
+	// Matches reports whether rules deny a file with these names: its path from a root, or its
+	// absolute path. Any goroutine may call it. It is nil if no rule denies a pattern.
 	Matches func(names ...string) bool
 }
 
-// Withheld returns what rules that deny reading, by effect or the tool of c by a test of its
-// path, keep from a built-in tool whose own path lies elsewhere.
+// Withheld returns the files that rules keep from a built-in tool that reads another path. The
+// rules deny reading by effect, or name the tool of c and test its path.
 func (g *Gate) Withheld(ctx context.Context, c Call) (w Withheld) {
 	e := &g.evaluation
 	e.begin(ctx, &c)
@@ -135,7 +134,7 @@ func (g *Gate) Withheld(ctx context.Context, c Call) (w Withheld) {
 	return w
 }
 
-// matchesName reports whether one of the tests, matched wide, holds for one of the names.
+// matchesName reports whether one of the tests, matched wide, passes for one of the names.
 func matchesName(ctx context.Context, c *Call, tests []*argumentTest, names []string) bool {
 	for _, name := range names {
 		e := evaluation{budget: newBudget(ctx), call: c}
@@ -149,15 +148,15 @@ func matchesName(ctx context.Context, c *Call, tests []*argumentTest, names []st
 	return false
 }
 
-// Closed is what rules about paths come to for a program that the system holds to them.
+// Closed is the effect of rules about paths on a program that the system confines.
 type Closed struct {
-	Reads, Writes []string          // what it may not read, or write: absolute and without links
+	Reads, Writes []string          // paths that it may not read, or write: absolute and without links
 	Rules         map[string]string // the origin of a rule for each of them
-	Partial       []string          // the rules of which that cannot be said, with the reason in words
+	Partial       []string          // the rules that the system cannot enforce, with the reason in words
 }
 
-// Closes returns what the rules that deny reading or writing below a directory keep from
-// programs that start in root.
+// Closes returns the paths that rules keep from programs that start in root. The rules deny
+// reading or writing below a directory.
 func (g *Gate) Closes(root string) (c Closed) {
 	c.Rules = map[string]string{}
 	e := &g.evaluation

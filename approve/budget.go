@@ -7,22 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// A budget is the number of steps that are left for one decision. A model may
-// write arguments of a megabyte, and a policy may have any number of patterns:
-// the product of both must be bounded. A nil *budget is unlimited.
+// A budget is the number of steps that are left for one decision. A model may write arguments
+// of a megabyte, and a policy may have any number of patterns: the product of both must be
+// bounded. A nil *budget is unlimited.
 type budget struct {
 	ctx  context.Context
 	left int // below 0: exhausted
 }
 
 const (
-	// maxSteps is the budget of a decision. A step takes some nanoseconds, all
-	// of them take one second to a few.
+	// maxSteps is the budget of a decision. A step takes some nanoseconds, all of them one
+	// second to a few.
 	maxSteps   = 1 << 28
-	checkEvery = 1 << 16 // steps between two checks of the context, or so
+	checkEvery = 1 << 16 // steps between two checks of the context, roughly
 
 	valueSteps   = 8   // the cost of reading a value or a key,
-	bytesPerStep = 4   // and a step more for so many bytes of it
+	bytesPerStep = 4   // and one more step for this many bytes of it
 	fileSteps    = 512 // the cost of one question to the file system
 )
 
@@ -31,8 +31,8 @@ var overBudget = Rule{Decision: Deny, By: "default", Reason: "the rules need too
 
 func newBudget(ctx context.Context) budget { return budget{ctx, maxSteps} }
 
-// spend takes n steps. It returns false, and the budget is exhausted, if fewer
-// are left or ctx has ended; what was found out then does not count.
+// spend takes n steps. If fewer are left or ctx has ended, it returns false and the budget is
+// exhausted; the results so far do not count.
 func (b *budget) spend(n int) bool {
 	if b == nil {
 		return true
@@ -54,8 +54,8 @@ func (b *budget) match(re *regexp.Regexp, instructions int, text []byte) bool {
 	return re.MatchReader(&meteredReader{b, text, 2 * instructions})
 }
 
-// A meteredReader reads a text of which each character costs steps. The text
-// ends when the budget is exhausted.
+// A meteredReader pays for each character that it reads. The text ends when the budget is
+// exhausted.
 type meteredReader struct {
 	budget *budget
 	text   []byte

@@ -11,12 +11,12 @@ import (
 	"unicode/utf8"
 )
 
-// egressNamed is what becomes of a call that sends only to where the user has said.
+// egressNamed is the outcome for a call that sends only to destinations that the user named.
 const egressNamed = "named"
 
-// names reports whether every destination of c, of which there is one at least, is named in
-// the user's own words. Keys count in any case, as many servers read them. An argument that
-// nobody declares and that has the form of a destination may be one, too.
+// names reports whether c names a destination and the user's words name all of its
+// destinations. Keys match in any case, as in many servers. An undeclared argument that looks
+// like a destination may be one, so it makes the result false.
 func (g *Gate) names(c *Call) bool {
 	if g.Words == "" || !c.Sends.Known || len(c.Sends.Paths) == 0 || !c.Labels.Has(Sends) {
 		return false
@@ -58,10 +58,10 @@ func (g *Gate) names(c *Call) bool {
 	return found
 }
 
-// isNamed reports whether words name a destination: it is in quotes there, or it has the form
-// of one and is a whole word; a URL by its scheme, host and a path that leads to it. Letters
-// count in any case. A destination that is not ASCII is never named: other letters may look
-// the same.
+// isNamed reports whether words name a destination: it is in quotes, or it looks like a
+// destination and is a complete word. A URL is named by its scheme, its host and a path that
+// leads to it. The case of letters does not matter. A destination that is not ASCII is never
+// named: other letters may look the same.
 func isNamed(words, destination string) bool {
 	if destination == "" || strings.ContainsFunc(destination, func(r rune) bool { return r > unicode.MaxASCII || r < ' ' }) {
 		return false
@@ -84,8 +84,8 @@ func isNamed(words, destination string) bool {
 	}
 }
 
-// isQuoted reports whether a text is all that a pair of quotes holds. An apostrophe in a word
-// is no quote.
+// isQuoted reports whether the text between before and after fills a pair of quotes. An
+// apostrophe in a word is no quote.
 func isQuoted(before, after string) bool {
 	opening, n := utf8.DecodeLastRuneInString(before)
 	closing, m := utf8.DecodeRuneInString(after)
@@ -112,7 +112,7 @@ func closingQuote(opening rune) rune {
 
 func isLetterOrDigit(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// isWhole reports whether a text that others precede and follow is no part of a longer word.
+// isWhole reports whether the text between before and after is not part of a longer word.
 func isWhole(before, after string) bool {
 	head := func(s string, n int) string { return s[:len(s)-n] }
 	tail := func(s string, n int) string { return s[n:] }
@@ -121,18 +121,17 @@ func isWhole(before, after string) bool {
 
 const betweenDigits = " ().-/" // of a phone number
 
-// isWholePhone reports whether a number that others precede and follow is no part of a longer
-// one.
+// isWholePhone reports whether the number between before and after is not part of a longer one.
 func isWholePhone(before, after string) bool {
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(before, betweenDigits))
 	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(after, betweenDigits))
 	return last != '+' && !unicode.IsDigit(last) && !unicode.IsDigit(first)
 }
 
-// isDestination reports whether a text as a whole has the form of a destination, or of a list
-// of them: an address, a host, a URL, a path, @name, #channel, a phone number or the number of an account.
-// A text that only mentions an address has not that form. In a text of one line, one element that is an address or
-// a URL is enough: servers accept a list with something else in it.
+// isDestination reports whether a text looks like a destination or a list of them: an address,
+// a host, a URL, a path, @name, #channel, a phone number or an account number. A text that only
+// mentions an address does not. In a text of one line, one element that is an address or a URL
+// is enough: servers accept a list with other elements in it.
 func isDestination(text string) bool {
 	text = strings.Map(folded, text)
 	oneLine := !strings.ContainsAny(strings.TrimSpace(text), "\r\n")
@@ -152,8 +151,8 @@ func isDestination(text string) bool {
 	return found && all
 }
 
-// folded is how the names of hosts are read (UTS #46): full-width characters as the ASCII ones,
-// and without characters that show as nothing.
+// folded maps a character as readers of host names do (UTS #46): full-width characters become
+// ASCII, and invisible characters disappear.
 func folded(r rune) rune {
 	switch {
 	case r >= '！' && r <= '～':
@@ -166,7 +165,7 @@ func folded(r rune) rune {
 	return r
 }
 
-// bareElement is an element of a list of addresses without what RFC 5322 allows around the
+// bareElement strips from an element of an address list what RFC 5322 allows around the
 // address: a name and angle brackets, a comment, the name of a group.
 func bareElement(part string) string {
 	if _, rest, ok := strings.Cut(part, "<"); ok {
@@ -192,8 +191,8 @@ func isAddress(word string) bool {
 	return at > 0 && isHost(strings.Trim(word[at+1:], "[]")) || strings.Contains(word, "://")
 }
 
-// hasForm reports whether a word is an address, a host, perhaps with a port or a path, a URL,
-// a path, @name, #channel or the number of an account.
+// hasForm reports whether a word is an address, a host, perhaps with a port or a path, a URL, a
+// path, @name, #channel or an account number.
 func hasForm(word string) bool {
 	host, rest, ok := strings.Cut(word, ":")
 	switch {
@@ -210,7 +209,7 @@ func hasForm(word string) bool {
 	})
 }
 
-// isIBAN reports whether a word has the form of the number of an account (ISO 13616).
+// isIBAN reports whether a word looks like an account number (ISO 13616).
 func isIBAN(word string) bool {
 	isUpper := func(c byte) bool { return c >= 'A' && c <= 'Z' }
 	isDigit := func(c byte) bool { return c >= '0' && c <= '9' }
@@ -225,7 +224,7 @@ func isPort(text string) bool {
 	return err == nil
 }
 
-// isHost reports whether a word is an IP address or the name of a host with a point in it.
+// isHost reports whether a word is an IP address or a host name with a dot in it.
 func isHost(word string) bool {
 	if _, err := netip.ParseAddr(word); err == nil {
 		return true
@@ -241,7 +240,7 @@ func isHost(word string) bool {
 }
 
 // isPhone reports whether a text is a phone number: at most 15 digits (E.164), perhaps in
-// groups. Without a plus the last group has three digits or more, so that 2026-01-31 is none.
+// groups. Without a plus the last group needs three digits, which excludes 2026-01-31.
 func isPhone(text string) bool {
 	groups := strings.FieldsFunc(strings.TrimPrefix(text, "+"), func(r rune) bool { return strings.ContainsRune(betweenDigits, r) })
 	digits := strings.Join(groups, "")
@@ -251,14 +250,15 @@ func isPhone(text string) bool {
 	return text[0] == '+' || len(groups[len(groups)-1]) > 2
 }
 
-// trimmed is a word of a sentence without the signs around it.
+// trimmed strips the punctuation around a word of a sentence.
 func trimmed(word string) string {
 	return strings.Trim(word, `.,;:!?"'()[]<>{}“”„‘’«»`+"`")
 }
 
-// endsWord reports whether a destination may end where a text goes on, whose characters
-// next takes off. A point or a dash ends it only if no letter follows: "bob@example.com" does
-// not stand in "bob@example.com.evil.org", but in "write to bob@example.com."
+// endsWord reports whether a destination may end where text begins. next decodes the character
+// nearest to the destination and rest removes it. A dot, a dash or a colon ends it only if no
+// letter or digit follows: "bob@example.com" is not in "bob@example.com.evil.org", but it is in
+// "write to bob@example.com."
 func endsWord(text string, next func(string) (rune, int), rest func(string, int) string) bool {
 	for text != "" {
 		r, n := next(text)
@@ -273,8 +273,8 @@ func endsWord(text string, next func(string) (rune, int), rest func(string, int)
 	return true
 }
 
-// leadsTo reports whether the user, who has written word, has named u: the same scheme and
-// host, a path that begins with the one named, and no query that was not.
+// leadsTo reports whether word, which the user wrote, names u: the same scheme and host, a path
+// that u's path begins with, and the same query and fragment if u has them.
 func leadsTo(word string, u *url.URL) bool {
 	said, err := url.Parse(word)
 	if err != nil || !strings.EqualFold(said.Scheme, u.Scheme) || !strings.EqualFold(said.Host, u.Host) || u.User != nil {

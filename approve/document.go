@@ -8,9 +8,9 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A document is a JSON text that jsontext.Check accepted, as a flat list of
-// its values in the order of the text. nodes[0] is the whole value. The values
-// inside of a value follow it, up to the index in its field next.
+// A document is a JSON text that jsontext.Check accepted, as a flat list of its values in the
+// order of the text. nodes[0] is the outermost value. The values inside a value follow it, up
+// to the index in its field next.
 type document struct {
 	text  []byte
 	nodes []node
@@ -25,8 +25,8 @@ type node struct {
 	next       int // the index of the first node after it and the values inside of it
 }
 
-// parse reads text. Blank text is read as an empty object. The memory of an
-// earlier parse is used again.
+// parse reads text. Blank text is read as an empty object. The memory of an earlier parse is
+// reused.
 func (d *document) parse(text []byte) {
 	d.text, d.nodes = text, d.nodes[:0]
 	if i := jsontext.Space(text, 0); i < len(text) {
@@ -36,8 +36,8 @@ func (d *document) parse(text []byte) {
 	}
 }
 
-// add adds the value that begins at n.start, whose key n has, and the values inside of
-// it. It returns where the value ends.
+// add adds the value that begins at n.start, and the values inside it. n already holds its key.
+// It returns the end of the value.
 func (d *document) add(n node) (end int) {
 	text, i := d.text, n.start
 	if n.kind = text[i]; jsontext.IsNumber(text[i:]) {
@@ -86,7 +86,7 @@ func (d *document) typeOf(at int) byte {
 	return 't'
 }
 
-// pathOf is the argument path of nodes[at].
+// pathOf returns the argument path of nodes[at].
 func (d *document) pathOf(at int) string {
 	var keys []string
 	for parent := 0; parent != at; {
@@ -112,29 +112,28 @@ func (d *document) key(at int) []byte {
 	return jsontext.Unescape(d.text[d.nodes[at].keyStart:d.nodes[at].keyEnd])
 }
 
-// str returns the text that the string nodes[at] means.
+// str returns the text of the string nodes[at], unescaped.
 func (d *document) str(at int) []byte {
 	return jsontext.Unescape(d.text[d.nodes[at].start+1 : d.nodes[at].end-1])
 }
 
-// raw returns the text of nodes[at] as it stands in the document.
+// raw returns the text of nodes[at] in the document.
 func (d *document) raw(at int) []byte {
 	return d.text[d.nodes[at].start:d.nodes[at].end]
 }
 
-// maxArguments is how many bytes the arguments of a call may have.
+// maxArguments limits the arguments of a call, in bytes.
 const maxArguments = 1 << 20
 
-// Canonical returns the canonical form of a call's arguments: the text that
-// came, without insignificant white space. The text must be one strict JSON
-// object of at most 1 MiB in which no two names of one object are equal under
-// case folding and no name holds NUL: a tool server in another language may
-// take two such names for one. An error is a *jsontext.SyntaxError, worded for
-// the model. The result may share memory with arguments. Empty arguments are
-// an error.
+// Canonical returns the canonical form of a call's arguments: the original text without
+// insignificant white space. The text must be one strict JSON object of at most 1 MiB. No two
+// names of one object may be equal under case folding, and no name may hold NUL: a tool server
+// in another language may take two such names for one. An error is a *jsontext.SyntaxError,
+// worded for the model. The result may share memory with arguments. Empty arguments are an
+// error.
 func Canonical(arguments []byte) ([]byte, error) { return strictObject(arguments, maxArguments) }
 
-// strictObject does what Canonical says, for an object of at most max bytes.
+// strictObject is Canonical for an object of at most max bytes.
 func strictObject(text []byte, max int) ([]byte, error) {
 	if len(text) > max {
 		return nil, &jsontext.SyntaxError{Offset: max, Line: 1, Column: 1, Message: "more than " + strconv.Itoa(max) + " bytes: too long"}

@@ -8,43 +8,44 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Traits are what is known of a tool: what its results may hold and its calls may do, who
-// says so, and which arguments say where. The zero value is a tool that does nothing.
+// Traits are the known facts about a tool: the labels of its results, the effects of its calls,
+// the source of both, and which arguments name paths and destinations. The zero value is a tool
+// that does nothing.
 type Traits struct {
-	Labels  Labels // that are declared, or hinted by a server that nobody trusts
-	Assumed Labels // effects that nobody has declared, and that the tool may have all the same
-	By      string // who declares them, in words, such as "ci.json:4"; "" for nobody
+	Labels  Labels // declared, or hinted by a server that nobody trusts
+	Assumed Labels // effects that nobody declared but the tool may have
+	By      string // the source of the declaration, such as "ci.json:4"; "" for nobody
 
-	Reads, Writes, Sends Places // the paths of files; where data is sent
+	Reads, Writes, Sends Places // the paths of files; the destinations of data
 
-	// BuiltIn says that the tool is one of this program: it leaves out what Gate.Withheld
-	// says, and a policy cannot take its effects away.
+	// BuiltIn says that the tool is part of this program: it leaves out what Gate.Withheld
+	// says, and a policy cannot remove its effects.
 	BuiltIn bool
-	// Caged says that the system holds what the tool runs to the rules about paths that
-	// Gate.Closes returns; Held are effects that it has not there.
+	// Caged says that the system enforces the rules about paths that Gate.Closes returns on the
+	// programs of the tool. Held are the effects that the cage prevents.
 	Caged bool
 	Held  Labels
-	// Shows says that the answer of a tool that writes a file tells what the file held.
+	// Shows says that the answer of a tool that writes a file reveals the old content.
 	Shows bool
 }
 
 // Places are the arguments of a tool that name what it reads or writes, or where it sends.
 type Places struct {
-	Known  bool   // false: any string among the arguments may be one
-	Paths  []Path // none: no argument says it
-	Absent string // what a call means that has none of them, such as "." for the root; "" for nothing
+	Known  bool   // false: any string in the arguments may be one
+	Paths  []Path // none: no argument names one
+	Absent string // the meaning of a call without any of them, such as "." for the root; "" for nothing
 }
 
-// A Path leads to values inside of arguments.
+// A Path leads to values in arguments.
 type Path struct{ segments []segment }
 
-// ParsePath reads an argument path, as a policy has it. problem says what is wrong with it.
+// ParsePath reads an argument path in the form of a policy. problem says what is wrong with it.
 func ParsePath(text string) (p Path, problem string) {
 	p.segments, problem = parsePath(text)
 	return p, problem
 }
 
-// String writes the path as a policy has it.
+// String writes the path in the form of a policy.
 func (p Path) String() string {
 	var keys []string
 	for _, s := range p.segments {
@@ -57,8 +58,8 @@ func (p Path) String() string {
 	return strings.Join(keys, ".")
 }
 
-// Effects returns all effects that calls of the tool may have, declared or not. Who
-// runs a program may do everything.
+// Effects returns all effects that calls of the tool may have, declared or not. A tool that
+// runs programs counts as having every effect that is not in Held.
 func (t *Traits) Effects() Labels {
 	all := (t.Labels | t.Assumed) & AllEffects
 	if all.Has(Runs) {
@@ -67,7 +68,7 @@ func (t *Traits) Effects() Labels {
 	return all
 }
 
-// of returns the arguments with an effect, which is one.
+// of returns the arguments for one effect.
 func (t *Traits) of(effect Labels) *Places {
 	switch effect {
 	case Reads:
@@ -78,10 +79,9 @@ func (t *Traits) of(effect Labels) *Places {
 	return &t.Sends
 }
 
-// hasEffect reports whether a rule about effects is about the tool of c. Narrow, all
-// that the tool does must be declared and named; who may run programs may do everything.
-// Wide, one effect is enough. A destination that the user has named is none of those that
-// a rule with when is about.
+// hasEffect reports whether a rule about effects applies to the tool of c. Narrow, all effects
+// of the tool must be declared and the rule must name them; runs includes every effect. Wide,
+// one effect is enough. A rule with when does not apply to a destination that the user named.
 func (r *Rule) hasEffect(c *Call, wide bool) bool {
 	if !wide {
 		named := r.effects
@@ -105,10 +105,10 @@ func (r *Rule) hasEffect(c *Call, wide bool) bool {
 // reads or writes.
 type placeTest struct {
 	argumentTest
-	effects Labels // of the rule, among Reads and Writes
+	effects Labels // of the rule: Reads, Writes or both
 }
 
-// places are the arguments of the tool of c that the test is about, for each effect.
+// places returns the arguments of the tool of c that the test covers, for each effect.
 func (p *placeTest) places(c *Call, wide bool) (all []*Places) {
 	for _, effect := range []Labels{Reads, Writes} {
 		asked := p.effects.Has(effect) || wide && c.Shows && effect == Writes
@@ -119,8 +119,8 @@ func (p *placeTest) places(c *Call, wide bool) (all []*Places) {
 	return all
 }
 
-// matchNarrow reports whether all paths pass, of which there must be one. Where nobody
-// has declared which arguments are paths, all texts are. mark is called with each.
+// matchNarrow reports whether there is a path and all paths pass. If nobody declared which
+// arguments are paths, all texts are. mark is called with each.
 func (p *placeTest) matchNarrow(e *evaluation, mark func(at int)) bool {
 	d, found := e.arguments(), false
 	passes := func(at int) bool {
@@ -143,8 +143,8 @@ func (p *placeTest) matchNarrow(e *evaluation, mark func(at int)) bool {
 	return found || p.absentPasses(e, false) || p.fails(e, 0)
 }
 
-// matchWide reports whether a path passes, or may pass. A command may open any file, but
-// a rule about files is not one about commands.
+// matchWide reports whether a path passes, or may pass. A rule about files does not apply to
+// commands, although a command may open any file.
 func (p *placeTest) matchWide(e *evaluation) bool {
 	d := e.arguments()
 	named, text := 0, 0 // the first path, and the first text that may be one
@@ -172,7 +172,7 @@ func (p *placeTest) matchWide(e *evaluation) bool {
 	return unknowable || named == 0 && p.absentPasses(e, true) || p.fails(e, cmp.Or(named, text))
 }
 
-// fails refuses the call because a path fails the test; at is 0 if no argument is a path.
+// fails refuses the call because a path fails the test. at is 0 if no argument is a path.
 func (p *placeTest) fails(e *evaluation, at int) bool {
 	return e.refuse(func() string {
 		switch absent := e.call.Reads.Absent; {
@@ -188,7 +188,7 @@ func (p *placeTest) fails(e *evaluation, at int) bool {
 	})
 }
 
-// textPasses reports whether a text among the arguments passes, wide, as a path.
+// textPasses reports whether a text in the arguments, read as a path, passes wide.
 func (p *placeTest) textPasses(e *evaluation, at int) bool {
 	if !e.spendOnValue(at) {
 		return false
@@ -197,9 +197,9 @@ func (p *placeTest) textPasses(e *evaluation, at int) bool {
 	return text != "" && p.passes(e, text, true)
 }
 
-// asPath is a text that nobody has called a path, as a program may read it that takes it for
-// one; "" for a text that no system opens. A URL and a text with backslashes lead somewhere,
-// too, for a program that shortens them.
+// asPath returns a text that nobody declared as a path in the form in which a program may open
+// it; "" if no system opens it. A URL and a text with backslashes lead somewhere, too, in a
+// program that shortens them.
 func asPath(text string) string {
 	if len(text) > maxPath || strings.ContainsRune(text, 0) {
 		return ""
@@ -210,13 +210,13 @@ func asPath(text string) string {
 	return strings.NewReplacer(`\`, "/", "://", ":/").Replace(text)
 }
 
-// absentPasses reports whether what a call means that names no path passes.
+// absentPasses reports whether the path that a call without paths means passes.
 func (p *placeTest) absentPasses(e *evaluation, wide bool) bool {
 	absent := e.call.Reads.Absent
 	return absent != "" && p.effects.Has(Reads) && p.passes(e, absent, wide)
 }
 
-// passes reports whether the test holds for a text in the place of an argument.
+// passes reports whether the test passes for a text as an argument.
 func (p *placeTest) passes(e *evaluation, text string, wide bool) bool {
 	arguments := e.document
 	defer func() { e.document = arguments }()

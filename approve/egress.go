@@ -7,15 +7,15 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// An Egress says what becomes of a call that sends while the conversation is private
-// and untrusted, unless a rule with when allows it. The zero value denies it.
+// An Egress decides about a call that sends while the conversation is private and untrusted,
+// unless a rule with when allows it. The zero value denies it.
 type Egress uint8
 
 const (
 	EgressDeny Egress = iota
-	EgressAsk         // a person is asked, and nothing else answers
-	EgressWarn        // it is decided as any other call
-	EgressOff         // it is a call as any other
+	EgressAsk         // only a person can allow it
+	EgressWarn        // it is decided as any other call, and the verdict says so
+	EgressOff         // it is decided as any other call
 )
 
 var egressWords = []string{"deny", "ask", "warn", "off"}
@@ -29,24 +29,24 @@ func ParseEgress(word string) (e Egress, ok bool) {
 	return Egress(max(i, 0)), i >= 0
 }
 
-// An EgressRule is what is said of calls that send. The zero value denies them.
+// An EgressRule decides about calls that send. The zero value denies them.
 type EgressRule struct {
 	Egress       Egress
 	EgressBy     string // as Rule.By
 	EgressOrigin string // where Egress was written
-	Words        string // of the user; a destination that stands there needs no question. "": none does
+	Words        string // of the user; a destination in them needs no question; "": none does
 	Input        Labels // of attached files and of standard input
-	InputSaid    bool   // a policy says it
+	InputSaid    bool   // a policy sets Input
 }
 
-// Seen is what the conversation holds when a call is decided.
+// Seen describes the conversation when a call is decided.
 type Seen struct {
 	Labels             Labels // private and untrusted
-	Private, Untrusted string // what brought the label, in words, such as "mail__read (turn 1)"; not escaped
-	Secret             string // where a secret of this run is from that the arguments hold; "" for none
+	Private, Untrusted string // the source of the label, such as "mail__read (turn 1)"; not escaped
+	Secret             string // the source of a secret of this run in the arguments; "" for none
 }
 
-// reason says why a call that sends is not one like any other.
+// reason says why Egress applies to a call.
 func (s *Seen) reason() string {
 	const begin = "it may send private data out: the conversation "
 	if s.Private == "" {
@@ -55,8 +55,8 @@ func (s *Seen) reason() string {
 	return begin + "is private by " + s.Private + " and untrusted by " + s.Untrusted
 }
 
-// weigh returns the rule, of the rules and of Egress, that decides about c. It notes in
-// c what Egress comes to. x is that of evaluate.
+// weigh returns the rule that decides about c, from the rules or from Egress. It sets c.egress
+// and c.named. x is passed to evaluate.
 func (g *Gate) weigh(ctx context.Context, c *Call, x *Explanation) *Rule {
 	c.egress, c.named = "", g.names(c)
 	rule := g.evaluate(ctx, c, x)
@@ -82,33 +82,33 @@ func (g *Gate) weigh(ctx context.Context, c *Call, x *Explanation) *Rule {
 	return rule
 }
 
-// sendsExposed reports whether c sends, and what it sends may be private and may be
-// what an outsider asked for. What a tool may read and send in one call is private by itself.
+// sendsExposed reports whether c sends private data, and an outsider may have asked for that.
+// The data was seen before, or c itself reads it.
 func (c *Call) sendsExposed() bool {
 	seen := c.Seen.Labels
 	return c.Labels.Has(Sends) && seen.Has(Untrusted) && (seen | c.Labels).Has(Private)
 }
 
-// egressSecret is what becomes of a call whose arguments hold a secret of this run.
+// egressSecret is the outcome for a call with a secret of this run in its arguments.
 const egressSecret = "secret"
 
-// TellsSecret reports whether the verdict denies a call for the secret in its arguments. The
-// model is not told why: it could guess the secret piece by piece.
+// TellsSecret reports whether the verdict denies a call because its arguments hold a secret.
+// The model does not get this reason: it could guess the secret piece by piece.
 func (v *Verdict) TellsSecret() bool { return v.Egress == egressSecret }
 
-// tellsSecret reports whether c may take out a secret of this run. Effects that are only
-// assumed count as they do for a deny.
+// tellsSecret reports whether c may take out a secret of this run. Assumed effects count, as
+// they do for a deny.
 func (c *Call) tellsSecret() bool { return c.Seen.Secret != "" && c.Effects()&(Runs|Sends) != 0 }
 
 // asksEgress reports whether only a person may allow the call.
 func (c *Call) asksEgress() bool { return c.egress == EgressAsk.String() }
 
-// lifts reports whether the rule, if it matches c, takes c out of what Egress says.
+// lifts reports whether the rule, if it matches c, overrides Egress for c.
 func (r *Rule) lifts(c *Call) bool {
 	return r.Decision == Allow && r.when.Has(Exposed) && c.sendsExposed()
 }
 
-// egressRule is what Egress says of c as a rule.
+// egressRule is the decision of Egress about c, as a rule.
 func (g *Gate) egressRule(c *Call, d Decision) *Rule {
 	return &Rule{Decision: d, By: g.EgressBy, Origin: g.EgressOrigin, Reason: c.Seen.reason()}
 }
@@ -123,7 +123,7 @@ func (p *policyReader) egress(at int, into *Policy) (err error) {
 	return nil
 }
 
-// when reads what a rule says of the conversation.
+// when reads the condition of a rule about the conversation.
 func (p *policyReader) when(at int) (Labels, error) {
 	labels, err := p.labels(at, Exposed)
 	if err == nil && labels == 0 {

@@ -20,8 +20,8 @@ func (g *Gate) Explain(ctx context.Context, c Call) (Explanation, error) {
 	return x, context.Cause(ctx)
 }
 
-// add notes a rule that matches c, or that names the tool of c and does not match for the
-// reason why.
+// add records a rule that matches c, or that names the tool of c and does not match because of
+// why.
 func (x *Explanation) add(r *Rule, c *Call, matches bool, why string) {
 	switch {
 	case matches:
@@ -31,16 +31,16 @@ func (x *Explanation) add(r *Rule, c *Call, matches bool, why string) {
 	}
 }
 
-// Denies reports whether rules deny every call of the tool of c, so that it need not be
+// Denies reports whether rules deny every call of the tool of c. Such a tool need not be
 // offered to the model.
 func (g *Gate) Denies(c Call) bool {
 	v := g.Static(c)
 	return v.Outcome == Denied && v.Except == ""
 }
 
-// Static gives the verdict that rules alone give on calls of the tool of c; it does not look
-// at the arguments of c, and asks nobody. Verdict.Except lists the calls that get another
-// verdict. It may list too many: two rules may never match the same call.
+// Static returns the verdict of the rules alone on calls of the tool of c. It does not look at
+// the arguments of c, and asks nobody. Verdict.Except lists the calls with another verdict. It
+// may list too many: two rules may never match the same call.
 func (g *Gate) Static(c Call) Verdict {
 	var base found // the rules that match every call
 	var some [Allow + 1][]*Rule
@@ -65,7 +65,7 @@ func (g *Gate) Static(c Call) Verdict {
 		f := base
 		f.add(r, &c, g.admits(r, &c) != noCalls)
 		for _, allow := range some[Allow] {
-			if r.Decision == Ask { // it may ask about what only this rule allows
+			if r.Decision == Ask { // it may ask about calls that only this rule allows
 				f.add(allow, &c, false)
 			}
 		}
@@ -84,7 +84,7 @@ func (g *Gate) Static(c Call) Verdict {
 	return v
 }
 
-// some names the calls that the rule matches, where it matches some of a tool.
+// some describes the calls that the rule matches, if it matches only some calls of a tool.
 func (r *Rule) some() string {
 	var words []string
 	switch a := r.arguments; {
@@ -100,7 +100,7 @@ func (r *Rule) some() string {
 	return strings.Join(words, " ")
 }
 
-// while names the calls of a conversation with these labels.
+// while describes the calls of a conversation with these labels.
 func while(labels Labels) string {
 	return "while the conversation is " + strings.Join(labels.Words(), " and ")
 }

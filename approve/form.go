@@ -9,10 +9,10 @@ import (
 	"toolpipe/stream/text/escape"
 )
 
-// A Form asks a person for text on behalf of a tool server, which is not
-// trusted. Its answers approve nothing. Nothing in it can pass for a question
-// about a call: the server's lines stand behind a margin, and the line on which
-// the person types begins with one of the prompts below.
+// A Form asks a person for text on behalf of a tool server, which is not trusted. Its answers
+// approve nothing. Nothing in it can look like a question about a call: the server's lines
+// begin with a margin, and the line on which the person types begins with one of the prompts
+// below.
 type Form struct {
 	terminal *Terminal
 	device   *tty.TTY
@@ -24,9 +24,9 @@ const (
 	confirmPrompt = "Send it? [y/N] "
 )
 
-// Form calls fill with a form; no other question is put before fill returns.
-// The error is fill's, or says why nobody can be asked, or is ctx's cause when that
-// ends before another question is over.
+// Form calls fill with a form. No other question is put before fill returns. The error is
+// fill's, or says why nobody can be asked, or is ctx's cause if ctx ends during another
+// question.
 func (t *Terminal) Form(ctx context.Context, fill func(*Form) error) error {
 	device, release, err := t.acquire(ctx)
 	if err != nil {
@@ -36,8 +36,8 @@ func (t *Terminal) Form(ctx context.Context, fill func(*Form) error) error {
 	return fill(&Form{t, device, ctx})
 }
 
-// Ask shows heading, which is ours, above lines, which may be the server's, and
-// reads a line. The error is ctx's cause, or says why there is no answer.
+// Ask shows heading, which is ours, above lines, which may be the server's, and reads a line.
+// The error is ctx's cause, or says why there is no answer.
 func (f *Form) Ask(heading string, lines []string) (string, error) {
 	return f.askLine(heading, lines, answerPrompt)
 }

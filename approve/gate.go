@@ -16,12 +16,12 @@ type Gate struct {
 	LabelRules  []LabelRule // from ParsePolicy
 	EgressRule              // about calls with the label Sends
 	Otherwise   Rule        // decides about a call that no other rule matches: OtherwiseAsk, or a policy's; the zero value denies
-	AutoApprove string      // the origin of the wish to allow all calls that would be asked about, such as a flag; "" for no such wish
+	AutoApprove string      // the origin of a request to allow all calls that rules ask about, such as a flag; "" for none
 	Approver    *Approver   // nil: none
 	Terminal    *Terminal   // nil: nobody can be asked
-	Reviews     bool        // what would be asked is reviewed elsewhere, so that nobody is missed at the terminal
+	Reviews     bool        // unapproved calls are reviewed elsewhere: a verdict need not say that nobody can be asked
 
-	behind     []Rule     // that Check has made of Rules; see standBehind
+	behind     []Rule     // made by Check from Rules; see standBehind
 	allowed               // by a person
 	evaluation evaluation // of the last call
 }
@@ -32,18 +32,18 @@ type allowed struct {
 	allowedTools  map[[2]string]bool         // tools, by server and tool
 }
 
-// OtherwiseAsk leaves a call that no rule matches to be asked about.
+// OtherwiseAsk asks about a call that no rule matches.
 var OtherwiseAsk = Rule{Decision: Ask, By: "default"}
 
-// Decide gives the verdict on c, or the question that has to be answered before there is
-// one. The error is ctx's cause; with an error nothing is allowed.
+// Decide returns the verdict on c, or the question that must be answered first. The error is
+// ctx's cause; with an error nothing is allowed.
 func (g *Gate) Decide(ctx context.Context, c Call) (Verdict, *Question, error) {
 	return g.decide(ctx, &c, nil)
 }
 
-// Answer gives the verdict on c when q, which Decide or Recheck returned about it, was
-// asked. What the answer was given to must still hold: where another rule decides by now,
-// or the conversation holds more, there is another question.
+// Answer returns the verdict on c after q was asked, a question about c from Decide or Recheck.
+// If meanwhile another rule decides, or the decision of Egress changed, there is another
+// question.
 func (g *Gate) Answer(ctx context.Context, c Call, q *Question) (Verdict, *Question, error) {
 	return g.decide(ctx, &c, q)
 }
@@ -62,11 +62,11 @@ func (g *Gate) decide(ctx context.Context, c *Call, asked *Question) (Verdict, *
 	return v, q, nil
 }
 
-// Recheck gives the verdict on c again, immediately before c runs: the calls
-// that ran meanwhile may have moved what its paths lead to, and what they returned
-// is in the conversation. before is the verdict that allowed c. It still holds, and
-// nobody is asked again, if the same rule decides and the paths lead to the same
-// places, or if a person has allowed it to send what now need not be asked about.
+// Recheck gives the verdict on c again, immediately before c runs: the calls that ran meanwhile
+// may have moved the targets of its paths, and the conversation now holds their results. before
+// is the verdict that allowed c. It remains valid, and nobody is asked again, if the paths lead
+// to the same targets, and either the same rule decides, or a person allowed c to send and no
+// rule denies it now.
 func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, *Question, error) {
 	rule := g.weigh(ctx, &c, nil)
 	asked := before.Egress == EgressAsk.String()
@@ -79,17 +79,16 @@ func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, *Q
 	return g.decide(ctx, &c, nil)
 }
 
-// evaluate returns the first of the strictest rules that match c, or Otherwise.
-// x, if it is not nil, gets each rule that matches, and each that names the tool of c and
-// does not. When the budget is used up or ctx has ended, the rule is one that denies.
+// evaluate returns the first of the strictest rules that match c, or Otherwise. If x is not
+// nil, it gets each rule that matches, and each rule that names the tool of c and does not
+// match. If the budget is exhausted or ctx has ended, the rule denies.
 //
-// A rule that asks restricts, as a deny does: one matching value is enough.
-// Where Otherwise denies all other calls, such a rule also lets a call pass. To
-// do that it must match as an allow must: name the tool in its own case and
-// have a test for every argument.
+// A rule that asks restricts, as a deny does: one matching value is enough. If Otherwise denies
+// all other calls, such a rule also lets a call pass. For that it must match as an allow must:
+// name the tool in the exact case and test every argument.
 //
-// Of the rules that allow, one that lifts what Egress says comes first; of those that ask,
-// one with when.
+// Among the rules that allow, one that lifts Egress comes first; among those that ask, one with
+// when.
 func (g *Gate) evaluate(ctx context.Context, c *Call, x *Explanation) *Rule {
 	var f found
 	e := &g.evaluation
@@ -118,16 +117,16 @@ func (g *Gate) evaluate(ctx context.Context, c *Call, x *Explanation) *Rule {
 	return f.decides(&g.Otherwise)
 }
 
-// mayAdmit reports whether the rule can let a call pass, to be asked about, though Otherwise
-// denies all other calls.
+// mayAdmit reports whether the rule can let a call pass to a question although Otherwise denies
+// all other calls.
 func (g *Gate) mayAdmit(r *Rule) bool { return r.Decision == Ask && g.Otherwise.Decision == Deny }
 
-// found are the first rules of each kind that match a call.
+// found holds the first rule of each kind that matches a call.
 type found struct {
 	deny, ask, allow *Rule
-	lifting          *Rule // an allow that lifts what Egress says; behind it no other allow counts
+	lifting          *Rule // an allow that lifts Egress; after it no other allow counts
 	asksNow          *Rule // an ask with when
-	admitting        *Rule // an ask that lets the call pass though Otherwise denies
+	admitting        *Rule // an ask that lets the call pass although Otherwise denies
 }
 
 // decides returns the strictest rule, or otherwise.
@@ -144,7 +143,7 @@ func (f *found) decides(otherwise *Rule) *Rule {
 	return cmp.Or(allow, otherwise)
 }
 
-// add notes a rule that matches c.
+// add records a rule that matches c.
 func (f *found) add(r *Rule, c *Call, admits bool) {
 	place := f.place(r, c)
 	*place = cmp.Or(*place, r)
@@ -153,7 +152,7 @@ func (f *found) add(r *Rule, c *Call, admits bool) {
 	}
 }
 
-// place is where r belongs if it matches c.
+// place returns the field for r, if it matches c.
 func (f *found) place(r *Rule, c *Call) **Rule {
 	switch {
 	case r.Decision == Deny:
@@ -168,8 +167,8 @@ func (f *found) place(r *Rule, c *Call) **Rule {
 	return &f.allow
 }
 
-// ruled is the verdict on c that needs no answer; decided is false if there is none, since
-// somebody must be asked. rule is the one that decides.
+// ruled returns the verdict on c that needs no answer. If decided is false, somebody must be
+// asked. rule is the one that decides.
 func (g *Gate) ruled(c *Call, rule *Rule) (v Verdict, decided bool) {
 	switch {
 	case rule.Decision == Deny:
@@ -183,8 +182,8 @@ func (g *Gate) ruled(c *Call, rule *Rule) (v Verdict, decided bool) {
 	return unapproved(rule, "somebody must be asked"), false
 }
 
-// verdict is the verdict of the rule that decides, or the question that it leaves: to the
-// approver first, then to the person. asked is the question that was answered before.
+// verdict returns the verdict of the rule that decides, or the next question: to the approver
+// first, then to the person. asked is the question that was answered before, or nil.
 func (g *Gate) verdict(c *Call, rule *Rule, asked *Question) (Verdict, *Question) {
 	if g.Approver != nil && rule.Decision != Deny {
 		if asked == nil {
@@ -194,7 +193,7 @@ func (g *Gate) verdict(c *Call, rule *Rule, asked *Question) (Verdict, *Question
 		switch {
 		case asked.decision == Deny:
 			return v, nil
-		case asked.decision == Allow && !c.asksEgress(): // the approver, too, may be taken in by what an outsider wrote
+		case asked.decision == Allow && !c.asksEgress(): // an outsider's text may mislead the approver, too
 			v.Outcome = Allowed
 			return v, nil
 		}
@@ -203,7 +202,7 @@ func (g *Gate) verdict(c *Call, rule *Rule, asked *Question) (Verdict, *Question
 		return v, nil
 	}
 	switch {
-	case c.asksEgress(): // an answer that was given before does not count
+	case c.asksEgress(): // an earlier answer does not count
 	case g.alwaysAllowed[g.callKey(c)]:
 		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Reason: "the same call was approved before"}, nil
 	case g.allowedTools[[2]string{c.Server, c.Tool}] && g.mayAllowTool(rule):
@@ -226,7 +225,8 @@ func (g *Gate) verdict(c *Call, rule *Rule, asked *Question) (Verdict, *Question
 	return g.answered(c, asked), nil
 }
 
-// answered is the verdict that a person has given, who may have said more than yes to it.
+// answered returns the verdict of a person's answer. It remembers an answer that allows more
+// than this call.
 func (g *Gate) answered(c *Call, asked *Question) Verdict {
 	a, by := asked.answer, cmp.Or(asked.by, "terminal")
 	v := Verdict{By: by, Rule: by, Reason: a.reason, EndsRun: a.kind == answerQuit}
@@ -249,13 +249,12 @@ func (g *Gate) answered(c *Call, asked *Question) Verdict {
 	return v
 }
 
-// mayAllowTool reports whether a person may allow every call of a tool: not where a
-// rule or the approver wants each one asked about.
+// mayAllowTool reports whether a person may allow every call of a tool: not if a rule or the
+// approver asks about each call.
 func (g *Gate) mayAllowTool(rule *Rule) bool { return rule == &g.Otherwise && g.Approver == nil }
 
-// callKey identifies the calls that the answer "a" allows: those of the same
-// tool with the same arguments, as long as the paths in the arguments lead to
-// the same places.
+// callKey identifies the calls that the answer "a" allows: calls of the same tool with the same
+// arguments, while the paths lead to the same targets.
 func (g *Gate) callKey(c *Call) [sha256.Size]byte {
 	// Package fmt writes a map in the order of its keys.
 	return sha256.Sum256(fmt.Appendf(nil, "%q %q %q %s %q", c.Server, c.Tool, c.Name, c.Arguments, g.evaluation.places))
@@ -266,8 +265,7 @@ func (r *Rule) verdict(o Outcome) Verdict {
 	return Verdict{Outcome: o, By: r.By, Rule: r.Origin, Reason: r.Reason}
 }
 
-// unapproved is the verdict when nobody can be asked about a call that rule wants
-// asked about.
+// unapproved is the verdict if nobody can be asked about a call. rule is the rule that asks.
 func unapproved(rule *Rule, why string) Verdict {
 	v := rule.verdict(Unapproved)
 	if v.Reason = why; rule.Reason != "" {
@@ -276,12 +274,12 @@ func unapproved(rule *Rule, why string) Verdict {
 	return v
 }
 
-// A Question is what has to be asked about a call before there is a verdict: first the
-// approver, where there is one, then the person. Ask it, then give it to Gate.Answer.
+// A Question must be answered before there is a verdict on a call: first by the approver, if
+// there is one, then by the person. Ask it, then pass it to Gate.Answer.
 type Question struct {
 	call         Call
-	rule         *Rule     // that wants the call asked about
-	approver     *Approver // to whom it goes; nil: to the person
+	rule         *Rule     // the rule that asks
+	approver     *Approver // that gets it; nil: the person
 	terminal     *Terminal // of the person
 	mayAllowTool bool      // the person may allow every call of the tool
 
@@ -292,8 +290,8 @@ type Question struct {
 	nobody   error    // why no person could be asked
 }
 
-// Ask waits for the answer. No lock need be held meanwhile: it takes nothing from the gate
-// and leaves nothing there. The error is ctx's cause.
+// Ask waits for the answer. It does not use the gate, so no lock is needed meanwhile. The error
+// is ctx's cause.
 func (q *Question) Ask(ctx context.Context) (err error) {
 	if q.approver != nil {
 		q.decision, q.reason, err = q.approver.judge(ctx, &q.call, q.rule)
@@ -309,15 +307,13 @@ func (q *Question) Ask(ctx context.Context) (err error) {
 // ForPerson reports whether the question goes to a person, not to the approver.
 func (q *Question) ForPerson() bool { return q.approver == nil }
 
-// OfConversation reports whether Egress or a rule with when asks, for what the conversation
-// holds.
+// OfConversation reports whether Egress or a rule with when asks, because of the conversation.
 func (q *Question) OfConversation() bool { return q.call.asksEgress() || q.rule.when != 0 }
 
-// AskThrough is Ask for a person who is reached otherwise than on the terminal; by names
-// the way, as in Verdict.By. ask gets the text that the terminal would show. It returns
-// whether the person allows the call, or why there is no answer. A call whose arguments
-// do not fit whole into a question is denied, and so is one that changes a file which was
-// changed meanwhile.
+// AskThrough is Ask for a person who is not at the terminal. by names the way, as in
+// Verdict.By. ask gets the text that the terminal would show. It returns whether the person
+// allows the call, or why there is no answer. A call is denied if its arguments do not fit
+// completely into a question, or if the file that it changes was changed meanwhile.
 func (q *Question) AskThrough(ctx context.Context, by string, ask func(ctx context.Context, text string) (allowed bool, err error)) error {
 	made := q.call.change(ctx)
 	text := newQuestion(&q.call, made, q.rule, false, 100, maxLines, false)
@@ -342,7 +338,7 @@ func (q *Question) AskThrough(ctx context.Context, by string, ask func(ctx conte
 	return nil
 }
 
-// isAbout reports whether the question was about c as it is by now, when rule decides.
+// isAbout reports whether the question was about c in its present state. rule decides now.
 func (q *Question) isAbout(c *Call, rule *Rule) bool {
 	was := q.rule
 	return was.Decision == rule.Decision && was.By == rule.By && was.Origin == rule.Origin && was.Reason == rule.Reason && q.call.egress == c.egress

@@ -63,8 +63,8 @@ const globSteps = 256
 // matchGlob reports whether pattern matches the whole of s. It takes at most
 // len(pattern) times len(s) steps of the budget b.
 func matchGlob(pattern, s string, mode globMode, b *budget) bool {
-	// A point to go back to: where the pattern goes on after a star, and the
-	// first character of s that the star does not match yet.
+	// A point to go back to: the pattern after a star, and the first character of s that the
+	// star does not match yet.
 	type point struct{ p, s int }
 	none := point{p: -1}
 	star, deepStar := none, none // the last star, and the last that matches slashes in globElement

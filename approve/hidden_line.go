@@ -9,7 +9,7 @@ import (
 	"toolpipe/approve/tty"
 )
 
-// maxHiddenLine is how many bytes of a line are read that is not shown.
+// maxHiddenLine limits the bytes of a line that is not shown.
 const maxHiddenLine = 16 << 10
 
 // Reachable reports whether a person may be asked on the terminal now.
@@ -25,10 +25,9 @@ func (t *Terminal) Reachable() bool {
 	return true
 }
 
-// ReadHidden shows prompt, which is ours, and reads a line that is not shown: it
-// may hold a secret. The line may be longer than a terminal takes in its usual
-// mode, such as an address that was pasted. The error is ctx's cause, or
-// says why there is no answer.
+// ReadHidden shows prompt, which is ours, and reads a line without showing it: it may hold a
+// secret. The line may be longer than a terminal accepts in its usual mode, such as an address
+// that was pasted. The error is ctx's cause, or says why there is no answer.
 func (t *Terminal) ReadHidden(ctx context.Context, prompt string) (string, error) {
 	device, release, err := t.acquire(ctx)
 	if err != nil {
@@ -45,8 +44,8 @@ func (t *Terminal) ReadHidden(ctx context.Context, prompt string) (string, error
 	}
 }
 
-// readHidden is ReadHidden until the process was stopped: the shell has the
-// terminal show its input then.
+// readHidden is ReadHidden until the process is stopped: the shell then makes the terminal show
+// its input.
 func (t *Terminal) readHidden(ctx context.Context, device *tty.TTY, prompt string) (string, error) {
 	t.wasContinued() // before the question
 	deadline := time.Now().Add(t.timeout())
@@ -79,14 +78,14 @@ func (t *Terminal) readHidden(ctx context.Context, device *tty.TTY, prompt strin
 			return "", tty.ErrHangUp
 		case end >= 0:
 			return string(line[:end]), nil
-		case len(line) > maxHiddenLine: // its rest is read too, or it would be shown
+		case len(line) > maxHiddenLine: // the rest is read too; otherwise it would be shown
 			line, tooLong = line[:0], true
 		}
 	}
 }
 
-// edited does what the terminal would do in its usual mode: a backspace takes one
-// byte away, and ^U all.
+// edited applies the keys that the terminal handles in its usual mode: a backspace deletes one
+// byte, and ^U deletes all.
 func edited(line []byte) []byte {
 	kept := line[:0]
 	for _, c := range line {

@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Labels say what a result may hold, and what a call may do: its effects. Each call of a run may be harmless while all of them together are not: one
-// reads what is private, one brings what an outsider wrote, and one sends something
-// out.
+// Labels say what a result may hold, and what a call may do: its effects. Each call of a run
+// may be harmless while all of them together are not: one reads private data, one brings an
+// outsider's text, and one sends data out.
 type Labels uint8
 
 const (
-	Private   Labels = 1 << iota // the result may hold what is not for everybody
-	Untrusted                    // the result may hold what an outsider wrote
+	Private   Labels = 1 << iota // the result may hold data that is not for everybody
+	Untrusted                    // the result may hold an outsider's text
 	Reads                        // the call may read files
-	Writes                       // the call may write files, or change what its server keeps
+	Writes                       // the call may write files, or change data of its server
 	Runs                         // the call may run programs, which may do everything
 	Sends                        // the call may take data out: its arguments reach somebody else
 )
 
 const (
-	// Exposed are the labels of a conversation that nothing should be sent out of.
+	// Exposed are the labels of a conversation from which nothing should be sent out.
 	Exposed = Private | Untrusted
 	// AllEffects are the labels that say what a call does.
 	AllEffects = Reads | Writes | Runs | Sends
@@ -30,7 +30,7 @@ const (
 
 var labelWords = [...]string{"private", "untrusted", "reads", "writes", "runs", "sends"}
 
-// Has reports whether l has all of the labels.
+// Has reports whether l includes all of the labels.
 func (l Labels) Has(all Labels) bool { return l&all == all }
 
 // Words are the names of the labels; nil for none.
@@ -43,7 +43,7 @@ func (l Labels) Words() (words []string) {
 	return words
 }
 
-// ParseLabels returns the labels with these names. Only those of among are known.
+// ParseLabels returns the labels with these names. Only labels in among are known.
 func ParseLabels(words []string, among Labels) (labels Labels, err error) {
 	for _, word := range words {
 		i := slices.Index(labelWords[:], word)
@@ -55,13 +55,13 @@ func ParseLabels(words []string, among Labels) (labels Labels, err error) {
 	return labels, nil
 }
 
-// A LabelRule gives labels and effects to tools, in place of those that they have without it.
+// A LabelRule gives labels and effects to tools. They replace the others.
 type LabelRule struct {
 	tools  Rule // names the tools, as a rule that allows them would
 	traits Traits
 }
 
-// Declare notes that calls have an effect, and which arguments say where.
+// Declare adds an effect of calls, and the arguments that say where.
 func (t *Traits) Declare(effect Labels, paths []string) error {
 	t.Labels |= effect
 	places := t.of(effect)
@@ -76,7 +76,7 @@ func (t *Traits) Declare(effect Labels, paths []string) error {
 	return nil
 }
 
-// DeclareNamed is Declare by the name of an effect.
+// DeclareNamed is Declare with the name of an effect.
 func (t *Traits) DeclareNamed(name string, paths []string) error {
 	effect, err := ParseLabels([]string{name}, AllEffects)
 	if err != nil {
@@ -85,7 +85,7 @@ func (t *Traits) DeclareNamed(name string, paths []string) error {
 	return t.Declare(effect, paths)
 }
 
-// Label notes the labels with these names; sends among them is the effect.
+// Label adds the labels with these names; sends among them is the effect.
 func (t *Traits) Label(words []string) error {
 	labels, err := ParseLabels(words, Exposed|Sends)
 	t.Labels |= labels
@@ -93,7 +93,7 @@ func (t *Traits) Label(words []string) error {
 	return err
 }
 
-// Declared sets what is assumed, where only labels, only effects or both were said.
+// Declared sets the assumed labels and effects, if only labels or only effects were declared.
 func (t *Traits) Declared(labels, effects bool) {
 	t.Assumed = 0
 	if !labels {
@@ -104,9 +104,9 @@ func (t *Traits) Declared(labels, effects bool) {
 	}
 }
 
-// TraitsOf returns what is known of the tool of c: what all label rules that name it say
-// together, or otherwise if none does. A built-in tool has the effects that it has; a rule
-// can take away that it sends, such as from a shell whose commands the policy knows.
+// TraitsOf returns the known facts about the tool of c: the union of all label rules that name
+// it, or otherwise if there is none. A built-in tool keeps its effects. A rule can only remove
+// sends, for example from a shell if the policy knows its commands.
 func (g *Gate) TraitsOf(c *Call, otherwise Traits) Traits {
 	t := Traits{Assumed: Exposed | AllEffects}
 	for i := range g.LabelRules {

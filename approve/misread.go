@@ -7,18 +7,18 @@ import (
 	"strings"
 
 	"toolpipe/stream/text/jsontext"
-	"toolpipe/stream/text/nearest"
+	"toolpipe/stream/text/readable"
 )
 
 // A Warning is about a rule that may not do what its author means.
 type Warning struct {
 	Code, Message string
 
-	Grave bool // something is not denied that the user meant to deny
+	Grave bool // a call that the user meant to deny is not denied
 }
 
-// misread warns of rules that other tools go round, that count tools of which nobody says
-// anything, and that do not hold for commands.
+// misread warns of rules that other tools bypass, that count tools without a declaration, and
+// that do not apply to commands.
 func (g *Gate) misread(servers []Server) (warnings []Warning) {
 	warn := func(code, format string, args ...any) {
 		warnings = append(warnings, Warning{Code: code, Message: fmt.Sprintf(format, args...)})
@@ -48,7 +48,7 @@ func (g *Gate) misread(servers []Server) (warnings []Warning) {
 	return slices.CompactFunc(warnings, func(a, b Warning) bool { return a == b })
 }
 
-// joined lists names, but for many only the first.
+// joined lists names, only the first of many.
 func joined(names []string) string {
 	const most = 4
 	if len(names) > most {
@@ -60,8 +60,8 @@ func joined(names []string) string {
 	return names[0]
 }
 
-// assumes returns the servers whose tools a rule by effect counts though nobody says that
-// they have that effect, and the first such rule.
+// assumes returns the servers with tools that a rule about effects matches only because nobody
+// declared their effects, and the first such rule.
 func (g *Gate) assumes(servers []Server) (rule *Rule, names []string) {
 	for _, s := range servers {
 		for r := range g.all() {
@@ -82,7 +82,7 @@ func (g *Gate) assumes(servers []Server) (rule *Rule, names []string) {
 	return rule, names
 }
 
-// commands returns the names of the tools that run programs, and are offered.
+// commands returns the names of the tools that run programs outside a cage and are offered.
 func (g *Gate) commands(servers []Server) (names []string) {
 	for _, s := range servers {
 		for _, t := range s.Tools {
@@ -94,8 +94,8 @@ func (g *Gate) commands(servers []Server) (names []string) {
 	return names
 }
 
-// goRound returns the names of the tools which do what r denies a tool to do, with the same
-// files or as a program, and which no rule denies.
+// goRound returns the names of the tools that do what r denies to other tools, with the same
+// files or as a program, and that no rule denies.
 func (g *Gate) goRound(r *Rule, effect Labels, servers []Server) (names []string) {
 	var denied []*Call
 	var others []*Call
@@ -137,8 +137,8 @@ func (g *Gate) deniesSomehow(c *Call) bool {
 	return false
 }
 
-// byEffect is r, which names tools, as a rule about their effect. The tests of paths are its
-// own.
+// byEffect writes r, which names tools, as a rule about their effect. It keeps the test of
+// paths.
 func (r *Rule) byEffect(effect Labels) string {
 	word := effect.Words()[0]
 	path := ""
@@ -156,9 +156,8 @@ func (r *Rule) byEffect(effect Labels) string {
 	return `{"decision":"deny","effect":"` + word + `"` + path + `}`
 }
 
-// checkArguments refuses a rule with a test of an argument that none of its tools can have:
-// it would never match, or always. Where a schema leaves it open which arguments there are,
-// it warns.
+// checkArguments refuses a rule that tests an argument which none of its tools can have: it
+// would match never, or always. If a schema allows other arguments, it returns a warning.
 func (r *Rule) checkArguments(servers []Server) (*Warning, error) {
 	if r.arguments == nil || r.optional {
 		return nil, nil
@@ -189,7 +188,7 @@ func (r *Rule) checkArguments(servers []Server) (*Warning, error) {
 		names = slices.Compact(names)
 		text := Path{path}.String()
 		problem := fmt.Sprintf("%s: no tool that the rule names has an argument %q", r.Origin, text)
-		if near := nearest.Nearest(path[0].key, names); near != "" {
+		if near := readable.Nearest(path[0].key, names); near != "" {
 			problem += fmt.Sprintf("; did you mean %q?", strings.Replace(text, path[0].key, near, 1))
 		} else {
 			problem += " (they have: " + strings.Join(names, ", ") + ")"
@@ -202,8 +201,8 @@ func (r *Rule) checkArguments(servers []Server) (*Warning, error) {
 	return nil, nil
 }
 
-// argumentNames are the names of the arguments in a schema, nil if it has none. open says that
-// a call may have others.
+// argumentNames returns the names of the arguments in a schema; nil for none. open says that a
+// call may have others.
 func argumentNames(schema []byte) (names []string, open bool) {
 	for name := range jsontext.Members(jsontext.Member(schema, "properties")) {
 		names = append(names, jsontext.Unquote(name))
@@ -211,8 +210,8 @@ func argumentNames(schema []byte) (names []string, open bool) {
 	return names, string(jsontext.Member(schema, "additionalProperties")) != "false"
 }
 
-// hasArgument reports whether the values of a schema may have one at path. A part of a schema
-// that is not understood may have any.
+// hasArgument reports whether the values of a schema may have a value at path. A part of a
+// schema that is not understood may have any.
 func hasArgument(schema []byte, path []segment, fold bool) bool {
 	if len(path) == 0 || jsontext.Kind(schema) != '{' {
 		return true
@@ -242,8 +241,8 @@ func hasArgument(schema []byte, path []segment, fold bool) bool {
 	return false
 }
 
-// literalGlobs are pieces of a glob that other programs read as a pattern, and this one as
-// they stand.
+// literalGlobs returns a part of a glob that other programs read as a pattern and this program
+// reads literally; "" for none.
 func literalGlobs(pattern string) string {
 	for _, pair := range []string{"[]", "{}"} {
 		if from := strings.IndexByte(pattern, pair[0]); from >= 0 {

@@ -20,26 +20,25 @@ type Policy struct {
 	Warnings  []Warning // about rules that allow more than they seem to, or less
 
 	LabelRules []LabelRule
-	Input      Labels // of attached files and of standard input, beside those that they have anyway
+	Input      Labels // labels of attached files and of standard input, in addition to their usual ones
 	InputSaid  bool
-	AsksNamed  bool // a destination that the user has named is asked about as any other
+	AsksNamed  bool // a destination that the user named is asked about as any other
 
 	Egress       Egress // if the file says so
-	EgressOrigin string // where it does, such as "ci.json:3"; "" if it does not
+	EgressOrigin string // where the file says so, such as "ci.json:3"; "" if it does not
 }
 
 // MaxPolicy is how many bytes a policy file may have.
 const MaxPolicy = 4 << 20
 
-// ParsePolicy reads the text of the policy file at path, whose form the
-// manual's page policy describes. The text must be strict JSON; a key that is unknown or stands
-// twice and an example that fails are errors. An error names the file, the line
-// and the column and shows the line.
+// ParsePolicy reads the text of the policy file at path; the manual's page policy describes the
+// form. The text must be strict JSON. An unknown key, a duplicate key and an example that fails
+// are errors. An error names the file, the line and the column and shows the line.
 func ParsePolicy(path string, data []byte) (*Policy, error) {
 	p := &policyReader{path: path}
 	p.text = data
 	if err := jsontext.Check(data, jsontext.Options{}); err != nil {
-		s, _ := errors.AsType[*jsontext.SyntaxError](err) // it is no other
+		s, _ := errors.AsType[*jsontext.SyntaxError](err) // the only kind of error
 		return nil, p.errorAt(s.Offset, "%s", s.Message)
 	}
 	p.parse(data)
@@ -52,7 +51,7 @@ func ParsePolicy(path string, data []byte) (*Policy, error) {
 	return policy, nil
 }
 
-// policy reads the whole file.
+// policy reads the complete file.
 func (p *policyReader) policy(policy *Policy) error {
 	return p.object(0, `a policy is an object, {"version":1,"rules":[...]}`, []policyKey{
 		{"version", func(at int) error {
@@ -135,7 +134,7 @@ func (p *policyReader) rule(at int) (Rule, error) {
 	return r, nil
 }
 
-// complete checks which keys a rule has beside each other, and reads those that need others.
+// complete checks the combination of a rule's keys, and reads the keys that need others.
 func (p *policyReader) complete(at, path, arguments int, others bool, r *Rule) error {
 	switch {
 	case r.effects == 0 && r.servers == nil:
@@ -153,8 +152,8 @@ func (p *policyReader) complete(at, path, arguments int, others bool, r *Rule) e
 	return nil
 }
 
-// warnOfLiterals warns of a rule without examples whose globs have what other programs read
-// as a pattern.
+// warnOfLiterals warns of a rule without examples if its globs contain a pattern of other
+// programs.
 func (p *policyReader) warnOfLiterals(r *Rule) {
 	var globs []string
 	for _, g := range slices.Concat(r.servers, r.tools) {
@@ -213,7 +212,7 @@ func (p *policyReader) argumentTests(at int) (*argumentTests, error) {
 	return a, nil
 }
 
-// argumentTest reads a test of a value: its kind, and optional beside it.
+// argumentTest reads a test of a value: its kind, and optional next to it.
 func (p *policyReader) argumentTest(at int) (t argumentTest, err error) {
 	wrong := func() error {
 		return p.errorAt(p.nodes[at].start, `a test is an object with one key of: %s; and perhaps "optional"`, testNames())
@@ -254,7 +253,7 @@ func (p *policyReader) argumentTest(at int) (t argumentTest, err error) {
 	return t, nil
 }
 
-// pathTest reads the test of all paths of a rule about effects.
+// pathTest reads the test of all paths, in a rule about effects.
 func (p *policyReader) pathTest(at int, r *Rule) error {
 	if r.effects == 0 || r.effects&^(Reads|Writes) != 0 {
 		return p.errorAt(p.nodes[at].keyStart, `path is for a rule with "effect": "reads", "writes" or both; other effects need separate rules`)
@@ -299,7 +298,7 @@ func (p *policyReader) examples(at int, r *Rule) error {
 	return p.object(at, `examples is an object with "match" and "no_match"`, []policyKey{{"match", read, ""}, {"no_match", read, ""}})
 }
 
-// example checks an example that stands under key.
+// example checks one example of the list key.
 func (p *policyReader) example(at int, r *Rule, key string) error {
 	if p.nodes[at].kind != '{' {
 		return p.errorAt(p.nodes[at].start, "an example is an object of arguments")

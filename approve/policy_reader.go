@@ -11,8 +11,8 @@ import (
 	"toolpipe/stream/text/escape"
 )
 
-// A policyReader turns the document of a policy file into rules. Its methods
-// return the first error, which errorAt makes.
+// A policyReader turns the document of a policy file into rules. Its methods return the first
+// error, in the form of errorAt.
 type policyReader struct {
 	document
 	path     string
@@ -55,7 +55,7 @@ func (p *policyReader) object(at int, wrong string, keys []policyKey) error {
 	return nil
 }
 
-// into is a function that reads a value by read, and keeps the result in to.
+// into returns a function that reads a value by read, and keeps the result in to.
 func into[T any](to *T, read func(at int) (T, error)) func(at int) error {
 	return func(at int) (err error) {
 		*to, err = read(at)
@@ -77,7 +77,7 @@ func (p *policyReader) array(at int, wrong string, read func(at int) error) erro
 	return nil
 }
 
-// appendTo is a function that reads a value by read, and adds the result to all.
+// appendTo returns a function that reads a value by read, and adds the result to all.
 func appendTo[T any](all *[]T, read func(at int) (T, error)) func(at int) error {
 	return func(at int) error {
 		one, err := read(at)
@@ -118,8 +118,7 @@ func (p *policyReader) origin(at int) string {
 	return p.path + ":" + strconv.Itoa(p.lineOf(p.nodes[at].start))
 }
 
-// lineOf returns the line number of offset. For offsets that grow it counts each
-// line once.
+// lineOf returns the line number of offset. If offsets grow, it counts each line once.
 func (p *policyReader) lineOf(offset int) int {
 	if offset < p.line.offset || p.line.number == 0 {
 		p.line.offset, p.line.number = 0, 1
@@ -138,9 +137,9 @@ func (p *policyReader) unknownKey(at int, known string) error {
 // error, and after it.
 const maxContext = 60
 
-// errorAt makes the error for the byte at offset: file, line and column, the
-// problem, the line, and a caret below the byte. Like all errors it is not
-// escaped; the caret is at the right place when Escape is applied to each line.
+// errorAt makes the error for the byte at offset: file, line and column, the problem, the line,
+// and a caret below the byte. Like all errors it is not escaped; the caret is below the byte
+// after Escape is applied to each line.
 func (p *policyReader) errorAt(offset int, format string, args ...any) error {
 	start := bytes.LastIndexByte(p.text[:offset], '\n') + 1
 	end := len(p.text)

@@ -28,9 +28,8 @@ func (r *Rule) checkScripts(servers []Server) error {
 	return nil
 }
 
-// runners are programs that run other programs or code which their arguments
-// name, and the options that make them do so. The option "" stands for no
-// option: these programs always do so.
+// runners are programs that run other programs or code from their arguments, and the options
+// that make them do so. The option "" means that a program always does so.
 var runners = []struct {
 	programs, options []string
 }{
@@ -42,9 +41,9 @@ var runners = []struct {
 	{[]string{"awk", "chroot", "doas", "env", "gawk", "ionice", "mawk", "nawk", "nice", "nohup", "npx", "parallel", "setsid", "ssh", "stdbuf", "su", "sudo", "time", "timeout", "unshare", "watch", "xargs"}, []string{""}},
 }
 
-// runnerWarning returns a warning if a words test of the rule, which allows calls,
-// lists one of the runners and what makes it run anything; else "". at is the node of
-// the rule's arguments.
+// runnerWarning returns a warning if a words test of the rule, which allows calls, lists one of
+// the runners and an option that makes it run anything; else "". at is the node of the rule's
+// arguments.
 func (p *policyReader) runnerWarning(at int, r *Rule) string {
 	for i := range p.children(at) {
 		if string(p.key(i+1)) != "words" {
@@ -60,9 +59,9 @@ func (p *policyReader) runnerWarning(at int, r *Rule) string {
 	return ""
 }
 
-// runnerIn returns the program and the option among words that makes it run what
-// its arguments say, such as "sh -c"; "" if there is none. The program is a path, and
-// may have a version, such as /usr/bin/python3.12.
+// runnerIn returns the program and the option among words that makes it run its arguments, such
+// as "sh -c"; "" if there is none. The program is a path, and may have a version, such as
+// /usr/bin/python3.12.
 func runnerIn(program string, words []string) string {
 	name := strings.TrimRight(path.Base(program), "-.0123456789")
 	for _, r := range runners {

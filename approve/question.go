@@ -26,19 +26,19 @@ type question struct {
 	width  int    // of the terminal
 }
 
-// Margins stand before every text that is not ours.
+// Margins begin every line of text that is not ours.
 const (
-	margin       = "  | "   // before an argument,
+	margin       = "  | "   // and before the rest of it if it takes several lines
 	continuation = "  |   " // and before the rest of it when it takes several lines
 	textMargin   = "  |> "  // before each line of a text,
 	textRest     = "  |+ "  // and before the rest of such a line
 
 	headLines, tailLines = 6, 3 // how many lines of a value are shown when it is cut
 	maxLines             = 200  // how many lines of arguments are shown on a tall terminal
-	minWidth             = 20   // for a terminal that says that it has fewer columns
+	minWidth             = 20   // for a terminal that reports fewer columns
 )
 
-// explanation is what the answer "?" shows.
+// explanation is the text for the answer "?".
 func (q *question) explanation() string {
 	lines := []string{
 		"y, yes     run this call",
@@ -60,9 +60,8 @@ func (q *question) explanation() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// newQuestion makes the question about c, which makes a change, for a terminal of
-// width and height. rule wants the call asked about. tool: the person
-// may allow every call of the tool.
+// newQuestion makes the question about c and its change, for a terminal of width and height.
+// rule is the rule that asks. tool: the person may allow every call of the tool.
 func newQuestion(c *Call, change change, rule *Rule, tool bool, width, height int, color bool) *question {
 	width = max(width, minWidth)
 	shown := shownName(c, color)
@@ -96,14 +95,15 @@ func newQuestion(c *Call, change change, rule *Rule, tool bool, width, height in
 	return q
 }
 
-// Shown is what a question about c would show, whole, in lines of width columns.
+// Shown returns the complete text that a question about c would show, in lines of width
+// columns.
 func Shown(ctx context.Context, c Call, width int) string {
 	width = max(width, minWidth)
 	lines, _ := argumentLines(c.Arguments, c.change(ctx), valueLines, width, math.MaxInt)
 	return "tool call " + shownName(&c, false) + "\n" + strings.Join(lines, "\n") + "\n"
 }
 
-// whyAsked are the lines that say which rule wants c asked about.
+// whyAsked returns the lines that say which rule asks about c.
 func whyAsked(c *Call, rule *Rule) []string {
 	switch {
 	case c.asksEgress():
@@ -119,14 +119,13 @@ func whyAsked(c *Call, rule *Rule) []string {
 	return []string{"asked because of " + rule.Origin + ": " + rule.Reason}
 }
 
-// everything shows all arguments of c, texts as they stand in the JSON, and all of the change
-// that c makes.
+// everything shows all arguments of c, texts as JSON, and the complete change of c.
 func everything(c *Call, made change, width int) string {
 	lines, _ := argumentLines(c.Arguments, change{diff: made.diff}, jsonLines, max(width, minWidth), math.MaxInt)
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// newToolQuestion asks for the name of the tool of c, whose every call is then allowed.
+// newToolQuestion asks for the name of the tool of c, to allow its every call.
 func newToolQuestion(c *Call, width int, color bool) *question {
 	return &question{
 		body:   "toolpipe: allow " + shownName(c, color) + " with any arguments until this run ends; calls that a rule denies stay denied\n",
@@ -174,14 +173,13 @@ func (q *question) answer(line string) answer {
 // isYes reports whether a typed line is y or yes, in any case.
 func isYes(line string) bool { return isWord(line, "y") || isWord(line, "yes") }
 
-// isWord reports whether a typed text is a word of ASCII letters, in any case. The
-// length keeps out characters beyond ASCII that are one of these letters in lower
-// case.
+// isWord reports whether a typed text is a word of ASCII letters, in any case. The length
+// excludes characters beyond ASCII that are such a letter in lower case.
 func isWord(typed, word string) bool {
 	return len(typed) == len(word) && strings.EqualFold(typed, word)
 }
 
-// change is what Call.Change returns.
+// change is the result of Call.Change.
 type change struct {
 	diff string
 	told []string
@@ -194,9 +192,9 @@ func (c *Call) change(ctx context.Context) (made change) {
 	return made
 }
 
-// argumentLines shows arguments, and the change that they make, in at most room
-// lines; each argument begins a line. show makes the lines of the argument at an
-// index of the document. cut reports that not everything is shown.
+// argumentLines shows arguments, and the change that they make, in at most room lines; each
+// argument begins a line. show returns the lines of the argument at an index of the document.
+// cut reports that not everything is shown.
 func argumentLines(arguments []byte, change change, show func(d *document, at, width int) []string, width, room int) (lines []string, cut bool) {
 	var d document
 	d.parse(arguments)
@@ -209,7 +207,7 @@ func argumentLines(arguments []byte, change change, show func(d *document, at, w
 	}
 	if change.diff != "" {
 		title := "it changes the file:"
-		if strings.HasPrefix(change.diff, "--- ") { // lines that name a file, which a diff of one file has not
+		if strings.HasPrefix(change.diff, "--- ") { // names of files; the diff of one file does not begin with them
 			title = "it changes these files:"
 		}
 		values = append(values, textLines([]string{margin + title}, change.diff, width))
@@ -232,8 +230,8 @@ func argumentLines(arguments []byte, change change, show func(d *document, at, w
 	return lines, cut
 }
 
-// valueLines shows one argument; a string of several lines as text, where a tab is
-// blanks.
+// valueLines shows one argument. A string of several lines appears as text, with blanks for a
+// tab.
 func valueLines(d *document, at, width int) []string {
 	var text string
 	if d.nodes[at].kind == '"' {
@@ -249,8 +247,8 @@ func valueLines(d *document, at, width int) []string {
 	return textLines(wrap(nil, escapeJSON(plainJSON(title)), width), text, width)
 }
 
-// plainJSON writes the characters themselves where the strings of a JSON text have
-// their numbers, in which nobody reads a word.
+// plainJSON replaces the \u escapes in the strings of a JSON text by the characters, which
+// people can read.
 func plainJSON(text string) string {
 	if !strings.Contains(text, `\u`) {
 		return text
@@ -269,7 +267,7 @@ func plainJSON(text string) string {
 	return string(out)
 }
 
-// jsonLines shows one argument as it stands in the JSON.
+// jsonLines shows one argument as JSON.
 func jsonLines(d *document, at, width int) []string {
 	return wrap(nil, escapeJSON(argumentName(d, at)+string(d.raw(at))), width)
 }
@@ -278,7 +276,7 @@ func argumentName(d *document, at int) string {
 	return `"` + string(d.text[d.nodes[at].keyStart:d.nodes[at].keyEnd]) + `": `
 }
 
-// textLines appends each line of text to lines, behind a margin.
+// textLines appends each line of text to lines, with a margin.
 func textLines(lines []string, text string, width int) []string {
 	for line := range strings.Lines(text) {
 		line = escape.Escape(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    "))
@@ -317,10 +315,9 @@ func escapeJSON(s string) string {
 	return b.String()
 }
 
-// wrap appends text, which is escaped, to lines. Each line has a margin and is
-// narrower than width. A character that is not ASCII counts as two columns: no
-// terminal shows it wider. So the terminal itself wraps no line, where the rest
-// of it would stand without a margin.
+// wrap appends text, which is escaped, to lines. Each line begins with a margin and is narrower
+// than width. A character that is not ASCII counts as two columns: no terminal shows it wider.
+// So the terminal itself wraps no line; the rest of such a line would have no margin.
 func wrap(lines []string, text string, width int) []string {
 	return wrapBehind(lines, margin, continuation, text, width)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"toolpipe/stream/text/escape"
-	"toolpipe/stream/text/nearest"
+	"toolpipe/stream/text/readable"
 )
 
 // A Rule matches calls and decides about them. Patterns and ParsePolicy make
@@ -17,11 +17,11 @@ type Rule struct {
 	Origin   string // where the rule was written, such as "--allow fs__*" or "ci.json:12"
 	Reason   string // for the model and the person
 
-	NotServers []string // servers whose calls the rule does not match
+	NotServers []string // the rule does not match their calls
 
 	selector
-	when      Labels // the conversation must have all of them
-	optional  bool   // the server or the tool need not exist
+	when      Labels // labels that the conversation must have
+	optional  bool   // the server or the tool may be missing
 	arguments *argumentTests
 
 	scriptPattern bool // a pattern over a script is accepted
@@ -33,23 +33,23 @@ type selector struct {
 	open     bool   // every call that is Open
 	names    []glob // over NAME__TOOL, the name that the model knows
 	servers  []glob // a policy rule's patterns over the server's name,
-	tools    []glob // and over the tool's own name
-	effects  Labels // what the tool does; alone or beside servers and tools
-	behind   *Rule  // the rule that names tools behind which the other built-in ones stand; see Gate.standBehind
+	tools    []glob // the rule that this one was made from, for the other built-in tools; see Gate.standBehind
+	effects  Labels // of the tool; alone or beside servers and tools
+	behind   *Rule  // made from this rule about readingTool for the other built-in tools; see Gate.standBehind
 }
 
 // readOnlyTools is the pattern for all tools annotated read-only by servers
 // that the user trusts.
 const readOnlyTools = "@read-only"
 
-// openCalls is the pattern for the calls that the user has seen in the input.
+// openCalls is the pattern for the calls that the user saw in the input.
 const openCalls = "@open"
 
-// Patterns makes one rule of each element of a comma list. An element is a
-// glob (* and ?) over NAME__TOOL, an effect such as @writes, or @read-only, which a deny
-// cannot use: a deny must not depend on what a server claims about its tools. @open is for
-// an allow of a flag alone: it is said about one input. The origin of
-// each rule is origin; if origin ends in a blank, origin and the element.
+// Patterns makes one rule of each element of a comma list. An element is a glob (* and ?) over
+// NAME__TOOL, an effect such as @writes, @read-only or @open. A deny cannot use @read-only: it
+// must not depend on a server's claims about its tools. Only an allow of a flag can use @open,
+// because it is about one input. The origin of each rule is origin; if origin ends in a blank,
+// origin and the element.
 func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 	var rules []Rule
 	for element := range strings.SplitSeq(list, ",") {
@@ -75,7 +75,7 @@ func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 		case element[0] == '@':
 			words := append([]string{readOnlyTools, openCalls}, strings.Split("@"+strings.Join(AllEffects.Words(), " @"), " ")...)
 			hint := ""
-			if near := nearest.Nearest(element, words); near != "" {
+			if near := readable.Nearest(element, words); near != "" {
 				hint = fmt.Sprintf(", did you mean %q?", near)
 			}
 			return nil, fmt.Errorf("unknown word %q%s (known are %s)", element, hint, strings.Join(words, ", "))
@@ -89,14 +89,14 @@ func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 	return rules, nil
 }
 
-// notInPattern reports characters that a shell, a list or another program's
-// rule has, and no tool's name.
+// notInPattern reports characters that appear in a shell, a list or another program's rule, and
+// in no tool's name.
 func notInPattern(r rune) bool {
 	return r == ' ' || escape.Unsafe(r) || strings.ContainsRune("()[]{}\"'`\\|&;<>!$", r)
 }
 
-// withoutNameBlanks is a pattern without the blanks in its server's name, which
-// that may have in another host's file.
+// withoutNameBlanks removes the blanks from the server's name in a pattern: a name in another
+// host's file may contain them.
 func withoutNameBlanks(pattern string) string {
 	if server, tool, ok := strings.Cut(pattern, "__"); ok {
 		return strings.ReplaceAll(server, " ", "") + "__" + tool
@@ -104,16 +104,15 @@ func withoutNameBlanks(pattern string) string {
 	return pattern
 }
 
-// restricts reports whether the rule denies or asks, and is so matched wide;
-// see argumentTests.
+// restricts reports whether the rule denies or asks. Such a rule is matched wide; see
+// argumentTests.
 func (r *Rule) restricts() bool { return r.Decision != Allow }
 
-// appliesTo reports whether the rule is for a conversation as c's, and matches the
-// tool of c.
+// appliesTo reports whether the rule matches the conversation of c and the tool of c.
 func (r *Rule) appliesTo(c *Call) bool { return r.mismatch(c) == "" }
 
-// mismatch says in words why the rule is not for a conversation as c's, or does not match
-// the tool of c; "" if it does both.
+// mismatch says in words why the rule does not match the conversation or the tool of c; "" if
+// it matches both.
 func (r *Rule) mismatch(c *Call) string {
 	if !c.Seen.Labels.Has(r.when) {
 		return "the conversation is not " + strings.Join((r.when&^c.Seen.Labels).Words(), " and ")
@@ -125,7 +124,7 @@ func (r *Rule) mismatch(c *Call) string {
 // at the arguments.
 func (r *Rule) matchesTool(c *Call) bool { return r.matchesNames(c, r.restricts()) }
 
-// matchesNames does what matchesTool does, wide or narrow.
+// matchesNames is matchesTool, wide or narrow.
 func (r *Rule) matchesNames(c *Call, wide bool) bool { return r.toolMismatch(c, wide) == "" }
 
 // toolMismatch says in words why the rule does not match the tool of c; "" if it does.
@@ -134,7 +133,7 @@ func (r *Rule) toolMismatch(c *Call, wide bool) string {
 	case slices.Contains(r.NotServers, c.Server):
 		return "it does not apply to a server from another program's file"
 	case r.open && !c.Open, r.behind != nil && (!c.BuiltIn || r.behind.matchesNames(c, true)):
-		return "it does not match" // Explanation.Others has no such rule
+		return "it does not match" // Explanation.Others contains no such rule
 	case r.readOnly && !c.ReadOnly:
 		return "no trusted server declares that the tool only reads"
 	case !r.hasNameOf(c, wide):
@@ -149,9 +148,9 @@ func (r *Rule) toolMismatch(c *Call, wide bool) string {
 	return "the tool's effects are: " + strings.Join(c.Effects().Words(), ", ")
 }
 
-// hasNameOf reports whether the rule names the tool of c, or is about tools of any name.
-// Wide, the case of letters does not matter, so that *delete* matches bulkDelete, and a
-// name that was changed to suit the model matches in its original form, too.
+// hasNameOf reports whether the rule names the tool of c, or is about tools of any name. Wide,
+// the case of letters does not matter, so that *delete* matches bulkDelete, and the original
+// form of a name that was changed for the model matches, too.
 func (r *Rule) hasNameOf(c *Call, wide bool) bool {
 	switch {
 	case r.readOnly, r.open:
@@ -164,8 +163,8 @@ func (r *Rule) hasNameOf(c *Call, wide bool) bool {
 		(r.effects != 0 || r.servers != nil)
 }
 
-// matchesServer reports whether a policy rule's patterns match a name of a server; without
-// patterns, as of a rule about an effect, all do.
+// matchesServer reports whether a policy rule's patterns match a name of a server. A rule
+// without patterns, such as one about an effect, matches all.
 func (r *Rule) matchesServer(name, spelling string, wide bool) bool {
 	return r.servers == nil || matchesAny(r.servers, name, wide) || spelling != "" && matchesAny(r.servers, spelling, wide)
 }

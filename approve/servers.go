@@ -8,16 +8,16 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/stream/text/nearest"
+	"toolpipe/stream/text/readable"
 )
 
-// Check compares the rules with all configured servers. A flag's pattern that
-// matches no tool gets a warning, and so does @read-only. A policy rule that names a
-// server or a tool without a wildcard is an error if no server has that name: a
-// misspelt deny denies nothing. The same holds for label rules and for the denies of a flag. A
-// server that did not start may have any tool, and rules with "optional":true may name anything.
-// An allow rule with a pattern over a script is an error too.
-// Check also looks up the directories of rules, before any call can move them.
+// Check compares the rules with all configured servers. A flag's pattern that matches no tool
+// gets a warning, and so does @read-only. A policy rule that names a server or a tool without a
+// wildcard is an error if nothing has that name: a misspelt deny denies nothing. The same
+// applies to label rules and to the denies of a flag. A server that did not start may have any
+// tool, and rules with "optional":true may name anything. An allow rule with a pattern over a
+// script is an error, too. Check also looks up the directories of rules, before any call can
+// move them.
 func (g *Gate) Check(servers []Server) (warnings []Warning, err error) {
 	unused := func(message string) { warnings = append(warnings, Warning{Code: "pattern_unused", Message: message}) }
 	g.standBehind(servers)
@@ -68,8 +68,8 @@ func (g *Gate) Check(servers []Server) (warnings []Warning, err error) {
 	return append(warnings, g.misread(servers)...), nil
 }
 
-// misspelt is the warning about a flag's pattern that matches no tool, or the error about a
-// deny of a name.
+// misspelt returns the warning about a flag's pattern that matches no tool, or the error if it
+// denies a name.
 func (r *Rule) misspelt(servers []Server) (Warning, error) {
 	flag, _, _ := strings.Cut(r.Origin, " ")
 	name := string(r.names[0])
@@ -83,14 +83,14 @@ func (r *Rule) misspelt(servers []Server) (Warning, error) {
 		}
 	}
 	hint := ""
-	if near := nearest.Nearest(name, known); near != "" {
+	if near := readable.Nearest(name, known); near != "" {
 		hint = fmt.Sprintf(", did you mean %q?", near)
 	}
 	return Warning{}, fmt.Errorf("%s: no tool is named %q (a pattern with * or ? accepts that)%s", flag, name, hint)
 }
 
-// checkNames refuses a policy rule with a name without a wildcard that no configured
-// server has, or no tool of those servers that the rule speaks of.
+// checkNames refuses a policy rule with a name without a wildcard if no configured server has
+// that name, or no tool of the servers that the rule names.
 func (r *Rule) checkNames(servers []Server) error {
 	unknown := func(problem string, g glob, among []Server) error {
 		var names []string
@@ -117,8 +117,7 @@ func (r *Rule) checkNames(servers []Server) error {
 	return nil
 }
 
-// lookUpDirectories has the evaluation remember where the directories of r are,
-// for each server.
+// lookUpDirectories records where the directories of r are, for each server.
 func (g *Gate) lookUpDirectories(r *Rule, servers []Server) {
 	if r.arguments == nil {
 		return
@@ -137,8 +136,8 @@ func (g *Gate) lookUpDirectories(r *Rule, servers []Server) {
 	}
 }
 
-// mayMatch reports whether the rule, which has a pattern over NAME__TOOL or effects,
-// matches a tool, or may match one of a server that did not start.
+// mayMatch reports whether the rule, a pattern over NAME__TOOL or effects, matches a tool, or
+// may match one of a server that did not start.
 func (r *Rule) mayMatch(servers []Server) bool {
 	for _, s := range servers {
 		if !s.Started && (r.names == nil || r.names[0].matchesPrefix(s.Name+"__", r.restricts()) || s.Spelling != "" && r.names[0].matchesPrefix(s.Spelling+"__", r.restricts())) {
@@ -151,8 +150,8 @@ func (r *Rule) mayMatch(servers []Server) bool {
 	return false
 }
 
-// Idle returns the origins of the rules that can never decide: no tool is one of theirs, or
-// each is denied whatever its arguments. Of a server that did not start nothing is known.
+// Idle returns the origins of the rules that can never decide: they match no tool, or other
+// rules deny every call of their tools. A server that did not start may have any tool.
 func (g *Gate) Idle(servers []Server) (origins []string) {
 	for i := range g.Rules {
 		r := &g.Rules[i]
@@ -171,7 +170,7 @@ func (g *Gate) Idle(servers []Server) (origins []string) {
 	return origins
 }
 
-// Fires says whether Egress can ever be about a call of these tools, and why not.
+// Fires reports whether Egress can ever apply to a call of these tools, and why not.
 func (g *Gate) Fires(servers []Server) (why string, fires bool) {
 	count := map[Labels]int{}
 	for _, s := range servers {

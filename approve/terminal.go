@@ -11,11 +11,10 @@ import (
 	"toolpipe/approve/tty"
 )
 
-// A Terminal asks a person on /dev/tty; standard input and output have no part
-// in it. Questions about calls and forms of tool servers are put one at a time,
-// also among the programs of one process group, so that an answer to one is
-// never taken for the answer to another. The zero value is ready for use, by
-// any goroutine.
+// A Terminal asks a person on /dev/tty; it does not use standard input and output. Questions
+// about calls and forms of tool servers are put one at a time, also among the programs of one
+// process group, so that an answer to one is never taken for the answer to another. The zero
+// value is ready for use, by any goroutine.
 type Terminal struct {
 	Disabled string        // why nobody may be asked, such as "CI is set"; "" if somebody may
 	Timeout  time.Duration // of silence, after which the answer is no; 0: 120 s
@@ -30,31 +29,30 @@ type Terminal struct {
 	// may be nil.
 	Resumed <-chan os.Signal
 
-	asking        sync.Mutex // held while a question stands; guards the fields below
+	asking        sync.Mutex // held during a question; guards the fields below
 	formWithdrawn time.Time  // when a form ended without an answer
 	resumed       time.Time  // when the process was seen to go on in the foreground, before its SIGCONT came
 }
 
 // Times of the question. Tests shorten some of them.
 var (
-	// settleTime is how long input that was typed before the question may be on
-	// its way, and the news that the process was stopped.
+	// settleTime is how long input that was typed before the question, and the signal of a
+	// stopped process, may be delayed.
 	settleTime = 100 * time.Millisecond
-	// lateAnswerTime is how long input is thrown away after a form was
-	// withdrawn. A person who was about to answer the form has then seen that
-	// another question stands there.
+	// lateAnswerTime is how long input is discarded after a form was withdrawn. A person who
+	// was about to answer the form has then seen the new question.
 	lateAnswerTime = time.Second
 )
 
 const (
-	// maxPause is how long a loop that waits a tty.PollInterval at a time may take
-	// for one round. If it takes longer, the process was stopped.
+	// maxPause limits one round of a loop that waits a tty.PollInterval at a time. A longer
+	// round means that the process was stopped.
 	maxPause = time.Second
-	// lateResume is how long the SIGCONT that belongs to a process seen in the
-	// foreground again may be on its way. A shell gives the process the terminal
-	// first, and some send no signal if the process was not stopped.
+	// lateResume limits the delay of the SIGCONT for a process that was already seen in the
+	// foreground again. A shell gives the process the terminal first, and some send no signal
+	// if the process was not stopped.
 	lateResume = 10 * time.Second
-	// maxUnclear is how many lines that are no answer deny a call.
+	// maxUnclear is how many lines without a clear answer deny a call.
 	maxUnclear = 3
 	// maxAnswer is how many bytes of a line are read as an answer.
 	maxAnswer = 1024
@@ -72,9 +70,9 @@ const (
 	answerAlways  // yes, also to the same call when it comes again
 	answerTool    // yes to every call of the tool
 	answerQuit    // no, and the run ends
-	answerShow    // ask again below everything
-	answerExplain // ask again below an explanation
-	answerUnclear // ask again: the line is none of the answers
+	answerShow    // show everything, and ask again
+	answerExplain // show an explanation, and ask again
+	answerUnclear // ask again: the line is not an answer
 )
 
 type answer struct {
@@ -92,8 +90,8 @@ var (
 	errDeadline = errors.New("no answer in time")
 )
 
-// ask asks about a call. rule wants the call asked about. tool: the person may allow
-// every call of the tool. The error is a nobodyError, or ctx's cause.
+// ask asks about a call. rule is the rule that asks. tool: the person may allow every call of
+// the tool. The error is a nobodyError, or ctx's cause.
 func (t *Terminal) ask(ctx context.Context, c *Call, rule *Rule, tool bool) (answer, error) {
 	device, release, err := t.acquire(ctx)
 	if err != nil {
@@ -103,7 +101,7 @@ func (t *Terminal) ask(ctx context.Context, c *Call, rule *Rule, tool bool) (ans
 	a, err := t.askAbout(ctx, device, c, rule, tool)
 	if cause := context.Cause(ctx); cause != nil {
 		if err != nil {
-			device.WriteNotice("\n") // what follows does not stand on the line of the question
+			device.WriteNotice("\n") // the next output begins on a new line
 		}
 		return answer{}, cause
 	}
@@ -157,7 +155,7 @@ func (t *Terminal) askAbout(ctx context.Context, device *tty.TTY, c *Call, rule 
 	return answer{answerNo, "the user gave no clear answer"}, nil
 }
 
-// askUntilSeen asks a question until its answer is one to what the person has seen.
+// askUntilSeen repeats a question until the person has seen the one that the answer is for.
 func (t *Terminal) askUntilSeen(ctx context.Context, device *tty.TTY, question func(width, height int) *question) (string, error) {
 	for {
 		line, err := t.askLine(ctx, device, question(device.Size()))
@@ -185,8 +183,8 @@ func (t *Terminal) noAnswer(device *tty.TTY, err error) answer {
 
 func (t *Terminal) timeout() time.Duration { return cmp.Or(t.Timeout, defaultTimeout) }
 
-// acquire opens the terminal and waits until nobody else asks on it; release
-// gives it back. The error is a nobodyError, or ctx's cause.
+// acquire opens the terminal and waits until nobody else asks on it; release closes it. The
+// error is a nobodyError, or ctx's cause.
 func (t *Terminal) acquire(ctx context.Context) (opened *tty.TTY, release func(), err error) {
 	if t.Disabled != "" {
 		return nil, nil, nobodyError(t.Disabled)
@@ -217,7 +215,7 @@ func (t *Terminal) acquire(ctx context.Context) (opened *tty.TTY, release func()
 	return opened, release, nil
 }
 
-// open opens the terminal, if there is one whose foreground we are in.
+// open opens the terminal, if there is one and our process group is in its foreground.
 func (t *Terminal) open() (*tty.TTY, error) {
 	opened, err := tty.Open("/dev/tty")
 	if err != nil {

@@ -20,9 +20,8 @@ func (t *Terminal) askLine(ctx context.Context, device *tty.TTY, q *question) (s
 	return t.readLine(ctx, device, deadline, flushed)
 }
 
-// draw shows the question, from a new line on. Input that was typed before is
-// thrown away at the time flushed, and only then the line with the prompt is
-// drawn, so that no answer to it is lost.
+// draw shows the question on a new line. It discards earlier input at the time flushed. Only
+// then it draws the line with the prompt, so that no answer to it is lost.
 func (t *Terminal) draw(ctx context.Context, device *tty.TTY, q *question, deadline time.Time) (flushed time.Time, err error) {
 	if _, err := t.awaitForeground(ctx, device, deadline); err != nil {
 		return flushed, err
@@ -49,12 +48,11 @@ func (t *Terminal) draw(ctx context.Context, device *tty.TTY, q *question, deadl
 	return flushed, device.Write(ctx, erase+q.prompt, deadline)
 }
 
-// awaitForeground waits until our process group is in the foreground, where
-// drawing and reading do not stop us. waited reports that it was not there at
-// first.
+// awaitForeground waits until our process group is in the foreground, where drawing and reading
+// do not stop us. waited reports that it had to wait.
 func (t *Terminal) awaitForeground(ctx context.Context, device *tty.TTY, deadline time.Time) (waited bool, err error) {
 	for ; !device.Foreground(); waited = true {
-		t.gotSIGCONT() // it moved us to the background
+		t.gotSIGCONT() // this one moved us to the background
 		switch {
 		case device.HungUp():
 			return waited, tty.ErrHangUp
@@ -71,11 +69,10 @@ func (t *Terminal) awaitForeground(ctx context.Context, device *tty.TTY, deadlin
 	return waited, nil
 }
 
-// readLine reads a line and returns it without its end. While our process
-// group is in the background it does not read: that would stop us, and the
-// input is not for us. A line that may have been typed in that time, or while
-// the process was stopped, is no answer, because the person may not have seen
-// the question: the error is errRedraw then. Input was thrown away at flushed.
+// readLine reads a line and returns it without its end. It does not read in the background:
+// reading would stop us, and the input is not for us. A line that may have been typed in that
+// time, or while the process was stopped, is no answer, because the person may not have seen
+// the question; the error is then errRedraw. Earlier input was discarded at flushed.
 func (t *Terminal) readLine(ctx context.Context, device *tty.TTY, deadline, flushed time.Time) (string, error) {
 	var line []byte
 	running := flushed // when the process was last known not to be stopped
@@ -113,10 +110,10 @@ func (t *Terminal) readLine(ctx context.Context, device *tty.TTY, deadline, flus
 	}
 }
 
-// wasStopped reports whether the process was stopped since the time running,
-// and sets running to the current time. There are two signs: SIGCONT, of which
-// another thread tells, perhaps only after this one has read input, so that it
-// is awaited for the time wait; and a long pause, which needs no other thread.
+// wasStopped reports whether the process was stopped since the time running, and sets running
+// to the current time. There are two signs: a long pause, and SIGCONT. Another thread reports
+// SIGCONT, perhaps only after this one has read input, so that wasStopped waits for it for the
+// time wait.
 func (t *Terminal) wasStopped(running *time.Time, wait time.Duration) bool {
 	now := time.Now()
 	if now.Sub(*running) > maxPause {
@@ -132,8 +129,8 @@ func (t *Terminal) wasStopped(running *time.Time, wait time.Duration) bool {
 	return true
 }
 
-// wasContinued reports whether a SIGCONT came, other than the one that belongs to
-// a change to the foreground which was seen already.
+// wasContinued reports whether a SIGCONT came. It ignores the SIGCONT of a change to the
+// foreground that was already seen.
 func (t *Terminal) wasContinued() bool {
 	if !t.gotSIGCONT() {
 		return false

@@ -14,21 +14,19 @@ import (
 )
 
 const (
-	maxLinks = 40   // symbolic links on the way of one path
+	maxLinks = 40   // symbolic links in the resolution of one path
 	maxPath  = 4096 // bytes of a path: no system opens a longer one
 )
 
 var errUndecidable = errors.New("the target of the path is not known")
 
-// under reports whether path is dir or inside of it; a relative path starts
-// from the call's root. Links and ".." are resolved element by element, as the
-// system does when it opens the file. A path with ".." must also be inside by
-// its text, since some programs shorten a path before they open it. What
-// cannot be decided holds wide and does not hold narrow.
+// under reports whether path is dir or inside it; a relative path starts from the call's root.
+// Links and ".." are resolved element by element, as the system does when it opens the file. A
+// path with ".." must also be inside by its text, since some programs shorten a path before
+// they open it. An undecidable path passes wide and fails narrow.
 //
-// Replacing the directory of a rule by a link must not make the rule weaker. So
-// a rule that allows is about the place where dir was first, and a rule that
-// denies also about the place where dir is now.
+// Replacing the directory of a rule by a link must not make the rule weaker. So a rule that
+// allows is about the first location of dir, and a rule that denies also about the current one.
 func (e *evaluation) under(dir, path string, wide bool) bool {
 	directories, err := e.ruleDirectories(dir)
 	if err != nil {
@@ -54,8 +52,8 @@ func (e *evaluation) under(dir, path string, wide bool) bool {
 	return inside == len(spellings)
 }
 
-// ruleDirectories returns the place where the directory of a rule was when it
-// was first looked up, and the place where it is now, if that is another one.
+// ruleDirectories returns the first known location of a rule's directory, and the current one
+// if it differs.
 func (e *evaluation) ruleDirectories(dir string) ([]string, error) {
 	now, err := e.resolve(dir)
 	if err != nil {
@@ -72,9 +70,9 @@ func (e *evaluation) ruleDirectories(dir string) ([]string, error) {
 	return []string{now}, nil
 }
 
-// resolve returns the place where path leads from the call's root. Within one
-// evaluation a path is looked up once, so that all tests are about the same
-// file though somebody moves links meanwhile; the verdict names the place.
+// resolve returns the target of path from the call's root. Within one evaluation a path is
+// looked up once, so that all tests are about the same file even if somebody moves links
+// meanwhile. The verdict names the target.
 func (e *evaluation) resolve(path string) (string, error) {
 	if place, found := e.places[path]; found && place != "" {
 		return place, nil
@@ -93,8 +91,8 @@ func (e *evaluation) resolve(path string) (string, error) {
 	return place, err
 }
 
-// PlacesOf maps the paths in the declared arguments of a call that reads or writes files, and the
-// other paths, to the places where they lead: absolute and free of links, "" if that is unknown.
+// PlacesOf maps the declared paths of a call that reads or writes files, and the other paths,
+// to their targets: absolute and free of links; "" if unknown.
 func (c *Call) PlacesOf(others ...string) map[string]string {
 	e := &evaluation{budget: newBudget(context.Background())}
 	e.call = c
@@ -131,9 +129,8 @@ func resolvePath(root, path string, lexical bool) (string, error) {
 	return "", errUndecidable
 }
 
-// resolveAbsolute walks an absolute path. Elements that do not exist stay as
-// they are written. It refuses paths through /proc, where a link leads each
-// process to another place.
+// resolveAbsolute walks an absolute path. Elements that do not exist stay as written. It
+// refuses paths through /proc, where a link leads each process to another target.
 func resolveAbsolute(path string, lexical bool) (string, error) {
 	at := "/"
 	rest := strings.Split(path, "/")
@@ -157,7 +154,7 @@ func resolveAbsolute(path string, lexical bool) (string, error) {
 		}
 		target, err := os.Readlink(next)
 		switch {
-		case errors.Is(err, syscall.EINVAL), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // no link
+		case errors.Is(err, syscall.EINVAL), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // not a link
 			at = next
 			continue
 		case err != nil:
@@ -174,11 +171,10 @@ func resolveAbsolute(path string, lexical bool) (string, error) {
 	return at, nil
 }
 
-// contains reports whether the resolved path is dir or inside of it. Wide, a
-// name in another case counts, and so does a directory that is the same file:
-// some file systems ignore case, or the Unicode normal form, of names. Narrow,
-// the text of the path must match: a name may stand for another file when the
-// call runs, and the call is bound to the text only.
+// contains reports whether the resolved path is dir or inside it. Wide, a name in another case
+// counts, and so does a directory that is the same file: some file systems ignore case, or the
+// Unicode normal form, of names. Narrow, the text of the path must match: a name may lead to
+// another file when the call runs, and the call is bound to the text only.
 func contains(dir, path string, wide, lexical bool) bool {
 	if dir == path {
 		return true

@@ -10,7 +10,7 @@ import (
 	"toolpipe/mcp/oauth"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/loopback"
+	"toolpipe/stream/netguard"
 )
 
 // authorization gives the token for one HTTP server: a fixed token, the output of a command,
@@ -29,7 +29,7 @@ type authorization struct {
 // newAuthorization also checks that no credential goes over plain http to another host,
 // unless the Spec allows it.
 func newAuthorization(s *Session, u *url.URL) (*authorization, error) {
-	if u.Scheme == "http" && !loopback.Is(u.Hostname()) && s.spec.HasCredentials() {
+	if u.Scheme == "http" && !netguard.IsLoopback(u.Hostname()) && s.spec.HasCredentials() {
 		if !s.spec.InsecureHTTP {
 			return nil, PlainHTTPError{u.Hostname()}
 		}

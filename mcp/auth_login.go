@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/oauth"
-	"toolpipe/stream/loopback"
+	"toolpipe/stream/netguard"
 )
 
 // LoginError reports that a server can be used only after a person has signed in: the server
@@ -77,7 +77,7 @@ func (s *Session) loginSource(u *url.URL) *loginSource {
 		return nil
 	}
 	l := &loginSource{owner: s}
-	if u.Scheme == "http" && !loopback.Is(u.Hostname()) && !s.spec.InsecureHTTP {
+	if u.Scheme == "http" && !netguard.IsLoopback(u.Hostname()) && !s.spec.InsecureHTTP {
 		l.unsafe = PlainHTTPError{u.Hostname()}
 	}
 	return l

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"toolpipe/mcp/oauth"
-	"toolpipe/mcp/oauth/dpop"
 	"toolpipe/stream/text/jsontext"
 )
 
@@ -219,7 +218,7 @@ func TestBoundToken(t *testing.T) {
 	}(g.web.Config.Handler))
 	g.valid.Store("token-0")
 	store, l := g.signedIn(t, "token-0")
-	key, err := dpop.New()
+	key, err := oauth.NewProofKey()
 	if err != nil {
 		t.Fatal(err)
 	}

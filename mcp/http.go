@@ -14,10 +14,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"toolpipe/mcp/netguard"
 	"toolpipe/mcp/oauth"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/netguard"
 )
 
 // httpConn is the conn over Streamable HTTP, modern and legacy: each request is a POST, and

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"toolpipe/mcp/netguard"
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/netguard"
 )
 
 // connections are the HTTP connections to one server. They are reused until one breaks: some

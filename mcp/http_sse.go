@@ -8,10 +8,10 @@ import (
 	"io"
 	"iter"
 
-	"toolpipe/mcp/netguard"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/netguard"
 )
 
 // sseTransport is the transport HTTP+SSE of 2024-11-05: one event stream brings all messages,

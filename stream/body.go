@@ -10,14 +10,14 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// piece is a part of a request. A text that has to be quoted is quoted while it is sent, so that
-// it is in memory once.
+// piece is a part of a request. A text that needs quoting is quoted while it is sent, so that
+// it is in memory only once.
 type piece struct {
 	text   string
 	quoted bool // the inside of the text's literal is sent
 }
 
-// size is how many bytes are sent.
+// size is the number of bytes to send.
 func (p *piece) size() int {
 	if p.quoted {
 		return jsontext.InnerLen(p.text)
@@ -25,13 +25,13 @@ func (p *piece) size() int {
 	return len(p.text)
 }
 
-// stringOf is data as a string, without a copy: data must not change any more.
+// stringOf returns data as a string, without a copy: data must not change any more.
 func stringOf(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
 
-// maxChunk is how much of a long text is in memory in another form at once, in bytes.
+// maxChunk is how many bytes of a long text are quoted or sent at a time.
 const maxChunk = 32 << 10
 
-// inChunks gives a text in chunks, none of which ends inside a character.
+// inChunks yields a text in chunks that never end inside a character.
 func inChunks[T string | []byte](text T) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for len(text) > 0 {
@@ -49,9 +49,9 @@ func inChunks[T string | []byte](text T) iter.Seq[T] {
 
 // bodyReader reads parts one after another.
 type bodyReader struct {
-	parts []piece // that have not begun
-	now   piece   // has begun; its text is not read yet
-	out   []byte  // is quoted, and not read yet
+	parts []piece // not begun
+	now   piece   // begun; its text is not read yet
+	out   []byte  // quoted, and not read yet
 	buf   []byte
 }
 
@@ -90,8 +90,7 @@ type body struct {
 	size  int64
 }
 
-// joinBody makes a body of texts. It does not copy them, and stays as it is
-// when they grow.
+// joinBody makes a body of texts. It does not copy them, and does not change when they grow.
 func joinBody(list ...*segments) *body {
 	n := 0
 	for _, s := range list {
@@ -108,7 +107,7 @@ func joinBody(list ...*segments) *body {
 	return b
 }
 
-// writeTo gives w the body.
+// writeTo writes the body to w.
 func (b *body) writeTo(w io.Writer) { io.Copy(w, &bodyReader{parts: b.parts}) }
 
 // bytes joins the parts, for a recording.
@@ -121,9 +120,9 @@ func (b *body) bytes() []byte {
 // smallBody is the size up to which a body is sent in one piece.
 const smallBody = 128 << 10
 
-// reader reads the body from its beginning. Each Read of a large body calls
-// progress. net/http writes a bytes.Reader together with the header, in one system
-// call, and any other reader apart from it.
+// reader reads the body from its beginning. Each Read of a large body calls progress. net/http
+// writes a bytes.Reader together with the header, in one system call. It writes any other
+// reader after the header.
 func (b *body) reader(progress func()) io.ReadCloser {
 	if b.size <= smallBody {
 		return io.NopCloser(bytes.NewReader(b.bytes()))
@@ -131,7 +130,7 @@ func (b *body) reader(progress func()) io.ReadCloser {
 	return io.NopCloser(io.TeeReader(&bodyReader{parts: b.parts}, progressWriter(progress)))
 }
 
-// progressWriter is called when something was read.
+// progressWriter is called after each read.
 type progressWriter func()
 
 func (w progressWriter) Write(p []byte) (int, error) {

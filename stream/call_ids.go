@@ -2,9 +2,9 @@ package stream
 
 import "strconv"
 
-// UniqueIDs gives a new id to each call that has the id of a call of an earlier
-// message, and to its results. Some servers number the calls of each reply from 0,
-// and endpoints refuse a conversation in which an id stands twice.
+// UniqueIDs gives a new id to each call with the id of a call in an earlier message, and to its
+// results. Some servers number the calls of each reply from 0, and endpoints refuse a
+// conversation with a duplicate id.
 func UniqueIDs(messages []Message) {
 	used, renamed := map[string]bool{}, map[string]string(nil)
 	for i := range messages {
@@ -18,8 +18,8 @@ func UniqueIDs(messages []Message) {
 	}
 }
 
-// usedIDs returns the ids of the calls of a conversation. It reads each message once:
-// like the encoder it relies on it that messages are only added behind the others.
+// usedIDs returns the ids of the calls of a conversation. It reads each message once: like the
+// encoder it relies on it that messages are only appended.
 func (c *Client) usedIDs(messages []Message) map[string]bool {
 	if c.ids == nil {
 		c.ids = map[string]bool{}
@@ -32,10 +32,9 @@ func (c *Client) usedIDs(messages []Message) map[string]bool {
 	return c.ids
 }
 
-// newIDs gives a new id to each of the calls of a message that has none, or one that
-// is used already, and marks all their ids as used. It returns the new ids by the old
-// ones. They have 9 characters, which Mistral demands, and the same message, the n-th,
-// gets the same ones in a replay.
+// newIDs gives a new id to each call of the n-th message that has none, or a used one, and
+// marks all ids as used. It returns the new ids by the old ones. They have 9 characters, which
+// Mistral demands, and are the same in a replay.
 func newIDs(calls []Call, n int, used map[string]bool) (renamed map[string]string) {
 	var again []*Call
 	for i := range calls {

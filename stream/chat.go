@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// chatDialect is OpenAI's /v1/chat/completions, in the form that all other
-// servers take too.
+// chatDialect is OpenAI's /v1/chat/completions, in the form that all other servers accept too.
 var chatDialect = dialect{
 	name: "chat",
 	path: "/chat/completions",
@@ -66,20 +65,19 @@ func repairChat(o *options, r *Request, refusal string) string {
 	)...)...)
 }
 
-// refusesToolNames reports whether a refusal speaks of the member name of a message,
-// and not of the name of a tool in a definition or in a call.
+// refusesToolNames reports whether a refusal is about the member name of a message, and not
+// about the name of a tool in a definition or in a call.
 func refusesToolNames(refusal string) bool {
 	refusal = strings.ReplaceAll(refusal, `\`, "")
 	return containsAny(refusal, `"name"`, "'name'", "`name`", ".name") && !containsAny(refusal, "tools[", "tools.", "function.name", "functions.")
 }
 
-// chatEncoder writes messages in the form that the strictest servers take:
-// nothing empty, and the results of a turn directly behind its calls. The
-// images of results, which a result cannot hold, follow in a message of the
-// user.
+// chatEncoder writes messages in the form that the strictest servers accept: nothing empty, and
+// the results of a turn directly after its calls. A result cannot hold images, so they follow
+// in a message of the user.
 type chatEncoder struct {
 	options
-	images []Part // of results, with a text before those of each result; not written yet
+	images []Part // of results, after a text for each result; not written yet
 }
 
 func (e *chatEncoder) message(w *segments, m *Message) {
@@ -100,7 +98,7 @@ func (e *chatEncoder) message(w *segments, m *Message) {
 	}
 }
 
-// chatName is the member with the name of the speaker or of the tool.
+// chatName writes the member with the name of the speaker or of the tool.
 func chatName(m *Message) []byte { return filled(`,"name":?`, m.Name) }
 
 func (e *chatEncoder) finish(w *segments) {
@@ -136,8 +134,8 @@ func (e *chatEncoder) assistant(w *segments, m *Message) {
 	w.str("}")
 }
 
-// chatCalls writes the member tool_calls, with the arguments that the function
-// makes of a call's own.
+// chatCalls writes the member tool_calls. The function arguments converts the arguments of a
+// call.
 func chatCalls(w *segments, calls []Call, arguments func([]byte) []byte) {
 	if len(calls) == 0 {
 		return
@@ -154,9 +152,9 @@ func chatCalls(w *segments, calls []Call, arguments func([]byte) []byte) {
 	w.str("]")
 }
 
-// sentArguments returns arguments as they go back to an endpoint: one JSON
-// object. Endpoints refuse a request with any other arguments; the model learns
-// from the answer to the call that they were refused.
+// sentArguments returns arguments in the form in which they go back to an endpoint: one JSON
+// object. Endpoints refuse a request with any other arguments. The answer to the call says to
+// the model that they were refused.
 func sentArguments(arguments []byte) []byte {
 	trimmed := bytes.TrimSpace(arguments)
 	switch {

@@ -26,7 +26,7 @@ type callAssembly struct {
 	calls []*openCall
 }
 
-// openCall is a call whose deltas may not all have come.
+// openCall is a call that may still get deltas.
 type openCall struct {
 	index     int // -1 for none
 	id, name  string
@@ -40,12 +40,12 @@ type callDelta struct {
 	index    int // -1 for none
 	id       string
 	function gjson.Result
-	members  gjson.Result // the whole entry, for what must go back with the call
+	members  gjson.Result // the complete entry, for the members that must go back with the call
 }
 
 func newCallDelta(v gjson.Result) callDelta {
 	c := callDelta{index: indexOf(v, "index"), function: v.Get("function"), id: stringOrNumber(v.Get("id")), members: v}
-	if !c.function.IsObject() && v.Get("name").Exists() { // name and arguments stand in the entry itself
+	if !c.function.IsObject() && v.Get("name").Exists() { // name and arguments are in the entry itself
 		c.function = v
 	}
 	return c
@@ -57,7 +57,7 @@ func (c callDelta) onlyArguments() bool {
 	return c.id == "" && stringOrNumber(c.function.Get("name")) == "" && c.function.Get("arguments").Type == gjson.String
 }
 
-// add returns the call that the delta belongs to, nil when there are too many.
+// add returns the call that the delta belongs to, nil if there are too many.
 func (a *callAssembly) add(c callDelta) *openCall {
 	if len(a.calls) > maxCalls {
 		return nil
@@ -130,7 +130,7 @@ func beginsCall(latest *openCall, c callDelta, name string) bool {
 		(name != latest.name || (bytes.HasPrefix(arguments, []byte("{")) && !bytes.Equal(arguments, latest.arguments)))
 }
 
-// complete takes the calls of a whole message, which repeat those that came.
+// complete takes the calls of a complete message, which repeats earlier deltas.
 func (a *callAssembly) complete(list []callDelta) {
 	list = list[:min(len(list), maxCalls+1)]
 	name := func(i int) string { return stringOrNumber(list[i].function.Get("name")) }
@@ -163,8 +163,8 @@ func (c *openCall) addExtra(entry gjson.Result) {
 	c.extra = otherMembers(c.extra, entry, "index", "id", "type", "function", "name", "arguments") // rule 6
 }
 
-// wholeArguments returns what the arguments are when they come as a whole. The
-// whole replaces the deltas, unless less came in it.
+// wholeArguments returns the arguments after they came as a whole. The whole replaces the
+// deltas, unless it holds less.
 func wholeArguments(deltas []byte, v gjson.Result) []byte {
 	whole := text(v)
 	if v.IsObject() {
@@ -177,8 +177,7 @@ func wholeArguments(deltas []byte, v gjson.Result) []byte {
 	return deltas
 }
 
-// addArguments adds the arguments of a delta: a piece of text, or a value in
-// place of the text that it should be.
+// addArguments adds the arguments of a delta: a piece of text, or a value instead of a text.
 func (c *openCall) addArguments(v gjson.Result) {
 	switch v.Type {
 	case gjson.Null:
@@ -210,8 +209,8 @@ func (c *openCall) isComplete() bool {
 	return (hasEnd || len(text) < 64) && valid(text) // a long number or word is no arguments
 }
 
-// jsonScan follows a JSON text that comes in pieces, so that asking whether it is
-// complete costs nothing while it is not.
+// jsonScan follows a JSON text that comes in pieces, so that a check whether it is complete
+// costs nothing while it is not.
 type jsonScan struct {
 	inString, escaped bool
 	depth             int

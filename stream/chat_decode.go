@@ -7,25 +7,24 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// chatDecoder reads chat.completion.chunk events, or one whole
-// chat.completion.
+// chatDecoder reads chat.completion.chunk events, or one complete chat.completion.
 type chatDecoder struct {
 	*draft
 	assembly callAssembly
 	shape    chunkShape
 
-	deltas    bool // a delta brought something, so a message after it repeats it
+	deltas    bool // a delta brought something, so a later message repeats it
 	chunk     chunkContent
 	native    string // native_finish_reason of OpenRouter
 	reasoning chatReasoning
 }
 
-// chunkContent says what one chunk held, for the fast way of chunkShape.
+// chunkContent describes the content of one chunk, for the fast path of chunkShape.
 type chunkContent struct {
 	pieces int          // of the answer or of arguments that came as a plain string
 	last   gjson.Result // the last of them
-	call   *openCall    // whose arguments it is a piece of; nil: of the answer
-	other  bool         // anything else that is not the same when it comes again, as usage is
+	call   *openCall    // the call with these arguments; nil: the piece is of the answer
+	other  bool         // anything else that counts when it is repeated, unlike usage
 }
 
 func (c *chunkContent) piece(text gjson.Result, of *openCall) {
@@ -52,7 +51,7 @@ func (d *chatDecoder) event(ev Event) error {
 	return nil
 }
 
-// completion takes the members of a chunk or of a whole completion.
+// completion takes the members of a chunk or of a complete chat.completion.
 func (d *chatDecoder) completion(root gjson.Result) {
 	var choices, model, usage, groq gjson.Result
 	find(root, wanted{"choices", &choices}, wanted{"model", &model}, wanted{"usage", &usage}, wanted{"x_groq", &groq})
@@ -95,7 +94,7 @@ func (d *chatDecoder) choice(choice gjson.Result) {
 	setString(&d.finishReason, reason)
 }
 
-// chatMessage holds the members of a delta or of a whole message.
+// chatMessage holds the members of a delta or of a complete message.
 type chatMessage struct {
 	content, refusal        gjson.Result
 	toolCalls, functionCall gjson.Result
@@ -111,8 +110,9 @@ func (m *chatMessage) open(v gjson.Result) {
 		wanted{"reasoning_details", &m.details}, wanted{"thinking_blocks", &m.blocks}, wanted{"extra_content", &m.extra})
 }
 
-// message takes a whole message in place of a delta. Some servers repeat the whole
-// answer in one at the end: then only what is missing counts.
+// message takes a complete message instead of a delta. beside says that its choice also has
+// deltas. Some servers repeat the complete answer at the end: then only the missing parts
+// count.
 func (d *chatDecoder) message(message *chatMessage, beside bool) {
 	if !d.deltas && !(beside && d.began) {
 		d.delta(message)
@@ -155,7 +155,7 @@ func (d *chatDecoder) delta(delta *chatMessage) {
 	}
 }
 
-// content takes a string, or a list of parts some of which may be reasoning.
+// content takes a string, or a list of parts. Parts may be reasoning.
 func (d *chatDecoder) content(delta *chatMessage) {
 	content, thought := delta.content, delta.isThought()
 	switch {
@@ -172,8 +172,8 @@ func (d *chatDecoder) content(delta *chatMessage) {
 	}
 }
 
-// thoughtContent takes content in a reply whose thoughts Gemini marks. It writes
-// them between tags, the last of which stands before the answer.
+// thoughtContent takes content in a reply with thoughts that Gemini marks. Gemini writes them
+// between tags; the closing tag comes at the beginning of the answer.
 func (d *chatDecoder) thoughtContent(piece []byte, thought bool) {
 	if thought {
 		if !d.reasoning.marked {
@@ -189,7 +189,7 @@ func (d *chatDecoder) thoughtContent(piece []byte, thought bool) {
 	d.answer.add(bytes.TrimPrefix(piece, []byte("</thought>")))
 }
 
-// parts gives the text of each part of a content to add.
+// parts passes the text of each part of a content to add.
 func (d *chatDecoder) parts(content gjson.Result, add func(*replyText, []byte)) {
 	for _, part := range content.Array() { // itself, if it is no array
 		switch {

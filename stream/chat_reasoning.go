@@ -8,11 +8,11 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// chatReasoning collects the reasoning of a reply in the form in which it goes
-// back to the endpoint: under the field names that it came with, because
-// endpoints refuse the field names of others, and some demand their own.
+// chatReasoning collects the reasoning of a reply in the form in which it goes back to the
+// endpoint: under its original field names, because endpoints refuse the field names of others,
+// and some demand their own.
 type chatReasoning struct {
-	fields  [len(reasoningFields)][]byte // nil for one that did not come
+	fields  [len(reasoningFields)][]byte // nil for a field that did not come
 	details fragments                    // reasoning_details of OpenRouter and others
 	blocks  fragments                    // thinking_blocks of LiteLLM
 	parts   fragments                    // parts of the content that are thoughts: Mistral, Databricks
@@ -22,8 +22,8 @@ type chatReasoning struct {
 
 var reasoningFields = [...]string{"reasoning_content", "reasoning", "thinking"}
 
-// take keeps the reasoning of a delta or of a whole message, and returns its text.
-// The same text may come under several names; the first one counts.
+// take keeps the reasoning of a delta or of a complete message, and returns its text. The same
+// text may come under several names; the first one counts.
 func (r *chatReasoning) take(m *chatMessage, whole bool) (shown []byte) {
 	for i, value := range m.reasoning {
 		f := &r.fields[i]
@@ -31,7 +31,7 @@ func (r *chatReasoning) take(m *chatMessage, whole bool) (shown []byte) {
 			continue
 		}
 		piece := text(value)
-		if !whole && len(*f) > maxTextOfCalls { // nobody gets it back, see draft.reply
+		if !whole && len(*f) > maxTextOfCalls { // it does not go back, see draft.reply
 		} else if !whole {
 			*f = appendPiece(*f, piece)
 		} else if len(piece) > len(*f) {
@@ -78,7 +78,7 @@ func isThoughtPart(part gjson.Result) bool {
 // isThought reports whether Gemini marks the content as a thought.
 func (m *chatMessage) isThought() bool { return m.extra.Get("google.thought").Bool() }
 
-// opaque returns what goes back with the message of the assistant.
+// opaque returns the state that goes back with the message of the assistant.
 func (r *chatReasoning) opaque(d *chatDecoder) (o Opaque) {
 	members := slices.Clone(r.extra)
 	add := func(name string, value []byte) { members = append(members, newMember(name, value)) }

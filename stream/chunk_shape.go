@@ -8,13 +8,12 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// chunkShape is the fast way through a stream of small deltas. The events of one
-// stream are mostly equal byte for byte, except for the text of the delta: a piece of
-// the answer, or of the arguments of a call. A shape is the bytes around the text of
-// an event that the full decoder has just read, and that added this text to the reply
-// and nothing else. An event with the same bytes around its text adds nothing else
-// either, so its text is taken straight from the buffer, before the event is split
-// into lines.
+// chunkShape is the fast path through a stream of small deltas. Most events of a stream are
+// equal byte for byte, except for the text of the delta: a piece of the answer, or of the
+// arguments of a call. The full decoder reads an event that adds only such a text to the reply.
+// The bytes around the text are the shape. An event with the same bytes around its text adds
+// nothing else either, so its text is taken from the buffer before the event is split into
+// lines.
 type chunkShape struct {
 	off        bool   // for tests: the full decoder reads all events
 	head, tail []byte // around the text in the lines of an event, with its quotes
@@ -23,13 +22,13 @@ type chunkShape struct {
 	add        func(text []byte)
 	join       bool // add may take several texts as one
 
-	searched        int // bytes behind the head of an unfinished event that hold no line feed
+	searched        int // bytes after the head of an unfinished event that hold no line feed
 	joined, scratch []byte
 }
 
-// learn takes the shape of an event whose delta is r, and gives add the texts of
-// the events behind it, as long as they have the shape too. It gives several as one
-// if join allows it and nobody sees where a delta ends.
+// learn takes the shape of an event with the delta r. add then gets the texts of the next
+// events, as long as they match the shape. It gets several texts as one if join allows it and
+// nobody sees where a delta ends.
 func (s *chunkShape) learn(ev Event, r gjson.Result, d *draft, join bool, add func([]byte)) {
 	from, to := r.Index, r.Index+len(r.Raw)
 	if s.off || from <= 0 || to >= len(ev.Data) || string(ev.Data[from:to]) != r.Raw || ev.Unfinished {
@@ -45,7 +44,7 @@ func (s *chunkShape) learn(ev Event, r gjson.Result, d *draft, join bool, add fu
 	s.lines.take = s.take
 }
 
-// forget gives all events to the full decoder, until it finds a shape again.
+// forget sends all events to the full decoder, until it learns a shape again.
 func (s *chunkShape) forget() {
 	if s.lines != nil {
 		s.lines.take = nil
@@ -55,8 +54,8 @@ func (s *chunkShape) forget() {
 // longDelta is the size from which a text is not worth joining.
 const longDelta = 4 << 10
 
-// take takes the whole events of the shape that data begins with, and returns their
-// size. It returns begun if what follows them may be the beginning of another one.
+// take takes the complete events of the shape at the beginning of data, and returns their size.
+// begun says that the rest may be the beginning of another one.
 func (s *chunkShape) take(data []byte, again bool) (size int, begun bool, err error) {
 	if !again {
 		s.searched = 0
@@ -85,16 +84,15 @@ func (s *chunkShape) take(data []byte, again bool) (size int, begun bool, err er
 	return size, begun, s.draft.err
 }
 
-// first returns the text of the event that data begins with, and the size of the
-// event. The size is 0 if the event does not have the shape, or is not whole; then
-// begun says that it may have the shape when the rest of it has come. The text is in
-// WTF-8 and valid until the next call.
+// first returns the text of the event at the beginning of data, and the size of the event. The
+// size is 0 if the event does not match the shape, or is incomplete; then begun says that it
+// may match when the rest has come. The text is in WTF-8 and valid until the next call.
 func (s *chunkShape) first(data []byte) (text []byte, size int, begun bool) {
 	rest, ok := bytes.CutPrefix(data, s.head)
 	if !ok {
 		return nil, 0, bytes.HasPrefix(s.head, data)
 	}
-	if s.searched == 0 { // most events are whole and without escapes
+	if s.searched == 0 { // most events are complete and without escapes
 		if n := jsontext.PlainLen(rest); bytes.HasPrefix(rest[n:], s.tail) {
 			return rest[:n], len(s.head) + n + len(s.tail), false
 		}
@@ -113,7 +111,7 @@ func (s *chunkShape) first(data []byte) (text []byte, size int, begun bool) {
 		return nil, 0, false
 	}
 	meaning, ok := jsontext.AppendMeaning(s.scratch[:0], inner)
-	if !ok { // the full decoder says what is wrong, or joins the surrogate with the next
+	if !ok { // the full decoder reports the error, or joins the surrogate with the next
 		return nil, 0, false
 	}
 	s.scratch = meaning

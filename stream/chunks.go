@@ -2,12 +2,12 @@ package stream
 
 import "strings"
 
-// chunks keeps a text of any length in pieces that are never moved once they are
-// full. Requests quote each piece on its own, so none ends inside a delta.
+// chunks keeps a text of any length in pieces. A full piece is never moved. Requests quote each
+// piece separately, so no piece ends inside a delta.
 type chunks struct {
 	full    []Part
 	cur     strings.Builder
-	size    int // the length of the whole text
+	size    int // the length of the complete text
 	dropped bool
 }
 
@@ -60,7 +60,7 @@ func (c *chunks) only(ranges []span) (parts []Part) {
 // span is a range of a text.
 type span struct{ from, to int }
 
-// addSpan adds a range behind the others.
+// addSpan adds a range after the others.
 func addSpan(list []span, s span) []span {
 	if n := len(list); n > 0 && list[n-1].to == s.from {
 		list[n-1].to = s.to

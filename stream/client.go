@@ -24,11 +24,11 @@ type Header struct {
 // Config says how to reach a model. It is plain data; nothing in it is read
 // from the environment except the proxy variables by net/http.
 type Config struct {
-	API          string   // "chat", "messages" or "responses"; "": that of the recording to Replay, or chat
+	API          string   // "chat", "messages" or "responses"; "": the API of the recording to Replay, or chat
 	BaseURL      string   // with /v1 as the user gave it; the dialect appends its path
 	Key          Key      // "" sends none
 	BearerKey    bool     // the key is a bearer token, in any API
-	Headers      []Header // go with each request, and only to the origin of BaseURL; they win over the dialect's own
+	Headers      []Header // go with each request, and only to the origin of BaseURL; they override the headers of the dialect
 	InsecureHTTP []string // host names to which the key and secret headers may go over plain http; loopback always may
 	CacheKey     bool     // send prompt_cache_key, which api.openai.com gets in any case
 	NoToolRole   bool     // write tool calls and their results as text, for chat templates that know no tools
@@ -39,13 +39,13 @@ type Config struct {
 	NoRetry      bool                              // nothing is retried
 	Record       string                            // file to store exchanges in; "" for none
 	Replay       string                            // file to answer from instead of the network; "" for none
-	Beside       *Client                           // another client of the same run, whose recording holds the exchanges of this one too; nil for none
-	Wire         func(direction byte, line []byte) // is given each line sent ('>') and received ('<'), without secrets; nil for none
+	Beside       *Client                           // another client of the same run; its recording also holds the exchanges of this one; nil for none
+	Wire         func(direction byte, line []byte) // gets each line sent ('>') and received ('<'), without secrets; nil for none
 	Secrets      *secrets.Set                      // kept out of Wire, Record and errors; Key is added. nil: Key alone
 	Hints        Hints
 }
 
-// Hints words the way out of failures that the caller's own settings solve.
+// Hints are the hints for failures that settings of the caller can solve.
 type Hints struct {
 	NoKey    string                  // the endpoint refused a request without a key
 	Redirect string                  // the endpoint is somewhere else
@@ -55,14 +55,14 @@ type Hints struct {
 	Replay   string                  // the recording does not fit the run
 }
 
-// Retry describes the next repetition of an exchange that failed before its first delta, or
-// whose reply was cut and is taken back (Sink.TakesBack).
+// Retry describes the next repetition of an exchange. The exchange failed before its first
+// delta, or its reply was cut and is taken back (Sink.TakesBack).
 type Retry struct {
-	Attempt, Of int // 1 of 3 is the first repetition; Of is 0 where only the time is limited
+	Attempt, Of int // 1 of 3 is the first repetition; Of is 0 if only the time is limited
 	After       time.Duration
 	Status      int // 0 when no HTTP status came
 	Message     string
-	Discards    bool // what came of the reply does not count
+	Discards    bool // the part of the reply that came does not count
 }
 
 // Kind says what went wrong with an exchange.
@@ -72,24 +72,23 @@ const (
 	Unreachable Kind = iota // no connection, TLS, or a time-out before the headers
 	Refused                 // an HTTP status that is not 2xx, or an error event
 	Malformed               // a body that is not a model's reply
-	Cut                     // the reply ended before it was whole
+	Cut                     // the reply ended before it was complete
 	Stalled                 // silent for IdleTimeout
 	TooLarge                // a cap was exceeded
 	TooLong                 // the endpoint refused the request for its length
 	Mismatch                // a replay that does not fit the request
 )
 
-// Error is a failed exchange. Message is one line that describes what came
-// back; of a Mismatch it is three lines, the last two of which are the
-// difference. Hint, when not empty, says what the user can do. Both are without
-// secrets.
+// Error is a failed exchange. Message is one line about the answer. For a Mismatch it is three
+// lines; the last two show the difference. Hint says what the user can do, or is empty. Both
+// are without secrets.
 type Error struct {
 	Kind    Kind
 	Status  int // HTTP status, 0 for none
 	Message string
 	Hint    string
-	Began   bool    // a part of the reply had come
-	Fits    float64 // of TooLong: the share of the request that the endpoint would take, as far as it tells; else 0
+	Began   bool    // a part of the reply came
+	Fits    float64 // of TooLong: the share of the request that the endpoint would accept, if it can be computed; else 0
 	Cause   error
 }
 
@@ -109,22 +108,22 @@ type Client struct {
 	options  options
 	cacheKey bool     // send prompt_cache_key
 	head     segments // the request up to the conversation
-	headKey  headKey  // what head was made from
+	headKey  headKey  // the values that head depends on
 	encoder  encoder
 	messages segments        // the conversation as encoded so far
 	encoded  int             // number of messages in it
 	ids      map[string]bool // of the calls of the conversation so far
 	numbered int             // number of messages that they are from
 	server   string          // the program that answered Models
-	buffer   []byte          // what a reply passes through; nil before the first one
+	buffer   []byte          // for the bytes of a reply; nil before the first one
 	drained  <-chan struct{} // closed when the rest of the last body was read
 	sleep    func(context.Context, time.Duration) error
 	now      func() time.Time
 }
 
-// New checks cfg and makes a client without sending a packet. Its errors are
-// the user's: a bad URL, a key that would go over plain http to another host,
-// an unknown API, a recording that cannot be read or written.
+// New checks cfg and makes a client without sending a packet. Its errors are mistakes of the
+// user: a bad URL, a key that would go over plain http to another host, an unknown API, a
+// recording that cannot be read or written.
 func New(cfg Config) (*Client, error) {
 	if cfg.IdleTimeout <= 0 {
 		cfg.IdleTimeout = 120 * time.Second
@@ -173,9 +172,9 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// asRecorded writes requests as the next request of a recording is written, where the
-// endpoint decides it otherwise: a recording does not say of which endpoint it is. The
-// dialect is the recorded one, unless the configuration names another.
+// asRecorded takes the form of requests from the next request of a recording, if the form
+// depends on the endpoint: a recording does not name its endpoint. The dialect is the recorded
+// one, unless the configuration names another.
 func (c *Client) asRecorded() (err error) {
 	if c.replayer != nil {
 		c.cacheKey = c.replayer.recorded("prompt_cache_key")
@@ -187,22 +186,22 @@ func (c *Client) asRecorded() (err error) {
 	return err
 }
 
-// API is the name of the dialect that the client speaks.
+// API returns the name of the client's dialect.
 func (c *Client) API() string { return c.dialect.name }
 
-// Fork makes a client for a conversation of its own over the same connections.
-// c, which makes no exchange itself, may be forked at any time; only c is closed.
+// Fork makes a client for another conversation over the same connections. c, which makes no
+// exchange itself, may be forked at any time; only c is closed.
 func (c *Client) Fork() *Client {
 	fork := *c
 	fork.buffer = nil
-	if err := fork.asRecorded(); err != nil { // the recording is of a newer program: its request will differ
+	if err := fork.asRecorded(); err != nil { // the recording is from a newer program: its request will differ
 		fork.dialect = c.dialect
 	}
 	return &fork
 }
 
-// Insecure returns the host to which the key goes over plain http because
-// Config.InsecureHTTP names it, "" for none.
+// Insecure returns the host that gets the key over plain http because Config.InsecureHTTP names
+// it, "" for none.
 func (c *Client) Insecure() string { return c.endpoint.insecure }
 
 // Warm opens the connection in the background so that the first request
@@ -251,7 +250,7 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 			return nil, err
 		}
 		large := x.draft.text.size > largeText
-		if sink.Said, x = nil, (exchange{}); large { // else the text is in memory twice while it comes again
+		if sink.Said, x = nil, (exchange{}); large { // otherwise the text is in memory twice while it comes again
 			debug.FreeOSMemory()
 		}
 		if sink.Retry != nil {
@@ -263,7 +262,8 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 	}
 }
 
-// largeText is how many bytes of a text that was cut are worth a collection of garbage.
+// largeText is the size of a cut text, in bytes, from which a garbage collection is worth its
+// time.
 const largeText = 1 << 20
 
 // Close closes the connection and finishes the recording.
@@ -288,13 +288,13 @@ func (c *Client) body(r *Request) *body {
 	if c.options.noResultImages {
 		messages = withoutResultImages(messages)
 	}
-	if c.options.noToolRole { // what follows may change the last message: all are written anew
+	if c.options.noToolRole { // later messages may change the last one: all are written anew
 		messages, c.encoder = c.dialect.withoutToolRole(messages), nil
 	}
 	if c.encoder == nil {
 		c.encoder, c.messages, c.encoded = c.dialect.encoder(r, c.options), segments{}, 0
 	}
-	c.messages.reserve(2 * (len(messages) - c.encoded)) // a content, and what is around it
+	c.messages.reserve(2 * (len(messages) - c.encoded)) // a content, and the text around it
 	for ; c.encoded < len(messages); c.encoded++ {
 		if m := messages[c.encoded].asSent(); !isSystem(m) {
 			if c.options.bareRounds && m.Role == Assistant && leavesOut(resultsOf(messages, c.encoded)) {
@@ -315,7 +315,7 @@ func (c *Client) body(r *Request) *body {
 		c.dialect.open(&c.head, r, c.options)
 	}
 	var between, tail segments
-	if c.head.last() != '[' && c.messages.len() > 0 { // a system message is before them
+	if c.head.last() != '[' && c.messages.len() > 0 { // a system message precedes them
 		between.str(",")
 	}
 	c.encoder.finish(&tail)
@@ -323,11 +323,11 @@ func (c *Client) body(r *Request) *body {
 	return joinBody(&c.head, &between, &c.messages, &tail)
 }
 
-// Rewrite has the next request written anew: Instead of messages was set.
+// Rewrite makes the next request encode all messages anew, after a change of Instead.
 func (c *Client) Rewrite() { c.encoder = nil }
 
-// headKey is what may change of the head of a request: how it is written, and the
-// number of tools and of system messages.
+// headKey holds the values that the head of a request depends on: the options, and the number
+// of tools and of system messages.
 type headKey struct {
 	options       options
 	tools, system int

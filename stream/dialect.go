@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-
-	"toolpipe/stream/text/subschema"
 )
 
 // dialect is the wire form of one provider. A new one is a file or two, a line
@@ -17,8 +15,8 @@ type dialect struct {
 	names   fieldNames
 	headers func(h http.Header, key Key)
 
-	// What only this API's replies hold, and what other requests are refused with, in
-	// lower case, by an endpoint that has only this API.
+	// inReplies are texts that only this API's replies hold. inRefusals are texts, in lower
+	// case, of an endpoint that has only this API and refuses another request.
 	inReplies, inRefusals []string
 
 	cacheKey   bool // requests have the field prompt_cache_key
@@ -30,14 +28,12 @@ type dialect struct {
 	// encoder makes the writer of one conversation's messages.
 	encoder func(r *Request, o options) encoder
 
-	// repair changes in o how requests are written when a refusal of r, in
-	// lower case, names something that the endpoint does not take. It returns
-	// what firstNeeded returns.
+	// repair changes in o how requests are written, if a refusal of r, in lower case, names
+	// something that the endpoint does not accept. It returns the result of firstNeeded.
 	repair func(o *options, r *Request, refusal string) string
 
-	// own makes the blocks or items of the text and the calls of a message of the
-	// assistant, which are of the ownKinds; nil for chat, whose state does not repeat
-	// them.
+	// own makes the blocks or items of the text and the calls of a message of the assistant;
+	// their kinds are ownKinds. It is nil for chat: the state of chat does not repeat them.
 	own      func(m *Message) [][]byte
 	ownKinds []string
 
@@ -45,10 +41,10 @@ type dialect struct {
 	decoder func(d *draft) decoder
 }
 
-// dialects lists what Config.API may name, the default first.
+// dialects lists the dialects that Config.API may name, the default first.
 var dialects = []*dialect{&chatDialect, &messagesDialect, &responsesDialect}
 
-// APIs returns the names of all dialects: what Config.API may be.
+// APIs returns the names of all dialects, for Config.API.
 func APIs() (names []string) {
 	for _, d := range dialects {
 		names = append(names, d.name)
@@ -65,8 +61,8 @@ func findDialect(name string) (*dialect, error) {
 	return nil, fmt.Errorf("api %q is unknown; known are: %s", name, strings.Join(APIs(), " "))
 }
 
-// options is how requests are written: as the configuration says, and without
-// what the endpoint has refused. They hold for the rest of a run.
+// options is how requests are written: as the configuration says, and without the things that
+// the endpoint refused. They remain for the rest of a run.
 type options struct {
 	noToolRole       bool   // write calls and their results as text
 	isOpenAI         bool   // the endpoint is OpenAI's own or Azure's
@@ -77,19 +73,19 @@ type options struct {
 	answered         bool   // a reply came: a tool_choice that forces a call is left out
 	cacheKey         string // prompt_cache_key, "" for none
 	noCacheKey       bool   // leave prompt_cache_key out
-	noAutoCache      bool   // leave the mark of the whole request for the cache out
-	noCacheMarks     bool   // leave all marks for the cache out
-	noStrict         bool   // leave strict beside the schema of the answer out
-	anyJSON          bool   // ask for JSON, and have the prompt say the schema
-	noFormat         bool   // ask for no form of the answer but in the prompt
+	noAutoCache      bool   // leave the cache mark of the complete request out
+	noCacheMarks     bool   // leave all cache marks out
+	noStrict         bool   // leave strict out, next to the schema of the answer
+	anyJSON          bool   // ask for JSON, and write the schema into the prompt
+	noFormat         bool   // ask for the form of the answer only in the prompt
 	noResultImages   bool   // leave the images of tool results out
 	noToolNames      bool   // leave the names of tools in their results out
 	shortTexts       bool   // cut the descriptions of tools
-	bareRounds       bool   // leave the state of the endpoint out of the rounds whose results are left out
+	bareRounds       bool   // leave the endpoint's state out of the rounds with left-out results
 }
 
-// refuses reports whether a refusal names one of the fields, and the dialect
-// has written the field, not the user.
+// refuses reports whether a refusal names one of the fields, and the dialect wrote the field,
+// not the user.
 func refuses(refusal string, r *Request, names ...string) bool {
 	for _, name := range names {
 		if strings.Contains(refusal, name) && !hasParam(r.Params, name) {
@@ -103,11 +99,11 @@ func refuses(refusal string, r *Request, names ...string) bool {
 type repair struct {
 	made   *bool // the option that is the change
 	needed bool
-	change string // what is different, as in "the request is sent again without include"
+	change string // the difference, as in "the request is sent again without include"
 }
 
-// firstNeeded makes the first of the changes that is needed and not made yet. It
-// returns what is different from now on, "" when it changed nothing.
+// firstNeeded makes the first change that is needed and not made yet. It returns the difference
+// from then on, "" if it changed nothing.
 func firstNeeded(list ...repair) string {
 	for _, r := range list {
 		if r.needed && !*r.made {
@@ -118,9 +114,9 @@ func firstNeeded(list ...repair) string {
 	return ""
 }
 
-// answerFormat is what asks the endpoint to hold to the schema of the answer; nil for nothing.
-// before stands before strict and the schema, after behind them. OpenAI holds to a part of JSON
-// Schema only, others to what they know.
+// answerFormat asks the endpoint to follow the schema of the answer; nil for nothing. before is
+// the text before strict and the schema, after the text after them. OpenAI follows only a part
+// of JSON Schema, others the parts that they know.
 func answerFormat(r *Request, o options, before, after string) []byte {
 	strict, schema := !o.noStrict, []byte(r.Schema)
 	switch {
@@ -129,7 +125,7 @@ func answerFormat(r *Request, o options, before, after string) []byte {
 	case o.anyJSON:
 		return []byte(`{"type":"json_object"}`)
 	case o.isOpenAI && strict:
-		if part, ok := subschema.OpenAI.Of(schema); ok {
+		if part, ok := openAIPart.of(schema); ok {
 			schema = part
 		} else {
 			strict = false
@@ -141,8 +137,8 @@ func answerFormat(r *Request, o options, before, after string) []byte {
 	return formed(before+`"schema":?`+after, schema)
 }
 
-// formRepairs are the steps down from a schema to none, of a refusal that names one of the
-// members by which it is asked for.
+// formRepairs are the steps from a schema down to none, after a refusal that names one of the
+// members that ask for it.
 func formRepairs(o *options, r *Request, refusal string, members ...string) []repair {
 	names := r.Schema != nil && refuses(refusal, r, members...)
 	return []repair{
@@ -152,12 +148,12 @@ func formRepairs(o *options, r *Request, refusal string, members ...string) []re
 	}
 }
 
-// saysForm reports whether the prompt has to say the schema of the answer.
+// saysForm reports whether the prompt must contain the schema of the answer.
 func (d *dialect) saysForm(r *Request, o options) bool {
 	return r.Schema != nil && (o.anyJSON || o.noFormat || d == &messagesDialect && messagesFormat(r, o) == nil)
 }
 
-// withForm is a request whose prompt says the schema of the answer.
+// withForm returns a request with the schema of the answer in the prompt.
 func withForm(r *Request) *Request {
 	said, n := *r, 0
 	for n < len(r.Messages) && isSystem(&r.Messages[n]) {
@@ -178,10 +174,9 @@ func bearerHeader(h http.Header, key Key) {
 // encoder writes the messages of one conversation, each once, as the body of
 // a JSON array.
 type encoder interface {
-	// message writes m, which is none of the system, after all messages before it.
+	// message writes m, which is no system message, after all messages before it.
 	message(w *segments, m *Message)
-	// finish writes what ends the conversation as it stands. When messages
-	// follow, they replace what finish wrote.
+	// finish writes the end of the conversation. Messages that follow replace it.
 	finish(w *segments)
 }
 
@@ -190,10 +185,10 @@ type decoder interface {
 	// event takes one event with data. The error is errEnd at the end marker, and an
 	// *Error when the reply failed; draft.err may hold another one.
 	event(ev Event) error
-	// finish is called when the end marker or a finish reason and the end of the body
-	// came. The error says that the reply is not whole.
+	// finish is called after the end marker, or after a finish reason and the end of the body.
+	// The error says that the reply is incomplete.
 	finish() error
-	// echo is called after finish, when each call has its id. It returns what
-	// goes back beside the text and the calls.
+	// echo is called after finish, when all calls have an id. It returns the state that goes
+	// back in addition to the text and the calls.
 	echo() Opaque
 }

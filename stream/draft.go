@@ -10,24 +10,24 @@ var errEnd = errors.New("end of reply")
 // maxCalls caps the calls of one reply.
 const maxCalls = 1024
 
-// maxArguments caps the arguments of a call, in bytes. No tool takes more: a stream that
-// goes on with them is ended.
+// maxArguments caps the arguments of a call, in bytes. No tool accepts more, so a longer stream
+// is ended.
 const maxArguments = 1 << 20
 
-// maxTextOfCalls caps the text of a reply with calls or of one that pauses, which goes
-// back with the next request.
+// maxTextOfCalls caps the text of a reply that calls or pauses, because it goes back with the
+// next request.
 const maxTextOfCalls = 16 << 20
 
-// maxTextPassing is the same where the caller needs the text only in its Sink and
-// calls are not expected: the memory for it is what long answers take.
+// maxTextPassing is the same cap if the caller needs the text only in its Sink and calls are
+// not expected: this text takes most of the memory of a long answer.
 const maxTextPassing = 128 << 10
 
-// draft is a reply that is being received. A decoder hands it what came; the
-// draft passes deltas on to the sink and keeps what the Reply needs.
+// draft is a reply that is being received. A decoder fills it; the draft passes deltas on to
+// the sink and keeps the data of the Reply.
 type draft struct {
 	request  *Request
 	sink     *Sink
-	err      error // the first error of the sink, or a cap that was exceeded: nothing is passed on any more
+	err      error // the first error of the sink, or an exceeded cap: nothing more is passed on
 	followed int   // events that chunkShape took
 	began    bool  // the sink took a delta or a call began: the exchange is not repeated
 
@@ -35,11 +35,11 @@ type draft struct {
 	text                               draftText
 	think                              thinkSplitter
 
-	seen     bool // something of a reply came
-	done     bool // the dialect's own end marker came
+	seen     bool // a part of a reply came
+	done     bool // the dialect's end marker came
 	calls    []Call
 	hasAside bool   // a part of the text is commentary
-	answers  []span // the others, which are the answer
+	answers  []span // the other parts, which are the answer
 	ending
 	usage   Usage
 	model   string
@@ -49,15 +49,15 @@ type draft struct {
 // ending is how a reply ended.
 type ending struct {
 	stop         Stop
-	finishReason string   // the stop in the endpoint's own word
+	finishReason string   // the stop in the endpoint's word
 	waits        string   // see Reply
 	unknown      []string // likewise
 }
 
-// draftText is the text of a draft, commentary included.
+// draftText is the text of a draft, including commentary.
 type draftText struct {
 	chunks
-	said []span // what Sink.Text got
+	said []span // the ranges that Sink.Text got
 }
 
 func newDraft(r *Request, sink *Sink) *draft {
@@ -118,8 +118,8 @@ func (d *draft) pass(sink func([]byte) error, delta []byte) {
 	}
 }
 
-// reply makes the Reply after the decoder has found it whole. used has the ids of the
-// calls before it, and gets those of its calls.
+// reply makes the Reply after the decoder found it complete. used holds the ids of earlier
+// calls, and gets the ids of its calls.
 func (d *draft) reply(dec decoder, used map[string]bool) (*Reply, error) {
 	known := d.text.size
 	d.answer.end()
@@ -128,7 +128,7 @@ func (d *draft) reply(dec decoder, used map[string]bool) (*Reply, error) {
 	if d.request.ThinkTags {
 		d.think.end(d)
 	}
-	d.answers = addSpan(d.answers, span{known, d.text.size}) // what was held back until now
+	d.answers = addSpan(d.answers, span{known, d.text.size}) // the text that was held back until now
 	switch {
 	case d.err != nil:
 		return nil, d.err
@@ -154,7 +154,7 @@ func (d *draft) reply(dec decoder, used map[string]bool) (*Reply, error) {
 	return r, nil
 }
 
-// decideStop reads the finish reason in the light of what came.
+// decideStop corrects the stop by the content of the reply.
 func (d *draft) decideStop() error {
 	limit := d.request.tokenLimit()
 	switch {

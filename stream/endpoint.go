@@ -7,18 +7,18 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/stream/loopback"
+	"toolpipe/stream/netguard"
 )
 
-// endpoint is where requests go, and the key with them.
+// endpoint is the destination of requests and of the key.
 type endpoint struct {
 	url      *url.URL
-	origin   string // scheme, host and port: what messages show and the key is bound to
+	origin   string // scheme, host and port: for messages, and the key goes nowhere else
 	key      Key
-	insecure string // the host, if the key goes there over plain http as Config.InsecureHTTP allows
+	insecure string // the host, if it gets the key over plain http as Config.InsecureHTTP allows
 }
 
-// recordingEndpoint stands for the endpoint in a replay.
+// recordingEndpoint is the endpoint of a replay.
 var recordingEndpoint = endpoint{url: &url.URL{}, origin: "the recording"}
 
 // EndpointError is New's error about Config.BaseURL. It shows the URL without
@@ -34,9 +34,9 @@ func endpointError(format string, args ...any) error {
 	return &EndpointError{Message: fmt.Sprintf(format, args...)}
 }
 
-// newEndpoint checks the base URL and whether the key may go there. Over plain
-// http everybody on the way can read the key, so it goes only to this machine
-// and to hosts that the user names.
+// newEndpoint checks the base URL and whether the key may go there. Over plain http everybody
+// on the way can read the key, so it goes only to this machine and to hosts that the user
+// names.
 func newEndpoint(cfg *Config, path string) (*endpoint, error) {
 	if cfg.BaseURL == "" {
 		return nil, endpointError("no base URL of a model endpoint")
@@ -60,7 +60,7 @@ func newEndpoint(cfg *Config, path string) (*endpoint, error) {
 	}
 	e := &endpoint{url: u, origin: originOf(u), key: cfg.Key}
 	secret := cfg.Key != "" || slices.ContainsFunc(cfg.Headers, func(h Header) bool { return h.Secret })
-	if host := u.Hostname(); secret && u.Scheme == "http" && !loopback.Is(host) {
+	if host := u.Hostname(); secret && u.Scheme == "http" && !netguard.IsLoopback(host) {
 		if !slices.ContainsFunc(cfg.InsecureHTTP, func(h string) bool { return strings.EqualFold(h, host) }) {
 			return nil, &EndpointError{Message: fmt.Sprintf("the key would go to %q over plain http", host), Insecure: host}
 		}
@@ -72,8 +72,8 @@ func newEndpoint(cfg *Config, path string) (*endpoint, error) {
 	return e, nil
 }
 
-// shownURL returns what a message may show of a URL: it may hold a password or,
-// behind a question mark, a key.
+// shownURL returns the part of a URL that a message may show: the URL may hold a password or,
+// after a question mark, a key.
 func shownURL(s string) string {
 	if strings.Contains(s, "@") {
 		return "the URL (not shown, because it may contain a password)"
@@ -82,8 +82,8 @@ func shownURL(s string) string {
 	return strconv.Quote(s)
 }
 
-// Check reports whether the text can be a key: it must fit into a header. A text
-// that does not is most often the content of the wrong file.
+// Check reports whether the text can be a key: it must fit into a header. Any other text is
+// most often the content of the wrong file.
 func (k Key) Check() error {
 	if i := strings.IndexFunc(string(k), func(r rune) bool { return r <= ' ' || r > '~' }); i >= 0 {
 		return fmt.Errorf("the key contains a byte that no key has, at offset %d (a line break, or the wrong file?)", i)
@@ -95,7 +95,7 @@ func originOf(u *url.URL) string {
 	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
 
-// isOpenAI reports whether the endpoint is OpenAI's own or Azure's.
+// isOpenAI reports whether the endpoint belongs to OpenAI or Azure.
 func (e *endpoint) isOpenAI() bool {
 	host := strings.ToLower(e.url.Hostname())
 	return host == "api.openai.com" || strings.HasSuffix(host, ".openai.azure.com") ||

@@ -16,13 +16,12 @@ import (
 	"github.com/tidwall/gjson"
 
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/text/toolong"
 )
 
 // maxResponse caps the bytes of one reply, as sent and as inflated.
 const maxResponse = 256 << 20
 
-// exchange is one request and what came back.
+// exchange is one request and its answer.
 type exchange struct {
 	client  *Client
 	request *Request
@@ -36,7 +35,7 @@ type exchange struct {
 
 	bodyEnded bool // the end of the body was read
 
-	// What decides about a repetition, set with the error.
+	// These fields decide about a repetition. They are set with the error.
 	retry          bool          // the failure may pass
 	retryAfter     time.Duration // the wait that the endpoint asks for, 0 for none
 	connectionDied bool          // the connection had died before the request reached the endpoint
@@ -44,7 +43,7 @@ type exchange struct {
 	refusal        string        // the body of a refusal
 }
 
-// run makes the exchange. Its error is an *Error, of the sink or of ctx.
+// run makes the exchange. Its error is an *Error, or from the sink or ctx.
 func (x *exchange) run(ctx context.Context) (*Reply, error) {
 	c := x.client
 	x.draft = newDraft(x.request, x.sink)
@@ -127,9 +126,9 @@ func (x *exchange) roundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// httpRequest makes the request. The key is attached only when the request
-// goes to exactly the configured origin. GetBody lets the transport repeat a
-// request of which nothing was written to a connection that had died.
+// httpRequest makes the request. The key is attached only if the request goes to exactly the
+// configured origin. GetBody lets the transport repeat a request if the connection had died
+// before a byte of it was written.
 func (x *exchange) httpRequest(ctx context.Context) *http.Request {
 	e := x.client.endpoint
 	req := (&http.Request{
@@ -161,8 +160,8 @@ func (x *exchange) httpRequest(ctx context.Context) *http.Request {
 	return req
 }
 
-// drain reads what follows the end of a reply, so that the connection can be
-// used again. The reply does not wait for it; the next request does.
+// drain reads the rest of the body after the end of a reply, so that the connection can be used
+// again. The next request waits for it; the reply does not.
 func (c *Client) drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
 	c.drained = goroutine.Done(func() {
 		stop := goroutine.AfterFunc(time.Second, func() { cancel(nil) })
@@ -202,7 +201,7 @@ func (x *exchange) refused(res *http.Response) error {
 		e.Message += ": " + text
 	}
 	e.Hint = x.hint(res.StatusCode, x.refusal)
-	if toolong.Refuses(res.StatusCode, lower) {
+	if refusesLength(res.StatusCode, lower) {
 		x.tooLong(e, x.shownError(b))
 	}
 	return e

@@ -14,21 +14,19 @@ import (
 	"syscall"
 
 	"github.com/tidwall/gjson"
-
-	"toolpipe/stream/text/toolong"
 )
 
-// maxErrorBody caps what is read of the body of a refusal.
+// maxErrorBody caps the bytes that are read from the body of a refusal.
 const maxErrorBody = 8 << 10
 
 // where is the name of the endpoint in messages.
 func (x *exchange) where() string { return x.client.endpoint.origin }
 
-// redact takes the secrets out of a text of the endpoint.
+// redact removes the secrets from a text of the endpoint.
 func (x *exchange) redact(s string) string { return x.client.cfg.Secrets.Message().HideString(s) }
 
-// hideSecrets takes the secrets out of what an exchange returns beside the
-// message: an endpoint may send them back anywhere.
+// hideSecrets removes the secrets from the result of an exchange: an endpoint may send them
+// back anywhere.
 func (x *exchange) hideSecrets(reply *Reply, err error) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Message, e.Hint = x.redact(e.Message), x.redact(e.Hint)
@@ -43,8 +41,8 @@ func (x *exchange) shown(b []byte) string {
 	return clean(x.redact(string(b)), maxShown)
 }
 
-// shownError returns what the body of an error says: the message in its JSON, the
-// title of a page, else all of it.
+// shownError returns the text of an error's body: the message in its JSON, the title of a page,
+// else all of it.
 func (x *exchange) shownError(b []byte) string {
 	text := strings.Trim(x.redact(string(b)), byteOrderMark+whiteSpace)
 	if v := gjson.Parse(text); (v.IsObject() || v.IsArray()) && valid([]byte(text)) {
@@ -180,8 +178,8 @@ func (x *exchange) hint(status int, refusal string) string {
 	return ""
 }
 
-// otherAPI returns the API that the endpoint has instead of the one that was
-// used, as far as its refusal tells, "" if it does not.
+// otherAPI returns the API that the endpoint has instead of the one in use, if the refusal
+// shows it; else "".
 func (x *exchange) otherAPI(status int, refusal string) string {
 	used, noPath := x.client.dialect, status == 404 || status == 405
 	if !noPath && status != 400 && status != 422 {
@@ -202,7 +200,7 @@ func (x *exchange) otherAPI(status int, refusal string) string {
 	return ""
 }
 
-// apiOfReply returns the API that a reply is of, as far as its beginning tells.
+// apiOfReply returns the API of a reply, if its beginning shows it; else "".
 func apiOfReply(head []byte) string {
 	for _, d := range slices.Backward(dialects) { // an item of responses may be like a message of messages
 		if containsAny(string(head), d.inReplies...) {
@@ -222,11 +220,11 @@ func containsAny(s string, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
 }
 
-// tooLong makes e the error of a refusal for length, which text words. The same request
-// would be refused again.
+// tooLong makes e the error of a refusal for length. text is the endpoint's message. The same
+// request would be refused again.
 func (x *exchange) tooLong(e *Error, text string) {
 	x.retry = false
-	e.Kind, e.Fits = TooLong, toolong.Fits(text)
+	e.Kind, e.Fits = TooLong, fittingShare(text)
 	e.Hint = cmp.Or(e.Hint, "the conversation does not fit the model's context")
 }
 

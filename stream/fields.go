@@ -49,9 +49,9 @@ func filled(form string, values ...any) []byte {
 	return formed(form, values...)
 }
 
-// object writes an object with those of the members that are not empty, if there is
-// one, behind the members that the user set in it. AddParams has seen to it that the
-// user did not set the same ones.
+// object writes an object with the members that are not empty, if there are any, after the
+// members that the user set in it. AddParams has checked that the user did not set the same
+// ones.
 func (f *fields) object(name string, members ...[]byte) {
 	members = slices.DeleteFunc(members, func(m []byte) bool { return len(m) == 0 })
 	if len(members) == 0 {
@@ -71,8 +71,8 @@ func (f *fields) object(name string, members ...[]byte) {
 	f.w.put("{?}", bytes.Join(members, []byte(",")))
 }
 
-// list writes an array with an entry, behind those that the user set in it; only what the user
-// set if that is no array.
+// list writes an array with an entry, after the entries that the user set in it. If the user set
+// another value than an array, only that value is sent.
 func (f *fields) list(name, entry string) {
 	own := paramOf(f.r, name)
 	if own.Exists() && !own.IsArray() {
@@ -104,12 +104,12 @@ func (f *fields) name(name string) {
 	f.w.put("?:", name)
 }
 
-// params writes the params of the user, except one that has the name of the
-// conversation. Of params with the same name the last one counts.
+// params writes the params of the user, except the conversation. If several have the same name,
+// the last one counts.
 func (f *fields) params(conversation string) {
 	for i, p := range f.r.Params {
 		if p.Name == "tools" && len(f.r.Tools) > 0 {
-			continue // they come behind those of servers
+			continue // they follow the tools of servers
 		}
 		if p.Name != conversation && !slices.Contains(f.merged, p.Name) && !hasParam(f.r.Params[i+1:], p.Name) {
 			f.name(p.Name)
@@ -175,15 +175,15 @@ func toolSchema(schema json.RawMessage) []byte {
 	return formed(`{?,"properties":{}}`, inner)
 }
 
-// Members of a schema that hold values, which are no schemas, and those that hold
-// schemas under names of the tool's own.
+// Members of a schema. valueMembers hold values, which are no schemas; namedSchemas hold
+// schemas under names that the tool chose.
 var (
 	valueMembers = []string{"default", "const", "enum", "examples", "example"}
 	namedSchemas = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
 )
 
-// appendWithItems appends a schema, or what a member of namedSchemas holds: then
-// byName is true. Each array says what its items are, which Gemini and others demand.
+// appendWithItems appends a schema or, if byName is set, the value of a member of namedSchemas.
+// It adds items to each array without them, because Gemini and others demand them.
 func appendWithItems(w []byte, v gjson.Result, byName bool) []byte {
 	if !v.IsObject() && !v.IsArray() {
 		return append(w, v.Raw...)
@@ -218,7 +218,7 @@ func (f *fields) conversation(name string) {
 }
 
 // withoutForcedCall returns r with a param tool_choice that demands no call: a model that must
-// call in each reply never gives an answer. What else the param says stays.
+// call in each reply never gives an answer. The rest of the param stays.
 func withoutForcedCall(r *Request) *Request {
 	free := *r
 	free.Params = nil
@@ -235,8 +235,8 @@ func withoutForcedCall(r *Request) *Request {
 	return &free
 }
 
-// freeChoice is what remains of a tool_choice that demands a call; nil for nothing: the tools that
-// are allowed, and that they are not called side by side.
+// freeChoice returns the rest of a tool_choice without its demand for a call: the allowed
+// tools, or the setting against parallel calls; nil for nothing.
 func freeChoice(v gjson.Result) []byte {
 	nested, flat := v.Get("allowed_tools.tools"), v.Get("tools")
 	switch parallel := v.Get("disable_parallel_tool_use"); {
@@ -250,11 +250,10 @@ func freeChoice(v gjson.Result) []byte {
 	return nil
 }
 
-// promptCacheKey makes the value of prompt_cache_key, by which OpenAI sends
-// requests with the same beginning to the machine that has it in its cache. It
-// is a hash of the head and the first message, and so the same for all requests
-// of a run, and for the runs of one pipeline. The model is left out: a replay
-// need not know it.
+// promptCacheKey makes the value of prompt_cache_key. By this key OpenAI sends requests with
+// the same beginning to the machine with the beginning in its cache. It is a hash of the head
+// and the first message, so it is the same for all requests of a run, and for the runs of one
+// pipeline. The model is left out: a replay need not know it.
 func (c *Client) promptCacheKey(r *Request) string {
 	var text segments
 	anyModel := *r

@@ -10,10 +10,9 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// fragments puts objects together that come in pieces: entries of
-// reasoning_details, thinking blocks, parts of a content. Pieces of the same type
-// and index are one. Endpoints refuse the pieces, since the signature in one of
-// them is that of the whole.
+// fragments joins objects that come in pieces: entries of reasoning_details, thinking blocks,
+// parts of a content. Pieces of the same type and index are one object. Endpoints refuse the
+// pieces, because the signature in one of them is for the complete object.
 type fragments []*fragment
 
 type fragment struct {
@@ -55,8 +54,8 @@ func (f *fragments) piece(v gjson.Result) *fragment {
 	return o
 }
 
-// takes reports whether a piece does not contradict what came before: it has no
-// other id, signature or data, and no text after the signature.
+// takes reports whether a piece agrees with the earlier ones: it has no other id, signature or
+// data, and no text after the signature.
 func (o *fragment) takes(v gjson.Result) bool {
 	for _, m := range o.members {
 		was, is := gjson.Parse(m.value), v.Get(gjson.Parse(m.name).Str)

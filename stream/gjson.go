@@ -9,16 +9,15 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// fromEndpoint is what JSON of an endpoint must be. Endpoints send names twice,
-// surrogates that were cut apart, and bytes that are not UTF-8; the code that
-// uses a value decides what becomes of them.
+// fromEndpoint are the rules for JSON of an endpoint. Endpoints send duplicate names, divided
+// surrogate pairs, and bytes that are not UTF-8. The code that uses a value handles them.
 var fromEndpoint = jsontext.Options{Depth: 10_000, DuplicateNames: true, LoneSurrogates: true, AnyBytes: true}
 
 // valid reports whether data is one JSON value that is not nested too deep.
 func valid(data []byte) bool { return jsontext.Check(data, fromEndpoint) == nil }
 
-// text returns what the string r means, nil if it is not a string. The text may
-// hold lone surrogates; appendPiece joins it with other pieces.
+// text returns the text of the string r, nil if it is not a string. The text may hold lone
+// surrogates; appendPiece joins it with other pieces.
 func text(r gjson.Result) []byte {
 	if r.Type != gjson.String || len(r.Raw) < 2 {
 		return nil
@@ -26,14 +25,14 @@ func text(r gjson.Result) []byte {
 	return jsontext.AppendWTF8(nil, []byte(r.Raw[1:len(r.Raw)-1]))
 }
 
-// A wanted member of an object is one with that name.
+// wanted is a member to look for.
 type wanted struct {
 	name string
 	to   *gjson.Result
 }
 
-// find looks for members of an object, in one pass. Of members with the same name the
-// first one counts. In a value that is no object there are none.
+// find looks for members of an object, in one pass. If several have the same name, the first
+// one counts. A value that is no object has none.
 func find(object gjson.Result, members ...wanted) {
 	if !object.IsObject() {
 		return
@@ -84,7 +83,7 @@ func indexOf(v gjson.Result, paths ...string) int {
 	return -1
 }
 
-// openAIUsage reads the usage of OpenAI's two APIs, and what others write there.
+// openAIUsage reads the usage of OpenAI's two APIs and of compatible ones.
 func openAIUsage(u gjson.Result) Usage {
 	return Usage{
 		Input:      count(u, "prompt_tokens", "input_tokens"),
@@ -104,8 +103,8 @@ type member struct{ name, value string }
 
 func newMember(name string, value []byte) member { return member{`"` + name + `"`, string(value)} }
 
-// otherMembers adds to the list the members of an object that have none of the
-// names. Of members with the same name the last one stays.
+// otherMembers adds to the list the members of an object that have none of the names. If
+// several have the same name, the last one stays.
 func otherMembers(list []member, object gjson.Result, names ...string) []member {
 	object.ForEach(func(name, value gjson.Result) bool {
 		if value.Type == gjson.Null || slices.Contains(names, name.Str) {
@@ -122,7 +121,7 @@ func otherMembers(list []member, object gjson.Result, names ...string) []member 
 	return list
 }
 
-// joinMembers writes members as they stand in an object, nil for none.
+// joinMembers writes members as in an object, without its braces; nil for none.
 func joinMembers(list []member) (joined []byte) {
 	for i, m := range list {
 		if i > 0 {

@@ -7,11 +7,10 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// idleTimer bounds the silence of the endpoint. It runs only during a wait for
-// the network: the time that the sink takes does not count. Each wait ends with
-// bytes and has the whole limit: comments and empty lines are what servers send
-// while a model thinks. But all waits together without a part of the reply have a limit
-// as well.
+// idleTimer bounds the silence of the endpoint. It runs only during a wait for the network: the
+// time of the sink does not count. Each wait for bytes may take the full limit: servers send
+// comments and empty lines while a model thinks. But all waits together without a part of the
+// reply have a limit as well.
 type idleTimer struct {
 	mu    sync.Mutex
 	timer *time.Timer // runs while a wait goes on
@@ -23,7 +22,7 @@ type idleTimer struct {
 	began time.Time     // of the present wait
 }
 
-const silentWaits = 10 // whole limits that may pass with no part of a reply
+const silentWaits = 10 // full limits that may pass without a part of a reply
 
 func newIdleTimer(limit time.Duration, expired func()) *idleTimer {
 	t := &idleTimer{limit: limit, most: silentWaits * limit, timer: goroutine.AfterFunc(limit, expired)}
@@ -31,7 +30,7 @@ func newIdleTimer(limit time.Duration, expired func()) *idleTimer {
 	return t
 }
 
-// start begins a wait, when so many parts of the reply have come.
+// start begins a wait. parts is the number of parts of the reply that have come.
 func (t *idleTimer) start(parts int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,16 +50,16 @@ func (t *idleTimer) pause() {
 	}
 }
 
-// spentAll reports whether the wait that expired was the last of all that the next part
-// had, and shorter than a wait can be.
+// spentAll reports whether the wait that expired used up the time of all waits until the next
+// part, and was shorter than the limit.
 func (t *idleTimer) spentAll() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.most-t.spent < t.limit
 }
 
-// progress gives the present wait the whole limit again, because a part of the
-// request was sent. Any goroutine may call it.
+// progress gives the present wait the full limit again, because a part of the request was sent.
+// Any goroutine may call it.
 func (t *idleTimer) progress() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,7 +69,7 @@ func (t *idleTimer) progress() {
 	}
 }
 
-// shorten makes the limit of the waits from now on shorter.
+// shorten makes the limit of later waits shorter.
 func (t *idleTimer) shorten(limit time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,7 +1,6 @@
-// Package stream is the client of a model: it sends a conversation to an
-// endpoint and reads the streamed reply. A Reply is always whole: a reply that
-// was cut off is an error. Its text reaches the caller's Sink while it arrives,
-// and the arguments of tool calls stay the bytes that came.
+// Package stream is the client of a model: it sends a conversation to an endpoint and reads the
+// streamed reply. A Reply is always complete: a reply that was cut off is an error. Its text
+// reaches the caller's Sink while it arrives, and the arguments of tool calls keep their bytes.
 //
 // A dialect is the wire form of one provider: chat, messages or responses.
 // Package run uses the Client; package mcp uses only the reader of server-sent
@@ -26,24 +25,24 @@ const (
 	ToolRole  Role = "tool"
 )
 
-// Message is one entry of a conversation. It must not be changed once it has
-// been part of a Request, since a Client encodes each message once, but for
-// Instead, before Client.Rewrite.
+// Message is one entry of a conversation. It must not be changed once it has been part of a
+// Request, because a Client encodes each message once. The exception is Instead, before
+// Client.Rewrite.
 type Message struct {
 	Role    Role
 	Parts   []Part
-	Instead []Part // what is sent in place of Parts, which are left out of requests; nil: nothing is left out
-	Calls   []Call // assistant only: the calls that it asks for, in order
+	Instead []Part // sent in place of Parts, which requests leave out; nil: nothing is left out
+	Calls   []Call // assistant only: the calls that the model asks for, in order
 	CallID  string // tool only: the id of the call that this answers
 	Name    string // tool: the name that the model knows the tool by; user and assistant: the speaker's name, sent by the chat dialect only
 	Failed  bool   // tool only: the tool reported an error, or did not run
-	Output  bool   // user only: it is no message of the user, but holds what commands printed
+	Output  bool   // user only: the output of commands, not a message of the user
 	Opaque  Opaque // assistant only: the endpoint's own state, which is sent back unread
 
-	Labels []string // say what the content is; kept in a written conversation, and never sent
+	Labels []string // describe the content; kept in a written conversation, and never sent
 }
 
-// Size is about how many bytes m has in a written conversation.
+// Size is the approximate size of m in a written conversation, in bytes.
 func (m *Message) Size() int {
 	size := m.Opaque.Size()
 	for _, p := range m.Parts {
@@ -58,7 +57,7 @@ func (m *Message) Size() int {
 	return size
 }
 
-// Sent are the parts that are sent.
+// Sent returns the parts that are sent.
 func (m *Message) Sent() []Part {
 	if m.Instead != nil {
 		return m.Instead
@@ -66,7 +65,7 @@ func (m *Message) Sent() []Part {
 	return m.Parts
 }
 
-// asSent is the message with what is sent of it.
+// asSent returns the message with the parts that are sent.
 func (m *Message) asSent() *Message {
 	if m.Instead == nil {
 		return m
@@ -76,12 +75,12 @@ func (m *Message) asSent() *Message {
 	return &sent
 }
 
-// leavesOut reports whether anything of messages is left out of requests.
+// leavesOut reports whether requests leave out any parts of messages.
 func leavesOut(messages []Message) bool {
 	return slices.ContainsFunc(messages, func(m Message) bool { return m.Instead != nil })
 }
 
-// resultsOf are the results that follow the i-th message.
+// resultsOf returns the results that follow the i-th message.
 func resultsOf(messages []Message, i int) []Message {
 	behind := messages[i+1:]
 	n := slices.IndexFunc(behind, func(m Message) bool { return m.Role != ToolRole })
@@ -91,8 +90,9 @@ func resultsOf(messages []Message, i int) []Message {
 	return behind[:n]
 }
 
-// bare is a message of the assistant without the endpoint's own state, whose signatures may
-// hold for what followed it. The extra members of calls stay, which some endpoints demand.
+// bare returns a message of the assistant without the endpoint's state: its signatures may
+// cover the text that followed. The extra members of calls stay, because some endpoints demand
+// them.
 func (m *Message) bare() *Message {
 	bare := *m
 	bare.Opaque = Opaque{}
@@ -138,15 +138,14 @@ type Tool struct {
 	Schema      json.RawMessage // a JSON object with "type":"object"; sent as it is
 }
 
-// Param is a request field given by the user; it wins over what the dialect
-// would write under the same name.
+// Param is a request field given by the user; it replaces the dialect's field of the same name.
 type Param struct {
 	Name  string
 	Value json.RawMessage
 }
 
-// Request is what one exchange sends. From one Reply of a Client to the next, Messages
-// and Tools may only be appended to.
+// Request is the content of one exchange. From one Reply of a Client to the next, Messages and
+// Tools may only be appended to.
 type Request struct {
 	Model           string
 	Messages        []Message
@@ -170,7 +169,7 @@ const (
 	StopLength              // the token limit was reached
 	StopFilter              // a content filter or a refusal ended it
 	StopContext             // the model's context was full
-	StopPause               // the model is not done: the conversation goes on as it stands
+	StopPause               // the model is not done: the conversation goes on unchanged
 	StopFailed              // the model failed; its calls must not run
 )
 
@@ -184,33 +183,33 @@ type Usage struct {
 type Reply struct {
 	Message Message // of the assistant; a long text is in several parts, with nothing between them
 	Stop    Stop
-	Finish  string // the stop in the endpoint's own word, "" when it gave none
+	Finish  string // the stop in the endpoint's word, "" if it gave none
 	Usage   Usage
 	Model   string // as the endpoint names it
-	Refusal string // the text of a refusal that came apart from the content
-	// Waits names what the endpoint waits for, such as "shell_call": a call that only another
-	// kind of client can answer. Unknown are things in the reply of which it is not known what
-	// they are, where there is an answer beside them.
+	Refusal string // the text of a refusal that came outside the content
+	// Waits names the thing that the endpoint waits for, such as "shell_call": a call that only
+	// another kind of client can answer. Unknown lists unknown kinds of items in a reply that also
+	// holds an answer.
 	Waits   string
 	Unknown []string
-	// HasAside says that a part of the text was commentary. It is in the parts of
-	// the message only if there is no answer beside it.
+	// HasAside says that a part of the text was commentary. It is in the parts of the message
+	// only if there is no answer.
 	HasAside bool
 }
 
-// Sink takes what happens during an exchange, in order, from one goroutine.
-// Any field may be nil. A returned error ends the exchange and is returned
-// from Client.Reply unwrapped. Slices are valid only during the call.
+// Sink takes the events of an exchange, in order, from one goroutine. Any field may be nil. A
+// returned error ends the exchange and is returned from Client.Reply unwrapped. Slices are
+// valid only during the call.
 type Sink struct {
 	Begin      func() error // called before each request is sent, also before one that is sent again
 	Text       func(delta []byte) error
-	Join       bool                     // deltas of the text that came at once may be given to Text as one
-	Commentary func(delta []byte) error // text that the endpoint says is not the answer
+	Join       bool                     // Text may get deltas that came together as one
+	Commentary func(delta []byte) error // text that is not the answer, according to the endpoint
 	Reasoning  func(delta []byte) error
 	Idle       func() error // called before a read that may wait, so that outputs are flushed
 	Retry      func(Retry)
-	Spent      func(Usage)                // called with the tokens of a reply that failed after it began, as far as the endpoint reported them
-	TakesBack  func() bool                // reports whether what came of a reply can be taken back, so that it may come again
+	Spent      func(Usage)                // called with the tokens of a reply that failed after it began, as reported by the endpoint
+	TakesBack  func() bool                // reports whether the received part of a reply can be taken back, so that it may come again
 	Warn       func(code, message string) // the exchange goes on, but the user should know this
 	Said       []Part                     // set by Reply: all that Text got of the last exchange, also of one that failed; see TextPassing
 }

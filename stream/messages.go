@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"toolpipe/stream/text/subschema"
 )
 
 // messagesDialect is Anthropic's /v1/messages.
@@ -54,27 +52,27 @@ func repairMessages(o *options, r *Request, refusal string) string {
 	)
 }
 
-// messagesFormat asks for the form of the answer; nil where the API cannot say it.
+// messagesFormat asks for the form of the answer; nil if the API cannot express it.
 func messagesFormat(r *Request, o options) []byte {
 	if r.Schema == nil || o.noFormat {
 		return nil
 	}
-	part, ok := subschema.Anthropic.Of(r.Schema)
+	part, ok := anthropicPart.of(r.Schema)
 	if !ok {
 		return nil
 	}
 	return formed(`{"type":"json_schema","schema":?}`, part)
 }
 
-// The endpoint keeps a request in a cache up to a mark, so that the next round
-// costs only its new tokens. The mark of the whole request is the protocol's
-// automatic one: the endpoint puts it at the end, which moves with each round.
-// The services of Amazon and Google refuse it (UKGovernmentBEIS/inspect_ai#3851);
-// the marks at the end of the head and of the first message stay there.
+// The endpoint keeps a request in a cache up to a mark, so that the next round costs only its
+// new tokens. The mark of the complete request is the protocol's automatic one: the endpoint
+// puts it at the end, so it moves with each round. The services of Amazon and Google refuse it
+// (UKGovernmentBEIS/inspect_ai#3851); the marks at the end of the head and of the first message
+// stay there.
 const cacheControl = `{"type":"ephemeral"}`
 
-// cacheMark is the value of each mark: that of the user, if there is one. It is "" for no marks: a
-// request is worth a place in the cache if others will follow it, because there are tools.
+// cacheMark is the value of each mark: the user's, if there is one. It is "" for no marks: only
+// a request with tools is worth a place in the cache, because others will follow it.
 func cacheMark(r *Request, o options) string {
 	if len(r.Tools) == 0 || o.noCacheMarks {
 		return ""
@@ -101,7 +99,7 @@ func openMessages(w *segments, r *Request, o options) {
 	if mark != "" && !o.noAutoCache {
 		f.set("cache_control", mark)
 	} else if hasParam(r.Params, "cache_control") && len(r.Tools) > 0 {
-		f.merged = append(f.merged, "cache_control") // it says that there are no marks, or is in the other marks
+		f.merged = append(f.merged, "cache_control") // it turns the marks off, or is in the other marks
 	}
 	f.params("messages")
 	system, toolMark := systemMessages(r.Messages), mark
@@ -109,7 +107,7 @@ func openMessages(w *segments, r *Request, o options) {
 		toolMark = ""
 	}
 	f.tools(o, "{", "input_schema", "}", endOfBlock(toolMark))
-	var blocks [][]byte // the last one ends what is the same in each round, and can be marked for the cache
+	var blocks [][]byte // the last one ends the part that is the same in each round, and can get a cache mark
 	for i, m := range system {
 		own := ""
 		if i == len(system)-1 {
@@ -129,12 +127,12 @@ func endOfBlock(mark string) string {
 	return `,"cache_control":` + mark + "}"
 }
 
-// messagesEncoder writes turns: all that stands between two messages of the
-// assistant becomes one message of the user.
+// messagesEncoder writes turns: all messages between two messages of the assistant become one
+// message of the user.
 type messagesEncoder struct {
 	options
 	foreign bool   // the last calls are of another API
-	cache   string // marks the end of the first message of the user for the cache; "": nothing does
+	cache   string // for the end of the first message of the user; "": no mark
 	marked  bool   // the mark is written
 	open    bool   // a message of the user is being written
 }
@@ -212,9 +210,9 @@ func (e *messagesEncoder) result(w *segments, m *Message) {
 	w.str("}")
 }
 
-// messagesID returns the id of a call as it is sent. One that this API sent stays as
-// it is. Of a foreign one it takes only letters, digits, _ and -, and Amazon's services
-// at most 64 of them (docs.aws.amazon.com, ToolUseBlock): another one is sent as a hash.
+// messagesID returns the id of a call as it is sent. An id from this API stays as it is. In a
+// foreign id it accepts only letters, digits, _ and -, and Amazon's services at most 64 of them
+// (docs.aws.amazon.com, ToolUseBlock): any other foreign id is sent as a hash.
 func messagesID(id string, foreign bool) string {
 	isStrange := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
@@ -247,8 +245,8 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 	w.str("}")
 }
 
-// ownBlocks are the text and the calls of a message of the assistant, which are
-// foreign if they are of another API.
+// ownBlocks returns the text and the calls of a message of the assistant. foreign says that
+// they are of another API.
 func ownBlocks(m *Message, foreign bool) (blocks [][]byte) {
 	if hasContent(m) {
 		blocks = append(blocks, formed(`{"type":"text","text":?}`, m.Parts))
@@ -260,9 +258,8 @@ func ownBlocks(m *Message, foreign bool) (blocks [][]byte) {
 	return blocks
 }
 
-// toolUse returns a call with other members that this API sent. The call's Extra
-// is left out: it may be of another dialect, and the API refuses members that it
-// does not know.
+// toolUse returns a call with other members that this API sent. The call's Extra is left out:
+// it may be of another dialect, and the API refuses unknown members.
 func toolUse(c *Call, others []member) []byte {
 	more := filled(",?", joinMembers(others))
 	return formed(`{"type":"tool_use","id":?,"name":?,"input":??}`, c.ID, c.Name, bytes.TrimSpace(sentArguments(c.Arguments)), more)

@@ -9,7 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// messagesDecoder reads the events of a streamed message, or a whole message.
+// messagesDecoder reads the events of a streamed message, or a complete message.
 type messagesDecoder struct {
 	*draft
 	shape  chunkShape
@@ -30,7 +30,7 @@ type messagesBlock struct {
 	citations [][]byte // the citations of a text
 	call      Call
 	place     int      // of the call in draft.calls
-	others    []member // members of a call that only go back with it; what deltas of other kinds added to a block
+	others    []member // members that only go back: of a call, or of deltas of other kinds
 	closed    bool
 }
 
@@ -43,7 +43,7 @@ func (d *messagesDecoder) addInput(b *messagesBlock, piece []byte) {
 // maxBlocks caps the content blocks of one reply.
 const maxBlocks = 10000
 
-// wholeBlocks takes blocks that came whole.
+// wholeBlocks takes complete blocks.
 func (d *messagesDecoder) wholeBlocks(list gjson.Result) {
 	list.ForEach(func(_, block gjson.Result) bool {
 		d.blockStart(len(d.blocks), block).closed = true
@@ -61,7 +61,7 @@ func (d *messagesDecoder) event(ev Event) error {
 		return err
 	}
 	switch root.Get("type").Str {
-	case "message_start": // whose content is empty, but for what some servers send there
+	case "message_start": // its content is empty, but some servers send blocks there
 		d.start(root.Get("message"))
 		d.wholeBlocks(root.Get("message.content"))
 	case "message":
@@ -92,9 +92,8 @@ func (d *messagesDecoder) event(ev Event) error {
 	return nil
 }
 
-// start takes the beginning of a message. A second beginning either repeats the
-// first, or replaces the message by another: then its thinking, and calls that are
-// not finished, are dropped.
+// start takes the beginning of a message. A second beginning either repeats the first, or
+// replaces the message by another: then its thinking and its unfinished calls are dropped.
 func (d *messagesDecoder) start(message gjson.Result) {
 	id := message.Get("id").Str
 	if d.seen && id == d.id {
@@ -191,8 +190,8 @@ func deltaBlock(delta string) string {
 	return ""
 }
 
-// takes reports whether a delta can belong to the block. A block of a kind that no delta
-// has, such as what the server itself does, takes any of them.
+// takes reports whether a delta can belong to the block. A block of another kind, such as an
+// action of the server, takes any delta.
 func (b *messagesBlock) takes(delta string) bool {
 	kind := deltaBlock(delta)
 	return kind == "" || kind == b.kind || b.kind != "text" && b.kind != "thinking" && b.kind != "tool_use"
@@ -240,8 +239,8 @@ func (d *messagesDecoder) finish() error {
 	return nil
 }
 
-// arguments returns the input that came in pieces, else the one that the block
-// began with.
+// arguments returns the input that came in pieces, else the input at the beginning of the
+// block.
 func (b *messagesBlock) arguments() []byte {
 	if input := gjson.Get(b.head, "input"); len(b.input) == 0 && input.IsObject() && !isEmptyObject(input) {
 		return []byte(input.Raw)
@@ -249,9 +248,8 @@ func (b *messagesBlock) arguments() []byte {
 	return b.input
 }
 
-// echo returns the content of the message in the API's own form, if it holds
-// more than Parts and Calls do: thinking, and what the server itself did, go
-// back unchanged.
+// echo returns the content of the message in the API's form, if it holds more than Parts and
+// Calls: thinking and the server's actions go back unchanged.
 func (d *messagesDecoder) echo() Opaque {
 	isMore := func(b *messagesBlock) bool {
 		return b.kind != "text" && b.kind != "tool_use" || len(b.others)+len(b.citations) > 0
@@ -268,8 +266,8 @@ func (d *messagesDecoder) echo() Opaque {
 	return Opaque{json: bytes.Join(list, []byte(","))}
 }
 
-// echoed returns a block as it goes back, nothing for a text that is empty or
-// white space, which the API refuses.
+// echoed returns a block as it goes back. For a text that is empty or white space it returns
+// nothing, because the API refuses that.
 func (d *messagesDecoder) echoed(b *messagesBlock) []byte {
 	switch b.kind {
 	case "text":
@@ -284,7 +282,7 @@ func (d *messagesDecoder) echoed(b *messagesBlock) []byte {
 		return toolUse(&d.calls[b.place], b.others)
 	}
 	members := otherMembers(nil, gjson.Parse(b.head))
-	if len(b.input) > 0 && valid(b.input) { // a server_tool_use whose input came in pieces
+	if len(b.input) > 0 && valid(b.input) { // a server_tool_use with an input that came in pieces
 		members = otherMembers(members, gjson.Parse(`{"input":`+strings.ToValidUTF8(string(b.input), "\ufffd")+"}"))
 	}
 	members = otherMembers(members, gjson.Parse("{"+string(joinMembers(b.others))+"}"))

@@ -17,8 +17,8 @@ const (
 	tlsTimeout     = 10 * time.Second
 )
 
-// network is the one connection to the endpoint. It is of HTTP/1.1: requests
-// follow one another, so streams within a connection would gain nothing.
+// network is the one connection to the endpoint. It uses HTTP/1.1: requests follow one another,
+// so streams within a connection would gain nothing.
 type network struct {
 	transport *http.Transport
 	endpoint  *endpoint
@@ -26,10 +26,10 @@ type network struct {
 	opening   atomic.Pointer[opening]                                           // the connection that warm opens, then tooLate
 }
 
-// opening brings a connection that is being opened, nil after a failure.
+// opening delivers a connection that is being opened, nil after a failure.
 type opening chan net.Conn
 
-// tooLate stands for the opening of a network that has been asked for a connection.
+// tooLate replaces the opening of a network after its first connection was requested.
 var tooLate = &noOpening
 
 var noOpening opening
@@ -49,7 +49,7 @@ func newNetwork(e *endpoint) *network {
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            plain.DialContext,
 		TLSHandshakeTimeout:    tlsTimeout,
-		TLSClientConfig:        secure.Config, // behind a proxy
+		TLSClientConfig:        secure.Config, // through a proxy
 		Protocols:              protocols,
 		DisableCompression:     true, // a compressed body is inflated under a cap
 		MaxResponseHeaderBytes: 256 << 10,
@@ -65,7 +65,7 @@ func newNetwork(e *endpoint) *network {
 	return n
 }
 
-// warm starts to open the connection, unless a proxy stands between.
+// warm starts to open the connection, unless a proxy is used.
 func (n *network) warm(ctx context.Context) {
 	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: n.endpoint.url}); proxy != nil || err != nil {
 		return
@@ -82,8 +82,8 @@ func (n *network) warm(ctx context.Context) {
 	})
 }
 
-// dialOrWarm returns the connection that warm opened, else a new one. A failure to open
-// the first comes again with the second. Where there is a proxy, warm opened none.
+// dialOrWarm returns the connection that warm opened, else a new one. If warm failed, the new
+// attempt reports the failure. With a proxy, warm opened none.
 func (n *network) dialOrWarm(ctx context.Context, network, addr string) (net.Conn, error) {
 	if o := n.opening.Swap(tooLate); o != nil && o != tooLate {
 		select {
@@ -98,7 +98,7 @@ func (n *network) dialOrWarm(ctx context.Context, network, addr string) (net.Con
 	return n.dial(ctx, network, addr)
 }
 
-// discard closes the connection when it is open.
+// discard closes the connection once it is open.
 func (o opening) discard() {
 	goroutine.Start(func() {
 		if conn := <-o; conn != nil {

@@ -13,21 +13,21 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Opaque is what an assistant message holds beside its Parts and Calls:
-// reasoning, signatures, encrypted items. It is sent back unread, to the same
-// endpoint and model only. The zero value holds nothing and is of no endpoint.
+// Opaque is the state of an assistant message that is not in its Parts and Calls: reasoning,
+// signatures, encrypted items. It is sent back unread, only to the same endpoint and model. The
+// zero value holds nothing and is of no endpoint.
 type Opaque struct {
 	api, endpoint, model string // where it came from
 	json                 []byte // chat: members of the message; else its blocks or items
-	content              []byte // chat: the content as it came, for a text that is not all of it
+	content              []byte // chat: the content as it came, if the text is not all of it
 }
 
-// StateMember is the member of a message in which a written conversation keeps
-// the Opaque. Its members are api, endpoint and model, of which it is; digest, of
-// the text and the calls that it belongs to; and state, an object of members for
-// chat, else an array of blocks or items. A state that a strict reader would refuse,
-// for a name that stands twice or for half a pair of surrogates, and one of several
-// lines, is a string that holds that JSON: it goes back as it came.
+// StateMember is the member of a message in which a written conversation keeps the Opaque. Its
+// members are api, endpoint and model, the origin of the state; digest, of the text and the
+// calls that it belongs to; and state, an object of members for chat, else an array of blocks
+// or items. The state is a string with this JSON if a strict reader would refuse the JSON,
+// because of a duplicate name or half a surrogate pair, or if it has several lines. It goes
+// back as it came.
 const StateMember = "provider_state"
 
 // writeState writes the member of m's Opaque, if there is something to keep.
@@ -44,7 +44,7 @@ func writeState(w *segments, m *Message) {
 	w.put(`,"`+StateMember+`":{"api":?,"endpoint":?,"model":?,"digest":?,"state":?}`, o.api, o.endpoint, o.model, digest(m), state)
 }
 
-// Size is about how many bytes of a request it takes.
+// Size is the approximate size in a request, in bytes.
 func (o *Opaque) Size() int { return len(o.json) + len(o.content) }
 
 func (o *Opaque) state() []byte {
@@ -59,14 +59,14 @@ func (o *Opaque) state() []byte {
 	return formed(`{?,"content":?}`, o.json, o.content)
 }
 
-// isStrict reports whether a strict reader of a written conversation takes value, which
-// endpoints may write more freely.
+// isStrict reports whether a strict reader of a written conversation accepts value. Endpoints
+// may write JSON more freely.
 func isStrict(value []byte) bool {
 	const outside = 6 // arrays and objects around it
 	return jsontext.Check(value, jsontext.Options{Depth: jsontext.DefaultDepth - outside}) == nil
 }
 
-// readableCalls are calls without the members that a strict reader would refuse.
+// readableCalls returns calls without the members that a strict reader would refuse.
 func readableCalls(calls []Call) []Call {
 	for i, c := range calls {
 		if len(c.Extra) > 0 && !isStrict(formed(`{"id":0,"type":0,"function":0,?}`, c.Extra)) {
@@ -90,9 +90,9 @@ func digest(m *Message) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// RestoreState reads the member that ChatMessage wrote for m, whose parts and
-// calls are read already. Where they are not those that were written, only
-// what does not repeat them is kept: what the user reads and edits is what is sent.
+// RestoreState reads the member that ChatMessage wrote for m. The parts and calls of m are read
+// already. If they were edited, only the state that does not repeat them is kept: the text that
+// the user reads and edits is the text that is sent.
 func (m *Message) RestoreState(value []byte) error {
 	v := gjson.ParseBytes(value)
 	o := Opaque{api: v.Get("api").Str, endpoint: v.Get("endpoint").Str, model: v.Get("model").Str}
@@ -120,8 +120,8 @@ func (m *Message) RestoreState(value []byte) error {
 	return nil
 }
 
-// edited returns the state of a message whose text or calls the user edited: the
-// blocks that do not repeat them, and then new ones for them.
+// edited returns the state of a message after the user edited its text or calls: the blocks
+// that do not repeat them, and then new ones for them.
 func (d *dialect) edited(m *Message, state gjson.Result) []byte {
 	var list [][]byte
 	for _, block := range state.Array() {
@@ -135,9 +135,8 @@ func (d *dialect) edited(m *Message, state gjson.Result) []byte {
 	return bytes.Join(append(list, d.own(m)...), []byte(","))
 }
 
-// Adopt takes from messages what another endpoint or another model than that of r
-// wrote. It returns the endpoint and the model of which it was, "" if there was
-// nothing.
+// Adopt removes from messages the state of another endpoint or another model than r's. It
+// returns the model and the endpoint that it came from, "" if there was nothing.
 func (c *Client) Adopt(r *Request, messages []Message) (from string) {
 	for i := range messages {
 		m := &messages[i]

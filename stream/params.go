@@ -11,9 +11,9 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// AddParams adds params to r. An object that both a param and a field of r
-// write to is merged. A param that contradicts a field of r, or would replace
-// the conversation, is an error that begins with the param's name.
+// AddParams adds params to r. An object that both a param and a field of r write to is merged.
+// A param that contradicts a field of r, or would replace the conversation, is an error that
+// begins with the param's name.
 func (r *Request) AddParams(api string, params []Param) error {
 	d, err := dialectFor(api, params)
 	if err != nil {
@@ -60,21 +60,20 @@ func (r *Request) AddDefaults(api string, params []Param) error {
 	return nil
 }
 
-// fieldNames says how a dialect calls what a Request has fields for.
-// "text.format" is the member format of the object text, in which other
-// members may stand too.
+// fieldNames holds the dialect's names for the fields of a Request. "text.format" is the member
+// format of the object text, which may hold other members too.
 type fieldNames struct {
-	conversation []string // the messages' own: no param may have this name
+	conversation []string // of the messages: no param may have this name
 	maxTokens    []string
 	effort       string
 	schema       string
 }
 
-// setField is what a Request sets in a field: the member of the object that the
-// field is, "" for all of the field, and what it is in words.
+// setField is a value that a Request sets in a field: the member of the field's object, "" for
+// all of the field, and the value in words.
 type setField struct{ member, what string }
 
-// setBy returns what r sets in the field of that name.
+// setBy returns the values that r sets in the field of that name.
 func (n *fieldNames) setBy(r *Request, field string) (all []setField) {
 	add := func(set bool, name, what string) {
 		if object, member, _ := strings.Cut(name, "."); set && object == field {
@@ -90,8 +89,8 @@ func (n *fieldNames) setBy(r *Request, field string) (all []setField) {
 	return all
 }
 
-// EndpointTools are the tools of the endpoint itself that a param asks for, by their types.
-// The error says that the param holds something else.
+// EndpointTools returns the types of the endpoint's tools that a param asks for. The error says
+// that the param holds something else.
 func (r *Request) EndpointTools() (types []string, err error) {
 	for _, tool := range endpointTools(r) {
 		types = append(types, tool.Get("type").Str)
@@ -106,13 +105,14 @@ func (r *Request) EndpointTools() (types []string, err error) {
 	return types, nil
 }
 
-// isEndpointTool reports whether an entry of the field tools is none that calls come back of.
+// isEndpointTool reports whether an entry of the field tools is executed by the endpoint
+// itself.
 func isEndpointTool(tool gjson.Result) bool {
 	kind := tool.Get("type").Str
 	return kind != "" && kind != "function" && kind != "custom" && !tool.Get("input_schema").Exists() && !tool.Get("function").Exists()
 }
 
-// endpointTools are the entries of the param tools.
+// endpointTools returns the entries of the param tools.
 func endpointTools(r *Request) []gjson.Result {
 	if list := paramOf(r, "tools"); list.IsArray() {
 		return list.Array()
@@ -120,7 +120,7 @@ func endpointTools(r *Request) []gjson.Result {
 	return nil
 }
 
-// paramOf is the value of a param, of which the last one counts.
+// paramOf returns the value of a param; if there are several, the last one counts.
 func paramOf(r *Request, name string) (value gjson.Result) {
 	for _, p := range r.Params {
 		if p.Name == name {

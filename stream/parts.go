@@ -15,13 +15,13 @@ import (
 // labels.
 const LabelsMember = "labels"
 
-// ChatMessage gives m in the chat-completions form, for outputs and for a later input.
-// The content is a string. It is an array if there are several parts or one is not text,
-// and null beside calls without text. Arguments are exactly what came, if they are UTF-8.
-// StateMember contains what must go back to the endpoint beside them.
+// ChatMessage yields m in the chat-completions form, for outputs and for a later input. The
+// content is a string; it is an array if there are several parts or one is not text, and null if
+// there are calls and no text. Arguments are exactly as they came, if they are UTF-8. Other
+// state that must go back to the endpoint is in StateMember.
 //
-// The form comes in pieces. No piece ends inside a character, and each is valid until the
-// next. The flag is true for the last one.
+// The form comes in pieces. No piece ends inside a character, and each is valid until the next.
+// The flag is true for the last one.
 func ChatMessage(m *Message) iter.Seq2[[]byte, bool] {
 	return func(yield func([]byte, bool) bool) {
 		goes := true
@@ -60,10 +60,9 @@ func chatMessageForm(w *segments, m *Message) {
 	w.str("}")
 }
 
-// keptArguments returns arguments as a written conversation keeps them. Those
-// that are not UTF-8 were refused, and cannot be written as they came. U+FFFD
-// before them makes sure that they are refused again when the conversation is
-// resumed.
+// keptArguments returns arguments in the form of a written conversation. Arguments that are not
+// UTF-8 were refused, and cannot be written as they came. U+FFFD before them makes sure that
+// they are refused again when the conversation is resumed.
 func keptArguments(arguments []byte) []byte {
 	if utf8.Valid(arguments) {
 		return arguments
@@ -114,8 +113,8 @@ func isBlank(parts []Part) bool {
 	return strings.TrimSpace(plainText(parts, "")) == ""
 }
 
-// hasContent reports whether a message of the assistant has a text to send.
-// Endpoints refuse white space alone, which models write before a call.
+// hasContent reports whether there is a text to send in a message of the assistant. Endpoints
+// refuse white space alone, which models write before a call.
 func hasContent(m *Message) bool {
 	return hasText(m.Parts) && (len(m.Calls) == 0 || !isBlank(m.Parts))
 }
@@ -134,8 +133,8 @@ func systemMessages(messages []Message) (list []*Message) {
 	return list
 }
 
-// systemMessage writes all system messages as one at the beginning: many chat
-// templates refuse a second one, or one that stands elsewhere.
+// systemMessage writes all system messages as one at the beginning: many chat templates refuse
+// a second one, or one at another position.
 func systemMessage(w *segments, messages []Message) {
 	list := systemMessages(messages)
 	if len(list) == 0 {
@@ -192,8 +191,8 @@ func innerText(w *segments, parts []Part, joint string) {
 	}
 }
 
-// chatContent writes the content of a message of the user. When all parts are
-// text it is a string, because some endpoints take nothing else.
+// chatContent writes the content of a message of the user. If all parts are text it is a
+// string, because some endpoints accept nothing else.
 func chatContent(w *segments, parts []Part) {
 	if allText(parts) {
 		w.put("?", lines(parts))
@@ -202,7 +201,7 @@ func chatContent(w *segments, parts []Part) {
 	partList(w, parts, chatPart)
 }
 
-// partList writes the parts that are not empty as a list, each as write does.
+// partList writes the parts that are not empty as a list. write writes one part.
 func partList(w *segments, parts []Part, write func(*segments, *Part)) {
 	w.str("[")
 	for i := range parts {
@@ -227,7 +226,7 @@ func chatPart(w *segments, p *Part) {
 	}
 }
 
-// imageURL writes the image as a URL literal, its data as a data URL.
+// imageURL writes the image as a URL literal. Its data becomes a data URL.
 func imageURL(w *segments, img *Image) {
 	if img.URL != "" {
 		w.quoted(img.URL)

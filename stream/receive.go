@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
-
-	"toolpipe/stream/text/toolong"
 )
 
 // read reads the body of a successful answer into the draft. The first bytes
@@ -48,7 +46,7 @@ func (x *exchange) read(res *http.Response) error {
 		e := notAReply("it is HTML (" + contentType(res) + "): " + x.shownError(head))
 		e.Hint = x.hint(404, "")
 		err = e
-		io.Copy(io.Discard, io.LimitReader(body, int64(len(sample)))) // so that a recording has what was answered
+		io.Copy(io.Discard, io.LimitReader(body, int64(len(sample)))) // so that a recording contains the answer
 	case '{', '[':
 		err = x.readEvents(jsonEvents(body), true, sample)
 	default:
@@ -69,9 +67,8 @@ func (x *exchange) read(res *http.Response) error {
 // maxHead is how much of a body may be buffered before it is decoded.
 const maxHead = 4 << 10
 
-// skipBlank skips a byte order mark and white space, such as the blank lines that
-// may keep a connection alive for long. It returns the byte that follows, 0 at
-// the end of the body.
+// skipBlank skips a byte order mark and white space, such as the blank lines that may keep a
+// connection alive for long. It returns the next byte, 0 at the end of the body.
 func skipBlank(in *bufio.Reader) (byte, error) {
 	for {
 		r, _, err := in.ReadRune()
@@ -95,13 +92,13 @@ func contentType(res *http.Response) string {
 	return "without a Content-Type"
 }
 
-// readEvents decodes events up to the end marker or their end. whole says that the
-// first of them holds all of the reply.
+// readEvents decodes events up to the end marker or their end. whole says that the first of
+// them holds the complete reply.
 func (x *exchange) readEvents(events iter.Seq2[Event, error], whole bool, sample []byte) error {
 	d := x.draft
 	for ev, err := range events {
 		if d.finishReason != "" && (errors.Is(err, errStalled) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)) {
-			break // it was silent, or cut, behind all that counts
+			break // it was silent, or cut, after the important part
 		} else if err != nil {
 			return x.broken(err)
 		}
@@ -115,7 +112,7 @@ func (x *exchange) readEvents(events iter.Seq2[Event, error], whole bool, sample
 		} else if err != nil {
 			return x.complete(err)
 		}
-		if d.finishReason != "" { // what some endpoints send behind it may still come
+		if d.finishReason != "" { // some endpoints still send events after it
 			x.idle.shorten(endSilence)
 		}
 	}
@@ -132,17 +129,17 @@ func (x *exchange) readEvents(events iter.Seq2[Event, error], whole bool, sample
 	return x.complete(x.decoder.finish())
 }
 
-// streamBuffer is the size of the buffers that a reply passes through. The sink
-// flushes before each read, so a fast stream of small deltas makes a write for so
-// many bytes. Memory of a buffer that no read has filled is not taken.
+// streamBuffer is the size of the buffers for a reply. The sink flushes before each read, so a
+// fast stream of small deltas causes one write per full buffer. The part of a buffer that no
+// read has filled takes no memory.
 const streamBuffer = 256 << 10
 
-// endSilence is how long a reply that has its finish reason is waited for. Some
-// endpoints send usage and further calls behind it, and no end marker.
+// endSilence is how long to wait for the end of a reply after its finish reason. Some endpoints
+// send usage and further calls then, and no end marker.
 const endSilence = 2 * time.Second
 
-// parseEvent returns the JSON of an event. The error is errEnd for the end marker
-// that all dialects may send, or what the event reports.
+// parseEvent returns the JSON of an event. The error is errEnd for the end marker that all
+// dialects may send, or the error that the event reports.
 func parseEvent(ev Event) (root gjson.Result, err error) {
 	switch {
 	case string(bytes.TrimSpace(ev.Data)) == "[DONE]":
@@ -160,8 +157,8 @@ func parseEvent(ev Event) (root gjson.Result, err error) {
 	return root, nil
 }
 
-// jsonEvents yields one JSON value, which some endpoints send in place of a stream,
-// or before its other events, and these.
+// jsonEvents yields one JSON value, and then the events after it. Some endpoints send the value
+// in place of a stream, or before its other events.
 func jsonEvents(in io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		body, err := io.ReadAll(io.LimitReader(in, MaxEvent+1))
@@ -186,7 +183,7 @@ func valueLen(b []byte) int {
 	return int(in.InputOffset())
 }
 
-// complete adds to the error of a decoder what the exchange knows of it.
+// complete adds to the error of a decoder the facts that the exchange knows.
 func (x *exchange) complete(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -195,7 +192,7 @@ func (x *exchange) complete(err error) error {
 	if e.Kind == Refused {
 		x.retry = e.Status < 400 || e.Status >= 500
 		e.Hint = x.hint(e.Status, e.Message)
-		if toolong.Refuses(e.Status, strings.ToLower(e.Message)) {
+		if refusesLength(e.Status, strings.ToLower(e.Message)) {
 			x.tooLong(e, e.Message)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"os"
 
-	"toolpipe/stream/ownership"
+	"toolpipe/stream/disk"
 	"toolpipe/stream/text/secrets"
 )
 
@@ -22,12 +22,11 @@ import (
 //	…
 //	-- end --
 //
-// Bodies are stored as they were, without secrets. A line of a body that begins
-// with a hyphen or a backslash gets a backslash before it; a line with only a
-// backslash says that the line break before it does not belong to the body.
-// The dialect of a request stands in its mark; older recordings have "-- request --".
-// "-- cut --" in place of "-- end --" marks a transfer that broke. Of the
-// headers only the status and the content type are stored.
+// Bodies are stored as they were, without secrets. A line of a body that begins with a hyphen
+// or a backslash gets a backslash before it; a line with only a backslash says that the line
+// break before it does not belong to the body. The mark of a request names its dialect; older
+// recordings have "-- request --". "-- cut --" in place of "-- end --" marks a transfer that
+// broke. Of the headers only the status and the content type are stored.
 const recordingHead = "toolpipe recording 1\n"
 
 // recorder writes a recording while exchanges are made.
@@ -38,7 +37,7 @@ type recorder struct {
 }
 
 func createRecording(path string, hidden *secrets.Set) (*recorder, error) {
-	f, err := ownership.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := disk.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ type recorded struct {
 	cut         bool
 }
 
-// maxRecording caps a recording, which is held in memory.
+// maxRecording caps a recording, because it is kept in memory.
 const maxRecording = 1 << 30
 
 func openReplay(path, hint string) (*replayer, error) {
@@ -121,7 +121,7 @@ func (p *replayer) answer(sent *body, hidden *secrets.Finder) (*http.Response, e
 			Message: fmt.Sprintf("%q contains %d exchanges, and the run asks for one more", p.path, len(p.exchanges))}
 	}
 	r := &p.exchanges[p.next]
-	now := hidden.Hide(sent.bytes()) // as the recording has it
+	now := hidden.Hide(sent.bytes()) // in the form of the recording
 	if then := withModelOf(now, r.request); !bytes.Equal(now, then) {
 		return nil, p.mismatch(r, then, now)
 	}
@@ -135,8 +135,8 @@ func (p *replayer) answer(sent *body, hidden *secrets.Finder) (*http.Response, e
 	return res, nil
 }
 
-// api is the dialect of the recording's next request: what its mark says or, in an
-// older recording, what only the requests of that dialect hold. "" is not known.
+// api returns the dialect of the recording's next request. The mark of the request names it. In
+// an older recording, members that only one dialect has show it. "" means that it is not known.
 func (p *replayer) api() string {
 	if p.next == len(p.exchanges) {
 		return ""
@@ -180,7 +180,7 @@ func (p *replayer) mismatch(r *recorded, then, now []byte) *Error {
 	for from < min(len(then), len(now)) && then[from] == now[from] {
 		from++
 	}
-	before := max(from-100, 0) // the place shows what differs
+	before := max(from-100, 0) // some bytes before the difference, too
 	shown := func(body []byte) string { return clean(string(body[before:min(from+maxShown, len(body))]), maxShown) }
 	return &Error{Kind: Mismatch,
 		Message: fmt.Sprintf("request %d no longer fits the recording %q (line %d); from byte %d on it differs:\n- %s\n+ %s", p.next+1, p.path, r.line, from, shown(then), shown(now)),

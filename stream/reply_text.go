@@ -2,9 +2,9 @@ package stream
 
 import "hash/maphash"
 
-// passedText says what of one text was passed on to the sink. Endpoints send a text in
-// pieces, as a whole, or both; since it is known what was passed on, a whole adds only
-// what is missing. The text itself is not kept: it may be long.
+// passedText describes the part of one text that was passed on to the sink. Endpoints send a
+// text in pieces, as a whole, or both. A whole adds only the part that was not passed on. The
+// text itself is not kept: it may be long.
 type passedText struct {
 	size  int
 	sum   maphash.Hash // of its first maxCompared bytes
@@ -12,12 +12,12 @@ type passedText struct {
 	aside bool         // it is commentary, not the answer
 }
 
-// maxCompared is how much of a text is compared with a whole: two texts of one reply that
-// begin with the same MiB are the same. To hash all of a long text takes a tenth of the
-// time in which it passes.
+// maxCompared is how many bytes of a text are compared with a whole: two texts of one reply
+// that begin with the same MiB are the same. Hashing all of a long text would take a tenth of
+// the time of its transfer.
 const maxCompared = 1 << 20
 
-// note says that b was passed on.
+// note records that b was passed on.
 func (s *passedText) note(b []byte) {
 	for ; s != nil; s = s.of {
 		if s.size < maxCompared {
@@ -27,13 +27,13 @@ func (s *passedText) note(b []byte) {
 	}
 }
 
-// begins reports whether whole begins with what was passed on.
+// begins reports whether whole begins with the passed text.
 func (s *passedText) begins(whole []byte) bool {
 	return len(whole) >= s.size && maphash.Bytes(s.sum.Seed(), whole[:min(s.size, maxCompared)]) == s.sum.Sum64()
 }
 
-// replyText is one of the texts of a reply: the answer, the reasoning or a refusal. An
-// endpoint may send it as several texts, one behind the other. emit takes it in UTF-8.
+// replyText is one of the texts of a reply: the answer, the reasoning or a refusal. An endpoint
+// may send it as several texts, one after the other. emit takes it in UTF-8.
 type replyText struct {
 	joiner
 	whole passedText  // for a dialect in which it is one text
@@ -41,7 +41,7 @@ type replyText struct {
 	emit  func(of *passedText, delta []byte)
 }
 
-// add takes a piece, in WTF-8, in a dialect in which the text is one.
+// add takes a piece, in WTF-8, in a dialect with one text.
 func (t *replyText) add(piece []byte) { t.addTo(&t.whole, piece) }
 
 // addTo takes a piece of one of the texts, in WTF-8.
@@ -58,15 +58,14 @@ func (t *replyText) addTo(to *passedText, piece []byte) {
 	t.emit(to, piece)
 }
 
-// complete takes the whole text, in WTF-8, and passes on what is missing. Text
-// cannot be taken back, so a whole that does not begin with what was passed on
-// adds nothing.
+// complete takes the whole text, in WTF-8, and passes on the missing part. Text cannot be taken
+// back, so a whole that does not begin with the passed text adds nothing.
 func (t *replyText) complete(of *passedText, whole []byte) {
 	if whole = utf8Of(whole); len(whole) == of.size || !of.begins(whole) {
 		return
 	}
 	if t.last == of {
-		t.high = 0 // the whole says what follows it
+		t.high = 0 // the whole contains the text after it
 	}
 	t.addTo(of, whole[of.size:])
 }
@@ -78,7 +77,7 @@ func utf8Of(whole []byte) []byte {
 	return append(joined[:len(joined):len(joined)], j.end()...)
 }
 
-// end passes on what replaces a surrogate that is held back.
+// end passes on the replacement of a surrogate that is held back.
 func (t *replyText) end() {
 	if lone := t.joiner.end(); len(lone) > 0 {
 		t.last.note(lone)

@@ -32,7 +32,7 @@ func reportedError(root gjson.Result, event string) *Error {
 // errorText returns the message of an error object, or all of the object.
 func errorText(v gjson.Result) string {
 	message := plainErrorText(v)
-	raw := v.Get("metadata.raw") // of OpenRouter: what the provider behind it said
+	raw := v.Get("metadata.raw") // of OpenRouter: the error of the proxied provider
 	if raw.Str == "" && !raw.IsObject() {
 		return message
 	}
@@ -55,7 +55,7 @@ func plainErrorText(v gjson.Result) string {
 			return clean(m.Str, maxShown)
 		}
 	}
-	var all []string // of FastAPI: what is wrong, and where
+	var all []string // of FastAPI: the problems and their positions
 	for _, d := range append(v.Get("detail").Array(), v.Get("message.detail").Array()...) {
 		if msg := d.Get("msg").Str; msg != "" {
 			var path []string
@@ -92,7 +92,7 @@ func errorStatus(list ...gjson.Result) int {
 	return 0
 }
 
-// typeStatus holds the HTTP statuses that error types of Anthropic and OpenAI stand for.
+// typeStatus maps error types of Anthropic and OpenAI to HTTP statuses.
 func typeStatus() map[string]int {
 	return map[string]int{
 		"invalid_request_error": 400, "invalid_prompt": 400, "invalid_image": 400, "context_length_exceeded": 400,
@@ -103,12 +103,12 @@ func typeStatus() map[string]int {
 	}
 }
 
-// maxShown caps what a message shows of a text of the endpoint, in bytes.
+// maxShown caps the part of an endpoint's text that a message shows, in bytes.
 const maxShown = 400
 
-// clean makes one safe line of a text from outside: a run of characters that are
-// white space or cannot be printed becomes one space. The line is cut after
-// limit bytes. Of a text that may be as long as an event only the beginning is read.
+// clean makes one safe line of a text from outside: a run of characters that are white space or
+// cannot be printed becomes one space. The line is cut after limit bytes. Only the beginning of
+// the text is read, because it may be as long as an event.
 func clean(s string, limit int) string {
 	isSpace := func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' || r == utf8.RuneError }
 	start := s[:min(len(s), 16*limit)]

@@ -54,7 +54,7 @@ func repairResponses(o *options, r *Request, refusal string) string {
 
 // responsesEncoder writes input items. A message becomes one or several items.
 type responsesEncoder struct {
-	custom []string // the ids of calls of custom tools, whose results have a form of their own
+	custom []string // the ids of calls of custom tools; their results need another form
 }
 
 func (e *responsesEncoder) message(w *segments, m *Message) {
@@ -103,7 +103,7 @@ func (e *responsesEncoder) assistant(w *segments, m *Message) {
 
 const assistantItem = `{"role":"assistant","content":?}`
 
-// customItems are the items among which are calls of custom tools; nil for none.
+// customItems returns the items if calls of custom tools may be among them; nil if not.
 func customItems(items []byte) []gjson.Result {
 	if !bytes.Contains(items, []byte("custom_tool_call")) {
 		return nil
@@ -111,7 +111,7 @@ func customItems(items []byte) []gjson.Result {
 	return gjson.ParseBytes(slices.Concat([]byte("["), items, []byte("]"))).Array()
 }
 
-// ownItems are the text and the calls of a message of the assistant.
+// ownItems returns the text and the calls of a message of the assistant.
 func ownItems(m *Message) (items [][]byte) {
 	if hasContent(m) {
 		items = append(items, formed(assistantItem, m.Parts))

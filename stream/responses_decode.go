@@ -9,11 +9,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// responsesDecoder reads the events of a streamed response, or a whole response.
-// Endpoints leave out any of the forms in which an item comes (added, deltas, the
-// whole part, the whole item, the whole response), or ids and indexes in some of
-// them. So each form is matched with the items that are known, and adds what is
-// missing to them.
+// responsesDecoder reads the events of a streamed response, or a complete response. Endpoints
+// leave out any of the forms in which an item comes (added, deltas, the whole part, the whole
+// item, the whole response), or ids and indexes in some of them. So each form is matched with
+// the known items, and adds the missing parts to them.
 type responsesDecoder struct {
 	*draft
 	items []*responsesItem
@@ -64,7 +63,7 @@ func (d *responsesDecoder) event(ev Event) error {
 
 var endKinds = []string{"completed", "incomplete", "failed", "done", "cancelled"}
 
-// partText is the whole text of a part, or the whole arguments of a call.
+// partText returns the complete text of a part, or the complete arguments of a call.
 func partText(v gjson.Result) gjson.Result {
 	for _, name := range []string{"text", "refusal", "arguments", "input"} {
 		if t := v.Get(name); t.Exists() {
@@ -74,9 +73,8 @@ func partText(v gjson.Result) gjson.Result {
 	return gjson.Result{}
 }
 
-// piece takes a delta or the whole of a part's text, or of a call's arguments.
-// Parts of other kinds are what the server itself does; they come again in the
-// whole item.
+// piece takes a delta or the whole of a part's text, or of a call's arguments. Parts of other
+// kinds are actions of the server; they come again in the whole item.
 func (d *responsesDecoder) piece(root gjson.Result, name string, v gjson.Result, f form) {
 	for _, kind := range [...]string{"function_call", "custom_tool_call"} {
 		if rest, ok := strings.CutPrefix(name, kind); ok && rest == "_"+argumentsOf(kind) {
@@ -102,7 +100,7 @@ func (d *responsesDecoder) piece(root gjson.Result, name string, v gjson.Result,
 	d.say(it, kind, &part.passedText, text(v), f != formDelta)
 }
 
-// say passes on a piece, or what is missing of a whole text.
+// say passes on a piece, or the missing part of a whole text.
 func (d *responsesDecoder) say(it *responsesItem, kind textKind, to *passedText, piece []byte, whole bool) {
 	v := [...]*replyText{&d.answer, &d.refusalText, &d.reasoningText, &d.reasoningText}[kind]
 	from := d.text.size
@@ -157,7 +155,7 @@ func textsOf(items ...gjson.Result) (texts [4][]byte) {
 	return texts
 }
 
-// whole takes the response at its end, or a response that is not streamed.
+// whole takes the response at its end, or a response without a stream.
 func (d *responsesDecoder) whole(response gjson.Result) error {
 	d.seen = true
 	setString(&d.model, response.Get("model"))
@@ -187,7 +185,7 @@ func (d *responsesDecoder) whole(response gjson.Result) error {
 		it.forms |= formResponse
 		d.wholeItem(it, output[i])
 	}
-	if len(items) == len(d.items) { // it has them all: their order is that of the whole, also of those that came nowhere else
+	if len(items) == len(d.items) { // the response lists all items, so its order counts, also for items that came nowhere else
 		d.items = items
 	}
 	d.done, d.finishReason = true, strings.Clone(response.Get("status").Str)
@@ -225,21 +223,21 @@ func (d *responsesDecoder) finish() error {
 	return nil
 }
 
-// mixed reports whether another call may have this one's arguments. Events that name no
-// call are taken for the calls in their order, which holds only if each call had its event.
+// mixed reports whether another call may have got this one's arguments. Events that name no
+// call are assigned to the calls in their order. That is right only if every call had an event.
 func (d *responsesDecoder) mixed(it *responsesItem) bool {
 	return slices.ContainsFunc(d.items, func(other *responsesItem) bool {
 		return other.kind == it.kind && other.guessed&^it.forms != 0
 	})
 }
 
-// ownItemKinds are items that a reply may hold beside messages and calls of functions: what the
-// endpoint itself did. Others are unknown.
+// ownItemKinds are the items that a reply may hold in addition to messages and calls of
+// functions: the actions of the endpoint itself. Others are unknown.
 var ownItemKinds = []string{"reasoning", "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call", "mcp_list_tools",
 	"tool_search_call", "shell_call", "compaction"}
 
-// lookForWaits says what of a reply waits for the client. What another client would answer has
-// an id of a call and no output beside it, asks for an approval, or says that it is not done.
+// lookForWaits finds the part of a reply that waits for the client. An item that another client
+// would answer is a call without an output, asks for an approval, or is not done.
 func (d *responsesDecoder) lookForWaits() {
 	if d.finishReason == "queued" || d.finishReason == "in_progress" {
 		d.waits = "a response in the background, which is " + d.finishReason
@@ -261,8 +259,7 @@ func (d *responsesDecoder) lookForWaits() {
 	}
 }
 
-// echo returns the output in the API's own form, in order, if it holds more than
-// text and calls.
+// echo returns the output in the API's form, in order, if it holds more than text and calls.
 func (d *responsesDecoder) echo() Opaque {
 	isMore := func(it *responsesItem) bool {
 		return it.phase != "" || it.kind != "message" && it.kind != "function_call" && it.goesBack()
@@ -288,8 +285,8 @@ func (d *responsesDecoder) echo() Opaque {
 	return Opaque{json: bytes.Join(list, []byte(","))}
 }
 
-// appendMessage returns a message as it goes back: as it came, or made of its
-// deltas. Nothing goes back of one without text.
+// appendMessage returns a message as it goes back: as it came, or made of its deltas. A message
+// without text does not go back.
 func (d *responsesDecoder) appendMessage(it *responsesItem) []byte {
 	if whole := textsOf(gjson.Parse(it.raw)); len(bytes.TrimSpace(append(whole[answerText], whole[refusalText]...))) > 0 {
 		return []byte(it.raw)

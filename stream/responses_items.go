@@ -8,11 +8,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// maxItems caps the items of a reply, and the parts of one. Each event looks through
-// them.
+// maxItems caps the items of a reply, and the parts of an item. Each event scans them.
 const maxItems = 1000
 
-// form is a way in which an item or a part comes: each comes once in it.
+// form is a form in which an item or a part comes, once in each form.
 type form uint8
 
 const (
@@ -30,11 +29,11 @@ type responsesItem struct {
 	forms     form
 	raw       string // the whole item, "" until it came
 	phase     string
-	passed    [4]passedText // what was passed on of each textKind
-	complete  [4]bool       // nothing of it is missing
+	passed    [4]passedText // the part of each textKind that was passed on
+	complete  [4]bool       // all of it was passed on
 	parts     []*responsesPart
-	spans     []span // where its text is in the text of the reply
-	first     []byte // the arguments that it began with, often a placeholder
+	spans     []span // the ranges of its text in the text of the reply
+	first     []byte // the arguments at its beginning, often a placeholder
 	arguments []byte
 	call      Call
 	place     int // of the call in draft.calls
@@ -58,8 +57,8 @@ const (
 	thoughtText
 )
 
-// textKindOf is the kind of a text by its name in events and in parts, and the kind of
-// item that holds it; item is "" if the name is none of a text.
+// textKindOf returns the kind of a text by its name in events and in parts, and the kind of
+// item that holds it; item is "" if the name is not of a text.
 func textKindOf(name string) (text textKind, item string) {
 	switch name {
 	case "output_text", "text":
@@ -74,8 +73,7 @@ func textKindOf(name string) (text textKind, item string) {
 	return 0, ""
 }
 
-// argumentsOf is the name of the arguments of an item that is a call, "" for an item
-// that is none.
+// argumentsOf returns the name of the arguments in a call, "" for an item that is no call.
 func argumentsOf(kind string) string {
 	switch kind {
 	case "function_call":
@@ -86,17 +84,17 @@ func argumentsOf(kind string) string {
 	return ""
 }
 
-// itemID is what identifies an item. Endpoints leave any of it out, and change
-// ids from event to event.
+// itemID identifies an item. Endpoints leave out any of its fields, and change ids from event
+// to event.
 type itemID struct {
 	index    int // output_index, -1 while unknown
 	id, kind string
 	callID   string
-	guessed  form // forms of events that name no item: each was taken for this one's, and may be another's
+	guessed  form // forms of events that name no item: each was assigned to this one, and may belong to another
 }
 
-// item returns the item that an event speaks of, a new one if it is none of those
-// that are known. v is the event's item, if it holds one.
+// item returns the item of an event, a new one if it is not known. v is the event's item, if it
+// holds one.
 func (d *responsesDecoder) item(event, v gjson.Result, kind string, f form) *responsesItem {
 	e := itemID{index: indexOf(event, "output_index"), id: event.Get("item_id").Str, kind: kind}
 	if v.Exists() {
@@ -118,7 +116,7 @@ func (it *responsesItem) isOpen() bool {
 	return it.forms < formPart && (argumentsOf(it.kind) == "" || it.forms&formText == 0)
 }
 
-// match finds the items that come in a form, and begins those that are new.
+// match finds the items that come in a form, and begins the new ones.
 func (d *responsesDecoder) match(list []itemID, f form) []*responsesItem {
 	known := slices.Clone(d.items)
 	if f == formDelta {
@@ -148,15 +146,16 @@ func (d *responsesDecoder) match(list []itemID, f form) []*responsesItem {
 	return items
 }
 
-// matching compares items that come in a form with the known ones, by their numbers in the
-// two lists. Each of its rules says that they are the same item; the stronger are first.
+// matching compares items that come in a form with the known ones, by their indexes in the two
+// lists. Each of its rules says that they are the same item; the stronger rules come first.
 type matching struct {
 	form  form
 	list  []itemID
 	known []*responsesItem
 }
 
-// sameID: the ids are the same. An endpoint that uses an id twice says other places.
+// sameID: the ids are the same. If the endpoint uses an id twice, the output indexes must be
+// the same, too.
 func (m *matching) sameID(i, k int) bool {
 	return m.list[i].id != "" && m.list[i].id == m.known[k].id && m.fits(i, k) && (m.isNew(k) || !m.placed(i, k) || m.atPlace(i, k))
 }
@@ -166,17 +165,17 @@ func (m *matching) sameCall(i, k int) bool {
 	return m.list[i].callID != "" && m.list[i].callID == m.known[k].callID && m.fits(i, k)
 }
 
-// samePlace: the places are the same, and the known one has not come in this form.
+// samePlace: the output indexes are the same, and the known item has not come in this form.
 func (m *matching) samePlace(i, k int) bool { return m.atPlace(i, k) && m.fits(i, k) && m.isNew(k) }
 
-// next: the first that has not come in this form. Places and ids may be others in the
-// whole response, and nowhere else.
+// next: the first item that has not come in this form. Only the whole response may have other
+// output indexes and ids than the events before it.
 func (m *matching) next(i, k int) bool {
 	named := m.placed(i, k) || m.list[i].id != "" && m.known[k].id != ""
 	return m.fits(i, k) && m.isNew(k) && (m.form == formResponse || !named) && (m.form != formDelta || m.known[k].isOpen())
 }
 
-// guesses reports whether a whole that names no item may be that of several.
+// guesses reports whether a whole that names no item may belong to several.
 func (m *matching) guesses(i int) bool {
 	e, candidates := m.list[i], 0
 	if m.form == formDelta || e.id != "" || e.callID != "" || e.index >= 0 {
@@ -190,7 +189,7 @@ func (m *matching) guesses(i int) bool {
 	return candidates > 1
 }
 
-// fits reports whether nothing that both say of themselves differs.
+// fits reports whether the kinds and the ids of the calls are the same, or not known.
 func (m *matching) fits(i, k int) bool {
 	same := func(a, b string) bool { return a == b || a == "" || b == "" }
 	return same(m.list[i].kind, m.known[k].kind) && same(m.list[i].callID, m.known[k].callID)
@@ -198,14 +197,14 @@ func (m *matching) fits(i, k int) bool {
 
 func (m *matching) isNew(k int) bool { return m.form == formDelta || m.known[k].forms&m.form == 0 }
 
-// placed reports whether both have a place.
+// placed reports whether both output indexes are known.
 func (m *matching) placed(i, k int) bool { return m.list[i].index >= 0 && m.known[k].index >= 0 }
 
 func (m *matching) atPlace(i, k int) bool {
 	return m.placed(i, k) && m.list[i].index == m.known[k].index
 }
 
-// learn takes what was not known of an item's identity.
+// learn fills in the unknown fields of an item's identity.
 func (it *responsesItem) learn(e itemID) {
 	if it.index < 0 {
 		it.index = e.index
@@ -214,7 +213,7 @@ func (it *responsesItem) learn(e itemID) {
 	it.callID = cmp.Or(it.callID, e.callID)
 }
 
-// begin takes the members of an item that say what it is.
+// begin takes the members of an item that describe it.
 func (it *responsesItem) begin(v gjson.Result) {
 	setString(&it.phase, v.Get("phase"))
 	it.callID = cmp.Or(stringOrNumber(v.Get("call_id")), it.callID)
@@ -224,8 +223,8 @@ func (it *responsesItem) begin(v gjson.Result) {
 	}
 }
 
-// part returns the part of an item that an event speaks of. named says that the
-// event names the item, so that a second event of a form repeats the first.
+// part returns the part of an item that an event is about. named says that the event names the
+// item, so that a second event of a form repeats the first.
 func (it *responsesItem) part(kind textKind, number int, f form, named bool) *responsesPart {
 	var loose *responsesPart
 	for _, p := range it.parts {
@@ -248,9 +247,8 @@ func (it *responsesItem) part(kind textKind, number int, f form, named bool) *re
 	return loose
 }
 
-// goesBack reports whether an item that is no message and no call can be sent
-// again. Reasoning without content refers to what the server was asked not to
-// store.
+// goesBack reports whether an item that is no message and no call can be sent again. Reasoning
+// without content refers to data that the server was asked not to store.
 func (it *responsesItem) goesBack() bool {
 	if it.raw == "" || it.kind != "reasoning" {
 		return it.raw != ""
@@ -259,9 +257,9 @@ func (it *responsesItem) goesBack() bool {
 	return v.Get("encrypted_content").Str != "" || len(v.Get("content").Array()) > 0
 }
 
-// pair finds for each of n wholes which of m known things it is the whole of,
-// one to one, -1 for none. A rule that comes first is stronger: it is tried for
-// all wholes before the next one.
+// pair matches n wholes with m known things, one to one. It returns for each whole the index of
+// the known thing, -1 for none. Earlier rules are stronger: a rule is tried for all wholes
+// before the next one.
 func pair(n, m int, rules ...func(whole, known int) bool) []int {
 	found, taken := make([]int, n), make([]bool, m)
 	for i := range found {

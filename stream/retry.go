@@ -24,14 +24,14 @@ type retries struct {
 	until time.Time // the end of Config.RetryFor
 }
 
-// nextRetry decides whether the exchange is repeated, and how long to wait
-// before. It is repeated only after a failure that may pass, and behind the first delta of the
-// reply only if the sink takes back what came.
+// nextRetry decides whether the exchange is repeated, and how long to wait before. It is
+// repeated only after a failure that may pass. After the first delta of the reply it is
+// repeated only if the sink takes back the received part.
 func (x *exchange) nextRetry(err error, made *retries) (_ Retry, again bool) {
 	e, ours := errors.AsType[*Error](err)
 	p := x.client.replayer
 	if !ours || x.client.cfg.NoRetry || !x.retry && e.Kind != Cut || x.draft.err != nil || p != nil && p.next == len(p.exchanges) {
-		return Retry{}, false // a recording that ends here is of a run that did not ask again
+		return Retry{}, false // the recorded run ended here: it did not ask again
 	}
 	if x.draft.began && (x.sink.TakesBack == nil || !x.sink.TakesBack()) {
 		return Retry{}, false
@@ -64,8 +64,8 @@ func (x *exchange) nextRetry(err error, made *retries) (_ Retry, again bool) {
 	return r, true
 }
 
-// mayPass reports whether a refusal may pass by itself. A model that takes no
-// images will not take them later, and a quota does not come back within a run.
+// mayPass reports whether a refusal may pass by itself. A model that accepts no images will not
+// accept them later, and a quota does not come back within a run.
 func mayPass(status int, refusal string) bool {
 	never := refusesImages(status, refusal) || strings.Contains(refusal, "insufficient_quota")
 	return !never && (status == 408 || status == 409 || status == 429 || status >= 500)
@@ -81,9 +81,9 @@ func sleep(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// repair changes how requests are written when the refusal names something
-// that the endpoint does not take, and reports whether to send the request
-// again. Each change is made once and holds for the rest of the run.
+// repair changes how requests are written if the refusal names something that the endpoint does
+// not accept, and reports whether to send the request again. Each change is made once and stays
+// for the rest of the run.
 func (x *exchange) repair() bool {
 	c := x.client
 	refusal := strings.ToLower(x.refusal)
@@ -107,8 +107,8 @@ func (x *exchange) repair() bool {
 	return true
 }
 
-// maxDescription is the length of a tool's description that the strictest endpoints
-// take, in characters.
+// maxDescription is the longest description of a tool that the strictest endpoints accept, in
+// characters.
 const maxDescription = 1024
 
 // refusesDescriptions reports whether a refusal says that a description is too long.
@@ -128,10 +128,10 @@ func shortText(text string) string {
 	return text
 }
 
-// refusesImages reports whether a refusal says that the model takes no images.
-// Servers refuse images with many statuses: 400, 404, 415, 422. llama.cpp answers
-// 500 with "image input is not supported"; any other 500 that speaks of an image
-// may be about something else, such as the server's own container image.
+// refusesImages reports whether a refusal says that the model accepts no images. Servers refuse
+// images with many statuses: 400, 404, 415, 422. llama.cpp answers 500 with "image input is not
+// supported"; any other 500 that mentions an image may be about something else, such as the
+// server's container image.
 func refusesImages(status int, refusal string) bool {
 	switch status {
 	case 400, 404, 415, 422:
@@ -143,14 +143,14 @@ func refusesImages(status int, refusal string) bool {
 	return false
 }
 
-// hasResultImages reports whether the result of a tool has an image. A model
-// that takes no images gets the text beside it, which describes the image; an
-// image that the user attached is never left out.
+// hasResultImages reports whether a tool result contains an image. A model that accepts no
+// images gets only the text next to it, which describes the image; an image that the user
+// attached is never left out.
 func hasResultImages(r *Request) bool {
 	return slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == ToolRole && hasImage(m.Parts) })
 }
 
-// withoutResultImages returns messages with the other parts of results.
+// withoutResultImages returns messages without the images of results.
 func withoutResultImages(messages []Message) []Message {
 	messages = slices.Clone(messages)
 	for i := range messages {

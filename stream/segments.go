@@ -9,14 +9,14 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// segments is a growing text that is never moved: long parts are kept by reference, and
-// must not change, and the others are in blocks.
+// segments is a growing text that is never moved. Long parts are kept by reference, and must
+// not change; the others are in blocks.
 type segments struct {
-	done []piece // what precedes cur
+	done []piece // the text before cur
 	size int     // the length of done
-	cur  []byte  // what is being written
+	cur  []byte  // the text that is being written
 
-	full func([]byte) // takes what has been written of a long text; nil: it is kept
+	full func([]byte) // takes the written part of a long text; nil: the text is kept
 	sent byte         // the last byte that full got
 }
 
@@ -62,7 +62,7 @@ func (s *segments) plain(text string) {
 	}
 }
 
-// hand gives full what has been written, if that is long, or ends a block.
+// hand passes the written text to full, if it is long, or ends a block.
 func (s *segments) hand() {
 	switch n := len(s.cur); {
 	case s.full == nil && n >= blockSize:
@@ -74,7 +74,7 @@ func (s *segments) hand() {
 	}
 }
 
-// cut makes a piece of what has been written. What follows it is written to the room behind it.
+// cut makes a piece of the written text. Later text goes into the room after it.
 func (s *segments) cut() {
 	if len(s.cur) > 0 {
 		s.done = append(s.done, piece{text: stringOf(s.cur)})
@@ -88,9 +88,9 @@ func (s *segments) cut() {
 // lines is text that put writes with line breaks between its parts.
 type lines []Part
 
-// put writes a form with values in place of its question marks: texts and an image's
-// URL as literals, bytes as they are. A question mark behind another one is for a
-// member that may be missing.
+// put writes a form with values in place of its question marks: texts and an image's URL as
+// literals, bytes as they are. A question mark after another one is for a member that may be
+// missing.
 func (s *segments) put(form string, values ...any) {
 	for _, value := range values {
 		before, rest, _ := strings.Cut(form, "?")
@@ -116,21 +116,22 @@ func (s *segments) put(form string, values ...any) {
 	s.str(form)
 }
 
-// formed returns what put writes.
+// formed returns the output of put.
 func formed(form string, values ...any) []byte {
 	s := &segments{}
 	s.put(form, values...)
 	return s.flat()
 }
 
-// item writes what separates an item or a member from the one before it.
+// item writes the separator between an item or a member and the one before it.
 func (s *segments) item() {
 	if last := s.last(); last != 0 && last != '[' && last != '{' {
 		s.str(",")
 	}
 }
 
-// last returns the last byte of the text, 0 for none. Behind full it is the last of all.
+// last returns the last byte of the text, 0 for none. With full it is the last byte of all
+// pieces.
 func (s *segments) last() byte {
 	switch {
 	case s.len() == 0:
@@ -168,7 +169,7 @@ func (s *segments) reserve(n int) {
 	}
 }
 
-// flat returns the whole text as one slice.
+// flat returns the complete text as one slice.
 func (s *segments) flat() []byte {
 	if len(s.done) == 0 {
 		return s.cur

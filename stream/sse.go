@@ -16,9 +16,9 @@ const MaxEvent = 64 << 20
 // Event is one server-sent event (WHATWG HTML Living Standard, section 9.2).
 type Event struct {
 	Name  string        // of the event field; "" when there was none
-	ID    string        // the last id the stream named, in this event or before it
+	ID    string        // the last id in the stream, in this event or before it
 	Data  []byte        // the data lines joined by LF; valid until the next iteration
-	Retry time.Duration // what this event's retry field asks for; 0 when it has none
+	Retry time.Duration // the value of this event's retry field; 0 for none
 
 	// Unfinished marks an event without the blank line that ends it: the body
 	// ended before. The last line of its data may be incomplete.
@@ -27,14 +27,13 @@ type Event struct {
 	lines *lineSplitter // the splitter of the stream that the event is from
 }
 
-// Events reads server-sent events from r until its end. A line, or the data of
-// an event, of more than limit bytes ends the sequence with an *Error of kind
-// TooLarge. An error of r ends it with that error, and an event that was not
-// complete by then is not delivered.
+// Events reads server-sent events from r until its end. A line, or the data of an event, of
+// more than limit bytes ends the sequence with an *Error of kind TooLarge. An error of r ends
+// it with that error, and an event that is then incomplete is not delivered.
 //
-// An event without data is delivered only if it has an id or a retry field: MCP
-// servers send one so that a stream can be resumed. Events reads from r only
-// when its buffer holds no whole line.
+// An event without data is delivered only if it has an id or a retry field: MCP servers send
+// one so that a stream can be resumed. Events reads from r only when its buffer holds no
+// complete line.
 func Events(r io.Reader, limit int) iter.Seq2[Event, error] {
 	return eventsThrough(make([]byte, firstBuffer), r, limit)
 }
@@ -42,8 +41,8 @@ func Events(r io.Reader, limit int) iter.Seq2[Event, error] {
 // firstBuffer is the size of the buffer of Events until a line is longer.
 const firstBuffer = 32 << 10
 
-// eventsThrough is Events with a buffer of the caller, which nobody else may use
-// until the sequence has ended. Each read may fill the buffer.
+// eventsThrough is Events with a buffer of the caller. Nobody else may use it until the
+// sequence has ended. Each read may fill the buffer.
 func eventsThrough(buffer []byte, r io.Reader, limit int) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		split := lineSplitter{limit: limit}
@@ -125,10 +124,10 @@ type lineSplitter struct {
 	skipLF bool // the last line ended in a CR, which was the last byte read
 	within bool // the last line was not blank
 
-	// take, if it is set, gets data that begins with an event before it is split into lines.
-	// It returns the size of the whole events that it has taken, and begun if what follows
-	// them may be the beginning of another one. again says that the data begins with what
-	// the last call left.
+	// take, if it is set, gets data that begins with an event before it is split into lines. It
+	// returns the size of the complete events that it took. begun says that the rest may be the
+	// beginning of another event. again says that the data begins with the rest of the last
+	// call.
 	take   func(data []byte, again bool) (size int, begun bool, err error)
 	again  bool
 	lf, cr int // data[:lf] holds no LF, and data[:cr] no CR: no byte is searched twice
@@ -136,7 +135,7 @@ type lineSplitter struct {
 
 const (
 	byteOrderMark = "\xef\xbb\xbf"
-	lineEndSize   = len(byteOrderMark) + len("\n\r\n") // what a line may have around it
+	lineEndSize   = len(byteOrderMark) + len("\n\r\n") // the most bytes around a line
 )
 
 func (s *lineSplitter) next(data []byte, atEOF bool) (advance int, line []byte, err error) {

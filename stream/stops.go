@@ -21,8 +21,8 @@ var stops = [...]struct {
 	{StopFailed, "error insufficient_system_resource network_error abort aborted cancelled canceled failed incomplete malformed_function_call function_call_filter unexpected_tool_call too_many_tool_calls"},
 }
 
-// stopOf returns what a finish reason means. Some endpoints say more behind a
-// colon, as in "content_filter: SAFETY".
+// stopOf returns the meaning of a finish reason. Some endpoints add details after a colon, as
+// in "content_filter: SAFETY".
 func stopOf(reason string) Stop {
 	word, _, _ := strings.Cut(strings.ToLower(reason), ":")
 	word = strings.TrimSpace(word)
@@ -36,8 +36,7 @@ func stopOf(reason string) Stop {
 	return StopUnknown
 }
 
-// tokenLimit returns the limit of the answer's length that the user set, 0 for
-// none.
+// tokenLimit returns the user's limit for the length of the answer, 0 for none.
 func (r *Request) tokenLimit() int {
 	limit := r.MaxTokens
 	for _, p := range r.Params {

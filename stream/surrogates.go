@@ -54,7 +54,7 @@ func (j *joiner) next(piece []byte) []byte {
 	}
 }
 
-// end returns what replaces a surrogate that is held back.
+// end returns the replacement of a surrogate that is held back.
 func (j *joiner) end() []byte {
 	if j.high == 0 {
 		return nil
@@ -63,7 +63,7 @@ func (j *joiner) end() []byte {
 	return []byte("\ufffd")
 }
 
-// indexSurrogate returns where the first surrogate in b is, -1 for none.
+// indexSurrogate returns the index of the first surrogate in b, -1 for none.
 func indexSurrogate(b []byte) int {
 	for i := 0; ; i++ {
 		n := bytes.IndexByte(b[i:], 0xed)

@@ -8,15 +8,14 @@ const (
 	whiteSpace = " \t\r\n"
 )
 
-// thinkSplitter takes the text between <think> and </think> as reasoning
-// (Request.ThinkTags). Tags may be split over deltas. An opening tag counts only
-// at the beginning of the text, and a closing tag only behind it, so that an
-// answer may speak of the tags.
+// thinkSplitter takes the text between <think> and </think> as reasoning (Request.ThinkTags).
+// Tags may be split over deltas. An opening tag counts only at the beginning of the text, and a
+// closing tag only after it, so that an answer may mention the tags.
 type thinkSplitter struct {
 	state   thinkState
-	blank   bool   // only white space came behind the last tag: it is left out
+	blank   bool   // only white space came after the last tag: it is left out
 	pending []byte // may be the beginning of a tag
-	raw     chunks // all that came before the answer, except pending; nothing without a tag
+	raw     chunks // all text before the answer, except pending; nothing without a tag
 }
 
 type thinkState uint8
@@ -59,7 +58,7 @@ func (t *thinkSplitter) add(d *draft, delta []byte) {
 	}
 }
 
-// hasText leaves out white space behind a tag, and reports whether more is pending.
+// hasText leaves out white space after a tag, and reports whether more is pending.
 func (t *thinkSplitter) hasText() bool {
 	if t.blank {
 		t.consume(len(t.pending) - len(bytes.TrimLeft(t.pending, whiteSpace)))
@@ -68,14 +67,13 @@ func (t *thinkSplitter) hasText() bool {
 	return len(t.pending) > 0
 }
 
-// consume moves the first n bytes, which are not of the answer, from pending to
-// raw.
+// consume moves the first n bytes, which do not belong to the answer, from pending to raw.
 func (t *thinkSplitter) consume(n int) {
 	t.raw.add(t.pending[:n])
 	t.pending = t.pending[:copy(t.pending, t.pending[n:])]
 }
 
-// end passes on what is pending: no tag follows.
+// end passes on the pending text: no tag follows.
 func (t *thinkSplitter) end(d *draft) {
 	if t.state == inThink {
 		d.reasoningText.add(t.pending)

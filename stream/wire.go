@@ -22,7 +22,7 @@ func (c *Client) tee(res *http.Response, in io.Reader) (io.Reader, func(error)) 
 		lines := c.wireLines('<')
 		in, done = io.TeeReader(in, lines), func(error) { lines.flush() }
 	}
-	if c.recorder != nil && res.Request.Method == http.MethodPost { // a list of models has no place in a recording
+	if c.recorder != nil && res.Request.Method == http.MethodPost { // a list of models is not recorded
 		recorded, endLog := c.recorder.response(res), done
 		in, done = io.TeeReader(in, recorded), func(err error) {
 			endLog(err)
@@ -66,12 +66,12 @@ func isSecretHeader(name string) bool {
 	return slices.Contains([]string{"authorization", "x-api-key", "api-key", "cookie", "set-cookie", "proxy-authorization"}, strings.ToLower(name))
 }
 
-// lineWriter gives each line that is written to emit without the secrets, a long line
-// in pieces.
+// lineWriter passes each line that is written to emit, without the secrets, and a long line in
+// pieces.
 type lineWriter struct {
 	emit    func(line []byte)
 	finder  *secrets.Finder
-	secrets secrets.Pieces // of a line of which a piece was given
+	secrets secrets.Pieces // of a line that is emitted in pieces
 	rest    []byte         // of a line that has not ended
 }
 
@@ -99,14 +99,14 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end gives emit what is left of a line.
+// end passes the rest of a line to emit.
 func (w *lineWriter) end() {
 	line := slices.Clone(w.secrets.Next(w.finder, w.rest))
 	w.emit(append(line, w.secrets.Rest(w.finder)...))
 	w.rest = w.rest[:0]
 }
 
-// flush gives emit the line that has not ended, if there is one.
+// flush passes the unfinished line to emit, if there is one.
 func (w *lineWriter) flush() {
 	if len(w.rest) > 0 {
 		w.end()

@@ -1,5 +1,5 @@
-// Package tty is a terminal as a file of its own: what is written there and typed there,
-// its lock, and whether our process group is in its foreground.
+// Package tty accesses a terminal: its input and output, its lock, and whether our process
+// group is in its foreground.
 package tty
 
 import (
@@ -23,17 +23,17 @@ var (
 // ErrHangUp is the error of a terminal that was closed.
 var ErrHangUp = errors.New("end of file on the terminal")
 
-// A TTY is an open terminal. Its descriptor is non-blocking, so that a terminal
-// that accepts no output (Ctrl-S) cannot hang the program. It is an open file of
-// its own, so that this mode changes for no other descriptor.
+// A TTY is an open terminal. Its descriptor is non-blocking, so that a terminal that accepts no
+// output (Ctrl-S) cannot hang the program. It is a separate open file, so that no other
+// descriptor changes its mode.
 type TTY struct{ fd int }
 
-// Of is the terminal behind a descriptor.
+// Of returns the terminal of a descriptor.
 func Of(fd int) *TTY { return &TTY{fd} }
 
-// Open opens the terminal at path without making it the controlling one. It
-// opens the terminal's own device where that is known: /dev/tty is one file for
-// all terminals, and so would be a lock on it.
+// Open opens the terminal at path without making it the controlling one. It opens the
+// terminal's device if that is known: /dev/tty is one file for all terminals, and a lock on it
+// would be one, too.
 func Open(path string) (*TTY, error) {
 	const flags = syscall.O_RDWR | syscall.O_NOCTTY | syscall.O_CLOEXEC | syscall.O_NONBLOCK
 	fd, err := syscall.Open(path, flags, 0)
@@ -60,11 +60,10 @@ func Open(path string) (*TTY, error) {
 	return t, nil
 }
 
-// Lock locks the terminal against the other processes of our process group,
-// until Close, and reports whether that worked. Each group has its own lock,
-// because only one group is in the foreground: so a job that was stopped while
-// it asked does not keep other jobs from asking. On a system that cannot lock
-// devices Lock always works, and processes may ask at the same time.
+// Lock locks the terminal against the other processes of our process group, until Close, and
+// reports whether that worked. The lock is per group, because only one group is in the
+// foreground: a job that was stopped while it asked does not block other jobs. On a system that
+// cannot lock devices Lock always works, and processes may ask at the same time.
 func (t *TTY) Lock() bool {
 	lock := groupLock()
 	err := syscall.FcntlFlock(uintptr(t.fd), setLock, &lock)
@@ -77,7 +76,7 @@ func (t *TTY) Locked() bool {
 	return syscall.FcntlFlock(uintptr(t.fd), getLock, &lock) == nil && lock.Type != syscall.F_UNLCK
 }
 
-// groupLock is a lock on one byte, whose offset is our process group's number.
+// groupLock is a lock on one byte at the offset of our process group's number.
 func groupLock() syscall.Flock_t {
 	return syscall.Flock_t{Type: syscall.F_WRLCK, Start: int64(syscall.Getpgrp()), Len: 1}
 }
@@ -178,8 +177,7 @@ func (t *TTY) Read(ctx context.Context, line *[]byte) (int, error) {
 	return n, nil
 }
 
-// HideInput has the terminal not show what is typed, and hand it over at once;
-// show restores its mode.
+// HideInput makes the terminal hide typed input and deliver it at once; show restores the mode.
 func (t *TTY) HideInput() (show func(), err error) {
 	var usual syscall.Termios
 	if err := t.ioctl(getModes, unsafe.Pointer(&usual)); err != nil {
@@ -192,7 +190,7 @@ func (t *TTY) HideInput() (show func(), err error) {
 		return nil, err
 	}
 	return func() {
-		if t.Foreground() { // elsewhere the shell has set the mode that it wants
+		if t.Foreground() { // in the background the mode belongs to the shell
 			_ = t.ioctl(setModes, unsafe.Pointer(&usual))
 		}
 	}, nil

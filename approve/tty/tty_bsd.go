@@ -26,6 +26,6 @@ const (
 	setModes = syscall.TIOCSETA
 )
 
-// device returns "" and 0: these systems do not tell the device behind /dev/tty.
-// Processes of one group then use the same byte of a lock on /dev/tty itself.
+// device returns "" and 0: these systems do not report the device of /dev/tty. Processes of one
+// group then lock the same byte of /dev/tty itself.
 func (t *TTY) device() (path string, number uint64) { return "", 0 }

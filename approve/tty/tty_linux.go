@@ -17,7 +17,7 @@ func (t *TTY) FlushInput() error {
 	case strings.HasPrefix(runtime.GOARCH, "ppc64"):
 		request = 0x2000741f
 	}
-	return t.ioctl(request, nil) // nil stands for TCIFLUSH, which is 0
+	return t.ioctl(request, nil) // nil means TCIFLUSH, which is 0
 }
 
 // The commands of locks that belong to the open file, not to the process.

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/loopback"
+	"toolpipe/stream/netguard"
 )
 
 // callback receives the browser's redirect on the loopback addresses of this machine. It
@@ -93,7 +93,7 @@ func SecureURL(raw string) (u *url.URL, ok bool) {
 	return u, err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || isPlainLoopback(u))
 }
 
-func isPlainLoopback(u *url.URL) bool { return u.Scheme == "http" && loopback.Is(u.Hostname()) }
+func isPlainLoopback(u *url.URL) bool { return u.Scheme == "http" && netguard.IsLoopback(u.Hostname()) }
 
 // listenLoopback listens on the port of a loopback host. The name localhost means both
 // loopback addresses: a browser may take either, and another process could listen on a free
@@ -175,7 +175,7 @@ func (c *callback) handle(ctx context.Context, conn net.Conn) {
 // a redirect: it does not know the state, and its request has an Origin or another Host.
 func (c *callback) check(r *http.Request) (url.Values, error) {
 	at := url.URL{Host: r.Host}
-	isHere := loopback.Is(at.Hostname()) && at.Port() == c.uri.Port() && r.URL.EscapedPath() == c.uri.EscapedPath()
+	isHere := netguard.IsLoopback(at.Hostname()) && at.Port() == c.uri.Port() && r.URL.EscapedPath() == c.uri.EscapedPath()
 	if !isHere || r.Method != http.MethodGet || r.Header.Get("Origin") != "" {
 		return nil, errors.New("it is another request")
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"toolpipe/mcp/oauth/dpop"
 	"toolpipe/mcp/wire"
 )
 
@@ -26,7 +25,7 @@ func InsufficientScope(challenges []string) bool {
 // WantsNonce reports whether a challenge asks for a proof with the server's nonce, which came
 // with it.
 func WantsNonce(challenges []string) bool {
-	return slices.Contains(readChallenge(challenges).codes, dpop.WantsNonce)
+	return slices.Contains(readChallenge(challenges).codes, codeUseNonce)
 }
 
 // readChallenge reads all challenges in the values of the header. A challenge counts if its

@@ -14,10 +14,8 @@ import (
 	"time"
 
 	"toolpipe/mcp/htmltext"
-	"toolpipe/mcp/netguard"
-	"toolpipe/mcp/oauth/dpop"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/loopback"
+	"toolpipe/stream/netguard"
 	"toolpipe/stream/text/jsontext"
 )
 
@@ -29,7 +27,7 @@ type agent struct {
 	client   *http.Client
 	vouched  []string  // endpoints in the metadata of the configured issuer
 	revision string    // of MCP, sent with requests for documents; "": no header
-	key      *dpop.Key // the key to bind tokens to; nil for none
+	key      *ProofKey // the key to bind tokens to; nil for none
 }
 
 func newAgent(server *url.URL, s *Settings) *agent {
@@ -77,14 +75,14 @@ func (a *agent) trusts(u *url.URL) bool {
 	if sameHost(a.server, u) {
 		return true
 	}
-	return (u.Scheme == "https" || loopback.Is(u.Hostname())) &&
+	return (u.Scheme == "https" || netguard.IsLoopback(u.Hostname())) &&
 		(slices.ContainsFunc(a.settings.urls(), func(configured string) bool { return sameOrigin(configured, u) }) || slices.Contains(a.vouched, u.String()))
 }
 
 // sameHost reports whether a URL is on the server's own host: the same origin, or any port if
 // both are on this machine.
 func sameHost(server, u *url.URL) bool {
-	return netguard.Origin(u) == netguard.Origin(server) || loopback.Is(server.Hostname()) && loopback.Is(u.Hostname())
+	return netguard.Origin(u) == netguard.Origin(server) || netguard.IsLoopback(server.Hostname()) && netguard.IsLoopback(u.Hostname())
 }
 
 func sameOrigin(configured string, u *url.URL) bool {

@@ -11,9 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"toolpipe/mcp/netguard"
-	"toolpipe/mcp/oauth/dpop"
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/netguard"
 	"toolpipe/stream/text/jsontext"
 )
 
@@ -82,8 +81,8 @@ func (a *agent) discover(ctx context.Context, refusal *Refusal, previous string)
 	}
 	// Many issuers could bind a token to a key even though the MCP server takes only bearer
 	// tokens.
-	if (r.dpop || c.dpop) && slices.Contains(found.DPoP, dpop.Algorithm) {
-		a.key, err = dpop.New()
+	if (r.dpop || c.dpop) && slices.Contains(found.DPoP, proofAlgorithm) {
+		a.key, err = NewProofKey()
 	}
 	return r, found, err
 }
@@ -174,7 +173,7 @@ func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, 
 	}
 	r := &resource{id: resourceOf(a.server)}
 	address, doc, missing := a.firstDocument(ctx, urls)
-	bound := string(jsontext.Member(doc, "dpop_bound_access_tokens_required")) == "true" || slices.Contains(textsOf(doc, "dpop_signing_alg_values_supported"), dpop.Algorithm)
+	bound := string(jsontext.Member(doc, "dpop_bound_access_tokens_required")) == "true" || slices.Contains(textsOf(doc, "dpop_signing_alg_values_supported"), proofAlgorithm)
 	found := &resource{textOf(doc, "resource"), textsOf(doc, "authorization_servers"), textsOf(doc, "scopes_supported"), bound}
 	if !isShort(slices.Concat(found.issuers, found.scopes, []string{found.id})...) {
 		missing = fmt.Errorf(tooLong, address)

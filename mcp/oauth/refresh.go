@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"toolpipe/mcp/oauth/dpop"
 	"toolpipe/stream/goroutine"
 )
 
@@ -108,7 +107,7 @@ func (s *Store) markEnded(ctx context.Context, k Key, l *Login) error {
 }
 
 // keyText is the secret text of a key; "" for nil.
-func keyText(k *dpop.Key) string {
+func keyText(k *ProofKey) string {
 	if k == nil {
 		return ""
 	}

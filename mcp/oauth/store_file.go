@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"toolpipe/mcp/filelock"
+	"toolpipe/stream/disk"
 )
 
 // The files of a store. Each has the mode 0600 and the directory 0700. A file is replaced as
@@ -145,7 +145,7 @@ func (s *Store) writeFile(name string, doc []byte) error {
 		os.Remove(temporary)
 		return err
 	}
-	return filelock.SyncDir(s.Dir)
+	return disk.SyncDir(s.Dir)
 }
 
 func (s *Store) removeFile(name string) error {
@@ -155,7 +155,7 @@ func (s *Store) removeFile(name string) error {
 	if err := os.Remove(s.path(name)); err != nil {
 		return unlessMissing(err)
 	}
-	return filelock.SyncDir(s.Dir)
+	return disk.SyncDir(s.Dir)
 }
 
 // listFiles returns the ids of the logins that are files.
@@ -185,7 +185,7 @@ func (s *Store) lock(ctx context.Context, k Key) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := filelock.Wait(ctx, f, lockTime); err != nil {
+	if err := disk.Lock(ctx, f, lockTime); err != nil {
 		f.Close()
 		return nil, err
 	}

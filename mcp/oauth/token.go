@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"toolpipe/mcp/oauth/dpop"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
 )
@@ -44,7 +43,7 @@ func (s *Settings) authMethod(supported []string) string {
 // Token is a token for the server.
 type Token struct {
 	AccessToken string    `json:"access_token"`
-	DPoP        *dpop.Key `json:"dpop_key,omitempty"` // the key that the token is bound to; nil for a bearer token
+	DPoP        *ProofKey `json:"dpop_key,omitempty"` // the key that the token is bound to; nil for a bearer token
 	Obtained    time.Time `json:"obtained_at,omitzero"`
 	Expires     time.Time `json:"expires_at,omitzero"` // zero: unknown
 }
@@ -110,7 +109,7 @@ func setTarget(form url.Values, resource string, scopes []string) {
 // post sends a form. It sends it once more if the server wants its nonce in the key's proof.
 func (a *agent) post(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (*response, error) {
 	r, err := a.postOnce(ctx, endpoint, issuer, c, form)
-	if refused, ok := errors.AsType[*Error](r.refusal()); ok && refused.Code == dpop.WantsNonce && a.key != nil {
+	if refused, ok := errors.AsType[*Error](r.refusal()); ok && refused.Code == codeUseNonce && a.key != nil {
 		r, err = a.postOnce(ctx, endpoint, issuer, c, form)
 	}
 	return r, err
@@ -173,7 +172,7 @@ const maxToken = 64 << 10
 
 // readTokenReply reads the reply to a request that was signed with key; nil means unsigned.
 // The server may still give a bearer token.
-func readTokenReply(doc []byte, key *dpop.Key) (tokenReply, error) {
+func readTokenReply(doc []byte, key *ProofKey) (tokenReply, error) {
 	kind := strings.ToLower(textOf(doc, "token_type"))
 	if kind != "dpop" {
 		key = nil

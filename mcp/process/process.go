@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"toolpipe/mcp/process/cage"
 	"toolpipe/stream/goroutine"
 )
 
@@ -25,8 +24,8 @@ import (
 type Processes struct {
 	Before func() // called before each start, by several goroutines; may be nil
 
-	all  *Processes        // the Processes that In was called on; nil: this one
-	cage func() *cage.Cage // the cage for the next child
+	all   *Processes // the Processes that In was called on; nil: this one
+	start StartFunc  // starts the next child; nil: nothing special
 
 	mu       sync.Mutex
 	starting sync.RWMutex          // read-locked by each start in progress
@@ -54,8 +53,9 @@ type Process struct {
 
 // birth is the data of a process's start.
 type birth struct {
-	mark uint64     // inherited by its descendants, 0 for none; see startMarked
-	in   cage.Child // how its cage started it, if it has one
+	mark    uint64 // inherited by its descendants, 0 for none; see startMarked
+	release func() // from StartFunc
+	wrapped bool   // from StartFunc
 }
 
 // errClosed is the error of Start after KillAll or Sweep.
@@ -73,19 +73,24 @@ func (p *Processes) Start(cmd *exec.Cmd) (*Process, error) {
 	return p.StartGroup(cmd, false)
 }
 
-// In is p for starting children in a cage. It calls in for each child to get the cage.
-func (p *Processes) In(in func() *cage.Cage) *Processes { return &Processes{all: p, cage: in} }
+// A StartFunc starts a child in a sandbox. release must be called after the child was reaped.
+// wrapped means that the pid belongs to another program, which started the child. That program
+// must get no signal except SIGKILL, which ends both.
+type StartFunc func(*exec.Cmd) (release func(), wrapped bool, err error)
+
+// In returns Processes for starting children of p with start.
+func (p *Processes) In(start StartFunc) *Processes { return &Processes{all: p, start: start} }
 
 // StartGroup is Start. With groupEnds, the rest of the group is killed when the leader has
 // ended.
 func (p *Processes) StartGroup(cmd *exec.Cmd, groupEnds bool) (*Process, error) {
 	if p.all != nil {
-		return p.all.start(cmd, groupEnds, p.cage())
+		return p.all.startWith(cmd, groupEnds, p.start)
 	}
-	return p.start(cmd, groupEnds, nil)
+	return p.startWith(cmd, groupEnds, nil)
 }
 
-func (p *Processes) start(cmd *exec.Cmd, groupEnds bool, in *cage.Cage) (*Process, error) {
+func (p *Processes) startWith(cmd *exec.Cmd, groupEnds bool, in StartFunc) (*Process, error) {
 	if p.Before != nil {
 		p.Before()
 	}
@@ -107,14 +112,14 @@ func (p *Processes) start(cmd *exec.Cmd, groupEnds bool, in *cage.Cage) (*Proces
 	if cmd.WaitDelay == 0 {
 		cmd.WaitDelay = WaitDelay
 	}
-	pr := &Process{cmd: cmd, owner: p, groupEnds: groupEnds, birth: birth{in: cage.Child{Release: func() {}}}, done: make(chan struct{})}
+	pr := &Process{cmd: cmd, owner: p, groupEnds: groupEnds, birth: birth{release: func() {}}, done: make(chan struct{})}
 	start := func() (err error) {
 		if in == nil {
 			return cmd.Start()
 		}
-		child, err := in.Start(cmd)
+		release, wrapped, err := in(cmd)
 		if err == nil {
-			pr.in = child
+			pr.release, pr.wrapped = release, wrapped
 		}
 		return err
 	}
@@ -184,7 +189,7 @@ func (p *Processes) begin() {
 func (pr *Process) live() {
 	defer close(pr.done)
 	state, err := pr.awaitLeader()
-	pr.in.Release()
+	pr.release()
 	if err == nil && !state.Success() {
 		err = &exec.ExitError{ProcessState: state}
 	}
@@ -220,7 +225,7 @@ func (pr *Process) awaitLeader() (state *os.ProcessState, err error) {
 // pid of its reaped leader (POSIX, "process ID"), so a process with that pid is not ours. The
 // caller holds pr.mu.
 func (pr *Process) signal(s syscall.Signal) {
-	if pr.in.Wrapped && !pr.reaped && s != syscall.SIGKILL {
+	if pr.wrapped && !pr.reaped && s != syscall.SIGKILL {
 		if group := wrappedGroup(pr.pid); group != 0 {
 			syscall.Kill(-group, s)
 			return

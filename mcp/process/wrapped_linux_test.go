@@ -26,7 +26,7 @@ func TestSignalsOfWrapped(t *testing.T) {
 	}
 	defer c.Close()
 	var procs Processes
-	in := procs.In(func() *cage.Cage { return c })
+	in := procs.In(c.Start)
 	start := func(script string) (*Process, *bufio.Reader) {
 		t.Helper()
 		out, theirs := io.Pipe()

@@ -12,8 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"toolpipe/mcp/filelock"
-	"toolpipe/stream/ownership"
+	"toolpipe/stream/disk"
 )
 
 // A Listener is a socket that this process serves. Only processes of the same user can
@@ -42,7 +41,7 @@ func Listen(ctx context.Context, path string) (l *Listener, err error) {
 	if err := checkPlace(path); err != nil {
 		return nil, err
 	}
-	lock, err := ownership.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := disk.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +50,7 @@ func Listen(ctx context.Context, path string) (l *Listener, err error) {
 			lock.Close()
 		}
 	}()
-	if err := filelock.Wait(ctx, lock, lockWait); err != nil {
+	if err := disk.Lock(ctx, lock, lockWait); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
@@ -85,7 +84,7 @@ func Check(ctx context.Context, path string) error {
 		return err
 	}
 	defer lock.Close()
-	if filelock.Wait(ctx, lock, lockWait) != nil {
+	if disk.Lock(ctx, lock, lockWait) != nil {
 		return ErrTaken
 	}
 	return nil
@@ -109,7 +108,7 @@ func checkPlace(path string) error {
 // checkDirectory refuses a directory of another user, or one where another user could replace
 // our socket.
 func checkDirectory(dir string) error {
-	if err := ownership.CheckDirectories(dir + "/."); err != nil {
+	if err := disk.CheckDirectories(dir + "/."); err != nil {
 		return err
 	}
 	info, err := os.Stat(dir)
@@ -118,8 +117,8 @@ func checkDirectory(dir string) error {
 		return err
 	case info.Mode().Perm()&0o022 != 0:
 		return fmt.Errorf("other users can write to its directory %q, which has mode %04o", dir, info.Mode().Perm())
-	case ownership.Foreign(info):
-		return fmt.Errorf("its directory %q belongs to user %d", dir, ownership.Uid(info))
+	case disk.Foreign(info):
+		return fmt.Errorf("its directory %q belongs to user %d", dir, disk.Uid(info))
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
-	"toolpipe/stream/text/nearest"
+	"toolpipe/stream/text/readable"
 )
 
 // Arguments are the arguments of one call by name, without the absent ones.
@@ -48,7 +48,7 @@ func (t *Builtin) Read(raw json.RawMessage) (Arguments, error) {
 func (t *Builtin) unknown(name string) error {
 	names := t.ParamNames(func(Parameter) bool { return true })
 	hint := ""
-	if near := nearest.Nearest(name, names); near != "" {
+	if near := readable.Nearest(name, names); near != "" {
 		hint = fmt.Sprintf(", did you mean %q?", near)
 	}
 	return fmt.Errorf("%s has no argument %q%s (it takes %s)", t.Name, name, hint, strings.Join(names, ", "))

@@ -13,7 +13,7 @@ import (
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
-	"toolpipe/stream/ownership"
+	"toolpipe/stream/disk"
 	"toolpipe/stream/text/jsontext"
 )
 
@@ -109,8 +109,8 @@ func (k fileKind) check(c *Config, what, path string, info os.FileInfo, warn War
 	case k == PlainFile || !mode.IsRegular():
 		return nil
 	}
-	if ownership.Foreign(info) {
-		warn("file_owner", "", fmt.Sprintf("%s: %q belongs to user %d, who can change it", what, path, ownership.Uid(info)))
+	if disk.Foreign(info) {
+		warn("file_owner", "", fmt.Sprintf("%s: %q belongs to user %d, who can change it", what, path, disk.Uid(info)))
 	}
 	if k < ProgramFile {
 		return nil
@@ -121,13 +121,13 @@ func (k fileKind) check(c *Config, what, path string, info os.FileInfo, warn War
 // checkDirectories refuses a file that everybody can replace. With CI set this is only a warning
 // for a file of the user: runners in containers check out with mode 0777, and have no other user.
 func (c *Config) checkDirectories(what, path string, info os.FileInfo, warn Warner) error {
-	err := ownership.CheckDirectories(path)
-	open, isOpen := errors.AsType[*ownership.OpenDirectoryError](err)
+	err := disk.CheckDirectories(path)
+	open, isOpen := errors.AsType[*disk.OpenDirectoryError](err)
 	switch {
 	case err == nil:
 	case !isOpen:
 		return OpenError(what, path, err)
-	case c.InCI() && !ownership.Foreign(info):
+	case c.InCI() && !disk.Foreign(info):
 		warn("directory_writable", "", fmt.Sprintf("%s: %q: %v", what, path, err))
 	default:
 		return failure.UsageError([]string{"chmod o-w " + ShellQuote(open.Directory)}, "%s: %q: %v", what, path, err)

@@ -8,7 +8,7 @@ import (
 	"toolpipe/approve"
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
-	"toolpipe/stream/text/nearest"
+	"toolpipe/stream/text/readable"
 )
 
 // SplitWords splits a command line into words with the quotes of a shell, without a shell. Blanks
@@ -89,7 +89,7 @@ func MatchAny(patterns []string, name string) bool {
 }
 
 // Nearest returns the word that was most likely meant by w; "" if none is similar.
-func Nearest(w string, words []string) string { return nearest.Nearest(w, words) }
+func Nearest(w string, words []string) string { return readable.Nearest(w, words) }
 
 // NearestPart is Nearest for a name that may be incomplete. Of the names that contain part,
 // ignoring case, it returns the shortest.

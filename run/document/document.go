@@ -15,7 +15,6 @@ import (
 
 	"toolpipe/run/failure"
 	"toolpipe/stream/text/jsontext"
-	"toolpipe/stream/text/nearest"
 	"toolpipe/stream/text/readable"
 )
 
@@ -136,7 +135,7 @@ func (m Member) Unknown(known []string) *failure.Error {
 	}
 	if hint != "" {
 		e.Hints = []string{hint}
-	} else if near := nearest.Nearest(m.Key, known); near != "" {
+	} else if near := readable.Nearest(m.Key, known); near != "" {
 		e.Hints = []string{"did you mean " + strconv.Quote(near) + "?"}
 	}
 	return e

@@ -14,7 +14,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/run/servers"
-	"toolpipe/stream/loopback"
+	"toolpipe/stream/netguard"
 )
 
 // newApprover is the approver of --approver: a URL, or a command line with the quotes of a shell.
@@ -45,7 +45,7 @@ func urlApprover(c *config.Config, warn config.Warner) (*approve.Approver, error
 	if err != nil || u.Hostname() == "" {
 		return nil, failure.Usage("--approver: the value is not an http or https URL")
 	}
-	if host := u.Hostname(); u.Scheme == "http" && !loopback.Is(host) {
+	if host := u.Hostname(); u.Scheme == "http" && !netguard.IsLoopback(host) {
 		if !slices.ContainsFunc(c.InsecureHTTP, func(h string) bool { return strings.EqualFold(h, host) }) {
 			return nil, failure.UsageError([]string{"use https, or allow plain http to this host: --insecure-http " + config.ShellQuote(host)},
 				"--approver: %q would be asked over plain http, where others can answer for it", host)

@@ -8,16 +8,15 @@ import (
 	"os"
 	"time"
 
-	"toolpipe/mcp/filelock"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/stdio"
-	"toolpipe/stream/ownership"
+	"toolpipe/stream/disk"
 )
 
 // OpenLog adds the log at path to the outputs.
 func (o *Outputs) OpenLog(ctx context.Context, path string) error {
-	f, err := ownership.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
+	f, err := disk.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
 	if err != nil {
 		return config.OpenError("--log", path, err)
 	}
@@ -76,7 +75,7 @@ func newSharedLog(ctx context.Context, f *os.File, path string, out io.Writer) (
 	if err := l.lock(); err != nil {
 		return nil, err
 	}
-	return l, filelock.Unlock(f)
+	return l, disk.Unlock(f)
 }
 
 func (l *sharedLog) Write(p []byte) (n int, err error) {
@@ -90,15 +89,15 @@ func (l *sharedLog) Write(p []byte) (n int, err error) {
 		n, err = l.out.Write(p)
 	}
 	if l.within = err == nil && len(p) > 0 && p[len(p)-1] != '\n'; !l.within {
-		filelock.Unlock(l.file)
+		disk.Unlock(l.file)
 	}
 	return n, err
 }
 
 func (l *sharedLog) lock() error {
-	err := filelock.Wait(l.ctx, l.file, lockWait)
+	err := disk.Lock(l.ctx, l.file, lockWait)
 	if l.ctx.Err() != nil {
-		err = filelock.Wait(context.WithoutCancel(l.ctx), l.file, lastWait)
+		err = disk.Lock(context.WithoutCancel(l.ctx), l.file, lastWait)
 	}
 	return err
 }

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"toolpipe/mcp/filelock"
 	"toolpipe/run/event"
+	"toolpipe/stream/disk"
 	"toolpipe/stream/text/secrets"
 )
 
@@ -40,7 +40,7 @@ func TestLogShared(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	other := otherRun(t, path)
 	synctest.Test(t, func(t *testing.T) {
-		if err := filelock.Wait(t.Context(), other, 0); err != nil {
+		if err := disk.Lock(t.Context(), other, 0); err != nil {
 			t.Fatal(err)
 		}
 		io.WriteString(other, `{"type":`)
@@ -55,7 +55,7 @@ func TestLogShared(t *testing.T) {
 		}()
 		synctest.Wait() // for the lock
 		io.WriteString(other, "\"other\"}\n")
-		filelock.Unlock(other)
+		disk.Unlock(other)
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestLogShared(t *testing.T) {
 		if err := o.Emit(&event.End{Text: event.Pieces{strings.Repeat("x", 100<<10), "y"}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := filelock.Wait(t.Context(), other, 0); err != nil {
+		if err := disk.Lock(t.Context(), other, 0); err != nil {
 			t.Error(err)
 		}
 		io.WriteString(other, "last\n")
@@ -89,7 +89,7 @@ func TestLogLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	other := otherRun(t, path)
 	synctest.Test(t, func(t *testing.T) {
-		if err := filelock.Wait(t.Context(), other, 0); err != nil {
+		if err := disk.Lock(t.Context(), other, 0); err != nil {
 			t.Fatal(err)
 		}
 		o, began := &Outputs{Emitter: event.NewEmitter(&secrets.Set{})}, time.Now()

@@ -8,6 +8,7 @@ package sandbox
 import (
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,9 +16,8 @@ import (
 	"sync"
 
 	"toolpipe/approve"
-	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/builtin/watch"
+	"toolpipe/mcp/builtin/shell"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/process/cage"
 	"toolpipe/run/config"
@@ -34,8 +34,8 @@ type Sandbox struct {
 	roots   []string // writable besides temp, without symbolic links
 	spec    cage.Spec
 	cage    *cage.Cage
-	partial []string     // gaps that the cage leaves, in words
-	watch   *watch.Watch // watches the protected files in roots
+	partial []string       // gaps that the cage leaves, in words
+	watch   *confine.Watch // watches the protected files in roots
 	seen
 }
 
@@ -93,11 +93,18 @@ func (s *Sandbox) Processes(procs *process.Processes) *process.Processes {
 	if s == nil {
 		return procs
 	}
-	return procs.In(func() *cage.Cage { return s.cage })
+	return procs.In(s.start)
+}
+
+func (s *Sandbox) start(cmd *exec.Cmd) (release func(), wrapped bool, err error) {
+	if s.cage == nil {
+		return func() {}, false, cmd.Start()
+	}
+	return s.cage.Start(cmd)
 }
 
 // Hold makes commands start in the sandbox.
-func (s *Sandbox) Hold(commands *command.Spec) {
+func (s *Sandbox) Hold(commands *shell.CommandSpec) {
 	env := s.Environ()
 	maps.Copy(env, commands.Env)
 	commands.Env, commands.Note = env, "A command runs in a sandbox: "+s.about()+"."
@@ -156,7 +163,7 @@ func (s *Sandbox) Make(v *invocation.Invocation, root, of string) error {
 			}
 		}
 	}
-	s.watch = watch.New(spec.Write[1:], s.opened(), spec.Holder.Below)
+	s.watch = confine.NewWatch(spec.Write[1:], s.opened(), spec.Holder.Below)
 	if spec.Holder.Below {
 		spec.Protect = append(spec.Protect, s.watch.Protected()...)
 		hide = append(hide, s.watch.Secret()...)

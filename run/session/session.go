@@ -26,14 +26,13 @@ import (
 	"strconv"
 	"sync"
 
-	"toolpipe/mcp/filelock"
 	"toolpipe/run/config"
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
 	"toolpipe/run/input"
 	"toolpipe/run/stdio"
 	"toolpipe/stream"
-	"toolpipe/stream/ownership"
+	"toolpipe/stream/disk"
 	"toolpipe/stream/text/jsontext"
 )
 
@@ -70,7 +69,7 @@ const longestLine = 6 * input.MaxInput
 func Open(c *config.Config, warn config.Warner) (*File, error) {
 	path := c.Session
 	_, absent := os.Stat(path)
-	f, err := ownership.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
+	f, err := disk.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
 	if err != nil {
 		return nil, config.OpenError(flag, path, err)
 	}
@@ -108,7 +107,7 @@ func (s *File) read(c *config.Config, warn config.Warner) error {
 	}
 	s.places.size, s.Cut, s.places.unended = end.At, len(end.Cut), end.Unended
 	if s.Made {
-		err = filelock.SyncDir(filepath.Dir(s.path))
+		err = disk.SyncDir(filepath.Dir(s.path))
 	}
 	return s.failed(err)
 }
@@ -296,7 +295,7 @@ func (s *File) write(lines []byte) error {
 	if s.put(lines) != nil {
 		return s.err
 	}
-	s.err = s.failed(filelock.Sync(s.f))
+	s.err = s.failed(disk.Sync(s.f))
 	return s.err
 }
 

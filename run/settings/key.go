@@ -17,7 +17,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/servers"
 	"toolpipe/stream"
-	"toolpipe/stream/loopback"
+	"toolpipe/stream/netguard"
 	"toolpipe/stream/text/secrets"
 )
 
@@ -121,7 +121,7 @@ func usualKeys(c *config.Config, e *Endpoint, p profile) []usualKey {
 // endpoint is on this machine, where most endpoints need no key.
 func (e *Endpoint) noKey(unsent string, warn config.Warner) {
 	text := "no key is sent to " + origin(e.BaseURL) + ": " + unsent + "; --key-env NAME sends one"
-	if u, err := url.Parse(e.BaseURL); err == nil && loopback.Is(u.Hostname()) {
+	if u, err := url.Parse(e.BaseURL); err == nil && netguard.IsLoopback(u.Hostname()) {
 		e.Note = text
 		return
 	}

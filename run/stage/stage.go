@@ -34,12 +34,11 @@ import (
 	"syscall"
 	"time"
 
-	"toolpipe/mcp/filelock"
 	"toolpipe/run/config"
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
-	"toolpipe/stream/ownership"
+	"toolpipe/stream/disk"
 	"toolpipe/stream/text/jsontext"
 	"toolpipe/stream/text/readable"
 )
@@ -204,7 +203,7 @@ func Open(c *config.Config, flag, path string, makes, goesOn bool, warn config.W
 	if makes {
 		mode |= os.O_CREATE
 	}
-	f, err := ownership.OpenFile(path, mode, 0o600)
+	f, err := disk.OpenFile(path, mode, 0o600)
 	if err != nil {
 		return nil, config.OpenError(flag, path, err)
 	}
@@ -220,7 +219,7 @@ func (s *File) read(c *config.Config, makes, goesOn bool, warn config.Warner) er
 	if err := config.RuleFile.Check(c, s.f, s.flag, s.path, warn); err != nil {
 		return err
 	}
-	err := filelock.Wait(context.Background(), s.f, 0)
+	err := disk.Lock(context.Background(), s.f, 0)
 	if _, failed := errors.AsType[syscall.Errno](err); failed {
 		return config.OpenError(s.flag, s.path, err)
 	}
@@ -273,7 +272,7 @@ func (s *File) Begin(h Head) error {
 	for _, m := range [][2]string{{"version", h.Version}, {"policies", h.Policies}, {"definitions", h.Definitions}, {"dir", h.Dir}, {"time", h.Time}} {
 		line = jsontext.AppendMember(line, m[0], jsontext.Quoted(m[1]))
 	}
-	return errors.Join(s.write(line, "}\n"), s.failed(filelock.SyncDir(filepath.Dir(s.path))))
+	return errors.Join(s.write(line, "}\n"), s.failed(disk.SyncDir(filepath.Dir(s.path))))
 }
 
 // Now is the time for a heading or a result.
@@ -369,7 +368,7 @@ func (s *File) write(line []byte, end string) error {
 	if s.err == nil {
 		_, err := s.f.Write(append(line, end...))
 		if err == nil {
-			err = filelock.Sync(s.f)
+			err = disk.Sync(s.f)
 		}
 		s.err = s.failed(err)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/code"
-	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/builtin/fetch"
 	"toolpipe/mcp/builtin/files"
@@ -119,7 +118,7 @@ func (b *Toolbox) commandServers(c *config.Config, s *settings.Settings, filesRo
 	if err != nil {
 		return nil, failure.Usage("--shell: %s", failure.Cause(err))
 	}
-	commands := command.Spec{
+	commands := shell.CommandSpec{
 		Dir: dir, Confined: filesRoot != "", Environ: c.Environ, Env: s.Shell.Env, PathPrepend: s.Shell.PathPrepend, Processes: c.Processes,
 	}
 	if b.sandbox != nil {

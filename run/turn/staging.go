@@ -13,7 +13,6 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/builtin/staged"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
@@ -27,7 +26,7 @@ import (
 // have after them. Nested runs share it. It is used concurrently.
 type staging struct {
 	file  *stage.File
-	files staged.Files
+	files confine.StagedFiles
 
 	mu    sync.Mutex
 	seen  map[string]string // staged calls by callKey, with the file that each changes; "" for none
@@ -86,7 +85,7 @@ func (p *Plan) CloseStaging() int {
 }
 
 // contents are the staged contents; nil without staging.
-func (s *staging) contents() *staged.Files {
+func (s *staging) contents() *confine.StagedFiles {
 	if s == nil {
 		return nil
 	}
@@ -122,7 +121,7 @@ func (r *round) stage(ctx context.Context, c *call, bounds confine.Bounds, serve
 		c.answer = ownAnswer(event.ResultStaged, stagedText)
 		return
 	}
-	var change staged.Change
+	var change confine.StagedChange
 	if c.tool.Edits() {
 		bounds.Stage = &change
 		result, err := server.CallTool(confine.WithBounds(ctx, bounds), &mcp.ToolCall{Tool: c.tool.Name, Args: c.args, Progress: func(wire.Progress) {}})
@@ -153,7 +152,7 @@ func (r *round) stage(ctx context.Context, c *call, bounds confine.Bounds, serve
 func callKey(tool string, args []byte) string { return tool + "\x00" + string(args) }
 
 // add writes c to the plan, after the heading if c is the first call.
-func (s *staging) add(r *round, c *call, change *staged.Change) error {
+func (s *staging) add(r *round, c *call, change *confine.StagedChange) error {
 	v, head := r.plan.Inv, r.plan.head()
 	if err := s.file.Begin(head); err != nil {
 		return err
@@ -190,7 +189,7 @@ func (p *Plan) head() stage.Head {
 
 // A Simulated is the effect that a call of a plan would have now.
 type Simulated struct {
-	staged.Change
+	confine.StagedChange
 	File   string            // the changed file, as named in a plan
 	Err    error             // why the change is impossible; nil if it is possible, or the call changes no file
 	Places map[string]string // targets of its paths and of its command's directory, by their texts
@@ -201,7 +200,7 @@ type Simulated struct {
 // calls of tools that this run does not have.
 func (p *Plan) Simulate(ctx context.Context, calls []*stage.Call) []Simulated {
 	dir, _ := os.Getwd()
-	files, all := &staged.Files{}, make([]Simulated, len(calls))
+	files, all := &confine.StagedFiles{}, make([]Simulated, len(calls))
 	if p.staging != nil {
 		files = &p.staging.files
 	}
@@ -215,7 +214,7 @@ func (p *Plan) Simulate(ctx context.Context, calls []*stage.Call) []Simulated {
 		if !t.Edits() {
 			continue
 		}
-		all[i].Change, all[i].Err = p.simulate(ctx, t, c.Arguments, files)
+		all[i].StagedChange, all[i].Err = p.simulate(ctx, t, c.Arguments, files)
 		all[i].File = stage.PathFrom(dir, all[i].Path)
 	}
 	return all
@@ -231,7 +230,7 @@ func placesOf(t *toolbox.Tool, args []byte) map[string]string {
 	return call.PlacesOf(cmp.Or(jsontext.Text(jsontext.Member(args, dir)), "."))
 }
 
-func (p *Plan) simulate(ctx context.Context, t *toolbox.Tool, args []byte, files *staged.Files) (change staged.Change, err error) {
+func (p *Plan) simulate(ctx context.Context, t *toolbox.Tool, args []byte, files *confine.StagedFiles) (change confine.StagedChange, err error) {
 	server, err := t.Conn.Use(ctx)
 	if err != nil {
 		return change, err

@@ -1,7 +1,7 @@
-// Package goroutine starts the goroutines of this program, so that a panic in
-// any of them ends the run in order. A panic that is not recovered ends the
-// process at once with status 2: without an end event, with children left
-// behind, and with a trace that may show an argument or a key.
+// Package goroutine starts the goroutines of this program, so that a panic in any of them ends
+// the run in order. A panic that is not recovered ends the process at once with status 2:
+// without an end event, with children that still run, and with a trace that may show an
+// argument or a key.
 //
 // Every other package uses it instead of the go statement, time.AfterFunc,
 // context.AfterFunc and sync.WaitGroup.Go.
@@ -24,10 +24,10 @@ var handler atomic.Pointer[func(*Panic)]
 // calls. Without a handler a panic ends the process as usual.
 func OnPanic(handle func(*Panic)) { handler.Store(&handle) }
 
-// Start calls f in a goroutine of its own.
+// Start calls f in a new goroutine.
 func Start(f func()) { go begin(f) }
 
-// StartMany is Start for a function of which thousands may wait at once: the stack is small
+// StartMany is Start for thousands of goroutines that may wait at once: their stacks are small
 // at first.
 func StartMany(f func()) { go guarded(f)() }
 
@@ -46,8 +46,8 @@ func guarded(f func()) func() {
 	}
 }
 
-// SideBySide calls f with the numbers from 0 to n-1 side by side, the last one in the
-// caller's goroutine. It returns when all calls have returned.
+// SideBySide calls f concurrently with the numbers from 0 to n-1, the last one in the caller's
+// goroutine. It returns when all calls have returned.
 func SideBySide(n int, f func(int)) {
 	var group sync.WaitGroup
 	for i := range n - 1 {
@@ -59,13 +59,13 @@ func SideBySide(n int, f func(int)) {
 	group.Wait()
 }
 
-// GrowStack makes the stack of the calling goroutine 16 KiB large. Called while the
-// stack is nearly empty, it saves the doublings later, each of which walks the frames
-// through tables of the executable that may not be in memory yet.
+// GrowStack makes the stack of the calling goroutine 16 KiB large. Called while the stack is
+// nearly empty, it avoids later doublings. Each doubling walks the frames through tables of the
+// executable that may not be in memory yet.
 func GrowStack() { growStack(0) }
 
-// growStack asks for the room of all its variables when it is called, also for those
-// that it does not come to.
+// growStack takes the room of all its variables when it is called, also of those that it does
+// not reach.
 //
 //go:noinline
 func growStack(use int) byte {
@@ -77,8 +77,8 @@ func growStack(use int) byte {
 	return room[use/2]
 }
 
-// Within calls f in a goroutine of its own, and reports whether it returned within d.
-// Otherwise it is left behind there.
+// Within calls f in a new goroutine, and reports whether it returned within d. If not, the
+// goroutine goes on.
 func Within(d time.Duration, f func()) bool { return Await(Done(f), d) }
 
 // Done is Start. The channel is closed when f has returned.
@@ -109,8 +109,7 @@ func AfterContext(ctx context.Context, f func()) (stop func() bool) {
 	return context.AfterFunc(ctx, guarded(f))
 }
 
-// Recover is deferred in functions that the standard library calls in a goroutine
-// of its own.
+// Recover is deferred in functions that the standard library calls in a new goroutine.
 func Recover() {
 	handle := handler.Load()
 	if handle == nil {
@@ -121,8 +120,8 @@ func Recover() {
 	}
 }
 
-// Panic describes a panic by its kind and its place in the source, without data:
-// the value of the panic may be an argument or a key.
+// Panic describes a panic by its kind and its position in the source, without data: the value
+// of the panic may be an argument or a key.
 type Panic struct{ message string }
 
 func (p *Panic) Error() string { return p.message }
@@ -136,7 +135,7 @@ func NewPanic(p any) *Panic {
 	}
 	callers := make([]uintptr, 64)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
-	before := []string{", at ", ", called from ", ", ", ", "} // the places of the calls, the innermost first
+	before := []string{", at ", ", called from ", ", ", ", "} // before the positions of the calls, the innermost first
 	for inside := false; len(before) > 0; {
 		f, more := frames.Next()
 		switch fromRuntime := strings.HasPrefix(f.Function, "runtime."); {

@@ -1,4 +1,4 @@
-// Package screentest is a terminal for tests of what is shown on one. Only tests import it.
+// Package screentest is a terminal for tests of terminal output. Only tests import it.
 package screentest
 
 import (
@@ -12,8 +12,8 @@ import (
 	"toolpipe/stream/text/screen"
 )
 
-// A Screen is that of a terminal, in which each character takes the most columns that
-// terminals give it. It fails the test at a control function that toolpipe does not use, so
+// A Screen is the screen of a terminal that gives each character the most columns that any
+// terminal gives it. It fails the test at a control function that toolpipe does not use, so
 // that nothing hostile passes.
 type Screen struct {
 	Width  int
@@ -22,7 +22,7 @@ type Screen struct {
 	t     testing.TB
 	mu    sync.Mutex
 	shown *screen.Screen
-	style string // that is on
+	style string // the present style
 }
 
 // New makes an empty screen.
@@ -66,10 +66,10 @@ func (e *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// resized has the screen take the width that the test has set.
+// resized gives the screen the width that the test set.
 func (e *Screen) resized() { e.shown.Resize(e.Width, screen.MaxRows) }
 
-// Text is what is seen, without the blanks at the end of its rows.
+// Text returns the visible text, without the blanks at the end of its rows.
 func (e *Screen) Text() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -77,7 +77,7 @@ func (e *Screen) Text() string {
 	return strings.TrimRight(strings.Join(e.shown.View().Rows, "\n"), "\n")
 }
 
-// Lines are the lines up to the cursor, not wrapped, without the blanks at their ends.
+// Lines returns the lines up to the cursor, not wrapped, without the blanks at their ends.
 func (e *Screen) Lines() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -88,14 +88,14 @@ func (e *Screen) Lines() []string {
 	return view.Rows[:view.Row]
 }
 
-// Column is where the cursor is in its row, from 0.
+// Column returns the column of the cursor, from 0.
 func (e *Screen) Column() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.shown.View().Column - 1
 }
 
-// Want fails the test if these are not all rows that are seen.
+// Want fails the test if the visible rows differ from these.
 func (e *Screen) Want(rows ...string) {
 	e.t.Helper()
 	if got, want := e.Text(), strings.Join(rows, "\n"); got != want {

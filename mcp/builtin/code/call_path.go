@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"toolpipe/mcp/builtin/code/lexis"
-	"toolpipe/mcp/builtin/code/tree"
 	"toolpipe/mcp/toolserver"
 )
 
@@ -48,14 +47,14 @@ func showCallPath(ctx context.Context, c *call, args toolserver.Arguments) ([]by
 		}
 		return nil, p.notFound("no function or type %q is defined below %q; %s", target, args.TextOr("path", "."), hint)
 	}
-	t := tree.New(ctx, int(depth))
+	t := newTree(ctx, int(depth))
 	for _, d := range found[:min(len(found), maxTargets)] {
-		t.Add(g.branch(d))
+		t.add(g.branch(d))
 	}
 	if more := len(found) - maxTargets; more > 0 {
 		t.B = fmt.Appendf(t.B, "[toolpipe] %d more definitions of %q are left out; a deeper path shows them\n", more, target)
 	}
-	return p.survey.appendTo(t.AppendNotes(t.B)), context.Cause(ctx)
+	return p.survey.appendTo(t.appendNotes(t.B)), context.Cause(ctx)
 }
 
 // isFollowed reports whether a definition is a function or a type.
@@ -67,14 +66,14 @@ func isFollowed(d *definition) bool {
 // A callGraph is the functions and types of a project, by name.
 type callGraph map[string][]*definition
 
-func (g callGraph) branch(d *definition) tree.Branch {
+func (g callGraph) branch(d *definition) branch {
 	label := fmt.Sprintf("%s  %s %s", d.fullName(), d.Kind, d.place())
-	return tree.Branch{Label: label, Below: func() []tree.Branch { return g.named(d) }}
+	return branch{Label: label, Below: func() []branch { return g.named(d) }}
 }
 
 // named returns the definitions that the text of a definition names, each once, in the order
 // of their first use.
-func (g callGraph) named(d *definition) (list []tree.Branch) {
+func (g callGraph) named(d *definition) (list []branch) {
 	d.file.lay()
 	l := d.file.layout
 	from, to, own := l.starts[d.Start-1], l.starts[d.lastLine()], l.nameEnd(d)
@@ -99,7 +98,7 @@ func (g callGraph) named(d *definition) (list []tree.Branch) {
 
 // appendNamed appends the definitions that a word may mean, unless they are already in the
 // list.
-func (g callGraph) appendNamed(list []tree.Branch, word string, all []*definition) []tree.Branch {
+func (g callGraph) appendNamed(list []branch, word string, all []*definition) []branch {
 	if len(all) == 0 {
 		return list
 	}
@@ -109,9 +108,9 @@ func (g callGraph) appendNamed(list []tree.Branch, word string, all []*definitio
 		for _, d := range all {
 			places = append(places, d.place())
 		}
-		next = tree.Branch{Label: fmt.Sprintf("%s  one of %d: %s", word, len(all), firstPlaces(places))}
+		next = branch{Label: fmt.Sprintf("%s  one of %d: %s", word, len(all), firstPlaces(places))}
 	}
-	if slices.ContainsFunc(list, func(there tree.Branch) bool { return there.Label == next.Label }) {
+	if slices.ContainsFunc(list, func(there branch) bool { return there.Label == next.Label }) {
 		return list
 	}
 	return append(list, next)

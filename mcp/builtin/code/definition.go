@@ -8,9 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/mcp/builtin/code/golang"
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/stream/text/nearest"
+	"toolpipe/stream/text/readable"
 )
 
 // A definition is a named thing in a source file. Lines are counted from 1; the last one is
@@ -120,14 +119,6 @@ func (s *session) outline(f *sourceFile) error {
 	return nil
 }
 
-// goDefinitions returns the definitions of a Go file.
-func goDefinitions(text []byte) (defs []definition) {
-	for _, d := range golang.Definitions(text) {
-		defs = append(defs, definition{Name: d.Name, Kind: d.Kind, Scope: d.Scope, Line: d.Line, Start: d.Start, End: d.End, Signature: asLine(d.Signature), Parents: d.Parents})
-	}
-	return defs
-}
-
 func sorted(defs []definition) []definition {
 	slices.SortStableFunc(defs, func(a, b definition) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), strings.Compare(a.Scope, b.Scope)) // the outer definition comes first
@@ -212,7 +203,7 @@ func cutLine(name string) (string, int) {
 
 // didYouMean is a hint with the most similar name; "" for none.
 func didYouMean(name string, names []string) string {
-	if near := nearest.Nearest(normalName(name), names); near != "" {
+	if near := readable.Nearest(normalName(name), names); near != "" {
 		return fmt.Sprintf(", did you mean %q?", near)
 	}
 	return ""

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/builtin/code/lexis"
-	"toolpipe/mcp/builtin/unified"
+	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/testdata/servertest"
@@ -114,7 +114,7 @@ func TestEditDefinition(t *testing.T) {
 				edited, failed := edit(t, c, name, source, test.values)
 				got := "! " + failed
 				if failed == "" {
-					got = strings.TrimSuffix(unified.Diff(source, edited), "\n")
+					got = strings.TrimSuffix(confine.Diff(source, edited), "\n")
 				}
 				if got != test.want {
 					t.Errorf("%s:\n%s\nwant\n%s", test.title, got, test.want)
@@ -161,7 +161,7 @@ func checkVariant(t *testing.T, c *call, i int, name, source, want string, test 
 		delete(values, "content")
 	}
 	if got, failed := edit(t, c, name, source, values); got != want {
-		t.Errorf("%s, with %s: %s\n%s", test.title, variant, failed, unified.Diff(want, got))
+		t.Errorf("%s, with %s: %s\n%s", test.title, variant, failed, confine.Diff(want, got))
 	}
 }
 
@@ -225,7 +225,7 @@ func TestEditLosesNothing(t *testing.T) {
 						slices.Sort(want)
 					}
 					if !slices.Equal(got, want) {
-						t.Errorf("%s %v:\n%s", d.fullName(), values, unified.Diff(text, string(edited)))
+						t.Errorf("%s %v:\n%s", d.fullName(), values, confine.Diff(text, string(edited)))
 					}
 				}
 			}
@@ -273,7 +273,7 @@ func TestCopiedContent(t *testing.T) {
 				lines[n-1] = strings.TrimSuffix(lines[n-1], "\n") + "z\n"
 				edited, _, err := f.editor(d, editArguments(t, map[string]string{"operation": "replace", "content": strings.Join(lines[d.Start-1:d.End], "")})).replace()
 				if want := strings.Join(lines, ""); err == nil && strings.TrimSuffix(string(edited), "\n") != strings.TrimSuffix(want, "\n") {
-					t.Errorf("%s: %s:\n%s", name, d.fullName(), unified.Diff(want, string(edited)))
+					t.Errorf("%s: %s:\n%s", name, d.fullName(), confine.Diff(want, string(edited)))
 				}
 				if err == nil {
 					replaced++
@@ -302,7 +302,7 @@ func TestIndentedContent(t *testing.T) {
 		}
 		edited, refused := edit(t, c, "a.cc", text, map[string]string{"name": "A.m", "operation": "replace", "content": strings.Replace(content.String(), "a = ONE", "b = ONE", 1)})
 		if want := head + strings.Replace(body, "a = ONE", "b = ONE", 1) + "};\n"; edited != want {
-			t.Errorf("%s: %s\n%s", name, refused, unified.Diff(want, edited))
+			t.Errorf("%s: %s\n%s", name, refused, confine.Diff(want, edited))
 		}
 	}
 }
@@ -331,7 +331,7 @@ func TestSignatureGoesBack(t *testing.T) {
 			o.signatureLines(d)
 			edited, _, err := f.editor(d, editArguments(t, map[string]string{"operation": "signature", "content": string(o.b)})).signature()
 			if isCut := strings.HasSuffix(string(o.b), " ...\n"); isCut && err == nil || err == nil && string(edited) != text {
-				t.Errorf("%s: %s:\n%s%s", name, d.fullName(), o.b, unified.Diff(text, string(edited)))
+				t.Errorf("%s: %s:\n%s%s", name, d.fullName(), o.b, confine.Diff(text, string(edited)))
 			}
 			if err == nil {
 				written++

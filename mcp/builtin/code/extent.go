@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"toolpipe/mcp/builtin/code/lexis"
-	"toolpipe/mcp/builtin/code/ruby"
 )
 
 // place sets the lines where definitions begin and end. It leaves out definitions in comments
@@ -293,13 +292,13 @@ func (l *layout) isType(d *definition) bool {
 }
 
 // rubyDefinitions returns the definitions of a Ruby file. A definition that is never closed
-// ends after the file.
-func (l *layout) rubyDefinitions() (defs []definition) {
-	for _, d := range ruby.Definitions(l.mask) {
-		if d.End == 0 {
-			d.End = l.lines() + 1
+// ends after the last line.
+func (l *layout) rubyDefinitions() []definition {
+	defs := rubyDefinitions(l.mask)
+	for i := range defs {
+		if defs[i].End == 0 {
+			defs[i].End = l.lines() + 1
 		}
-		defs = append(defs, definition{Name: d.Name, Kind: d.Kind, Scope: strings.Join(d.Scope, "."), Line: d.Line, End: d.End, Parents: d.Parents})
 	}
 	return defs
 }

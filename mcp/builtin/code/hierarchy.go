@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"toolpipe/mcp/builtin/code/tree"
 	"toolpipe/mcp/toolserver"
 )
 
@@ -25,11 +24,11 @@ func showHierarchy(ctx context.Context, c *call, args toolserver.Arguments) ([]b
 	if h.types[name] == nil {
 		return nil, p.notFound("no class or type %q below %q%s", name, h.path, didYouMean(name, slices.Sorted(maps.Keys(h.types))))
 	}
-	up, down := tree.New(ctx, maxAncestry), tree.New(ctx, maxAncestry)
-	up.Add(h.branch(name, func(t *typeNode) []string { return t.parents }))
-	down.Add(h.branch(name, func(t *typeNode) []string { return t.children }))
+	up, down := newTree(ctx, maxAncestry), newTree(ctx, maxAncestry)
+	up.add(h.branch(name, func(t *typeNode) []string { return t.parents }))
+	down.add(h.branch(name, func(t *typeNode) []string { return t.children }))
 	b := fmt.Appendf(nil, "superclasses:\n%ssubclasses:\n%s", up.B, down.B)
-	return p.survey.appendTo(down.AppendNotes(up.AppendNotes(b))), context.Cause(ctx)
+	return p.survey.appendTo(down.appendNotes(up.appendNotes(b))), context.Cause(ctx)
 }
 
 // A hierarchy is types by name. Types of one name count as one.
@@ -140,13 +139,13 @@ func withoutBrackets(text string) string {
 }
 
 // branch is a type, and below it the types that next returns.
-func (h *hierarchy) branch(name string, next func(*typeNode) []string) tree.Branch {
+func (h *hierarchy) branch(name string, next func(*typeNode) []string) branch {
 	t := h.types[name]
 	label := name + "  " + firstPlaces(t.places)
 	if len(t.places) == 0 {
 		label += fmt.Sprintf("(not defined below %q)", h.path)
 	}
-	return tree.Branch{Label: label, Below: func() (list []tree.Branch) {
+	return branch{Label: label, Below: func() (list []branch) {
 		for _, other := range next(t) {
 			list = append(list, h.branch(other, next))
 		}

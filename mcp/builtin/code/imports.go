@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/mcp/builtin/code/imports"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/stream/text/readable"
@@ -69,7 +68,7 @@ type finder struct {
 // lines.
 func (f *finder) imports() (found []imported, err error) {
 	f.lay()
-	rules := imports.RulesOf(f.language)
+	rules := importRulesOf(f.language)
 	for _, rule := range rules {
 		for _, m := range rule.Pattern().FindAllSubmatchIndex(f.text, 2*maxImports) {
 			from, code := f.mask, m[4] // in a comment or a string, a match is not an import
@@ -91,7 +90,7 @@ func (f *finder) imports() (found []imported, err error) {
 }
 
 // files returns the files for the names in an import.
-func (f *finder) files(rule *imports.Rule, text string) (files []string) {
+func (f *finder) files(rule *importRule, text string) (files []string) {
 	for _, name := range rule.List(text) {
 		if file := f.find(rule, name); file != "" && !slices.Contains(files, file) {
 			files = append(files, file)
@@ -103,7 +102,7 @@ func (f *finder) files(rule *imports.Rule, text string) (files []string) {
 const maxLookedUp = 5000 // paths that are looked up for one file
 
 // find returns the file for a name; "" if there is none below the root.
-func (f *finder) find(rule *imports.Rule, name string) string {
+func (f *finder) find(rule *importRule, name string) string {
 	bases := f.bases(rule.From)
 	if rule.Separator == "" {
 		if rule.Languages == "PHP" { // as in __DIR__ . '/a.php'

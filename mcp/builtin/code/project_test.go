@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"toolpipe/mcp/builtin/code/tree"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/testdata/servertest"
 )
@@ -166,12 +165,12 @@ func TestTreesAreCapped(t *testing.T) {
 	}
 	_, s := newServer(t, map[string]string{"a.py": text.String()})
 	got := servertest.Works(t, s, "call_path", "target", "f0", "max_depth", 20)
-	if n := strings.Count(got, "\n"); n < tree.MaxLines/2 || n > tree.MaxLines+3 {
+	if n := strings.Count(got, "\n"); n < maxTreeLines/2 || n > maxTreeLines+3 {
 		t.Errorf("%d lines", n)
 	}
-	_, s = newServer(t, map[string]string{"a.py": "class A: pass\n" + strings.Repeat("class B(A): pass\n", 3) + manyClasses(tree.MaxLines+10)})
+	_, s = newServer(t, map[string]string{"a.py": "class A: pass\n" + strings.Repeat("class B(A): pass\n", 3) + manyClasses(maxTreeLines+10)})
 	got = servertest.Works(t, s, "hierarchy", "name", "A")
-	if n := strings.Count(got, "  C"); n != tree.MaxLines-2 || !strings.Contains(got, "[toolpipe] 12 more branches") {
+	if n := strings.Count(got, "  C"); n != maxTreeLines-2 || !strings.Contains(got, "[toolpipe] 12 more branches") {
 		t.Errorf("%d lines: …%s", n, got[len(got)-200:])
 	}
 }

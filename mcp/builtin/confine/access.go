@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"toolpipe/mcp/builtin/staged"
 )
 
 // Bounds limit a call of a built-in tool to what was approved. Its paths were resolved for
@@ -33,9 +31,9 @@ type Bounds struct {
 	Call  string // the id of the call, used to make Known forget what it showed
 	// Staged has contents that the call sees instead of those on the disk. A file in it is
 	// not written. It may be nil.
-	Staged *staged.Files
+	Staged *StagedFiles
 	// Stage gets the call's change, which goes to Staged. nil: the call writes to the disk.
-	Stage *staged.Change
+	Stage *StagedChange
 	// Change gets the call's change for the events of the run. It may be nil.
 	Change *Change
 	// Client ends when the client of the call disconnects; nil: the client is the run itself.

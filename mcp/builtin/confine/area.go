@@ -5,6 +5,7 @@
 //
 // An Area is the directory, an Access is the area with the limits of one call, and a Location
 // is the target of a path in it. A Known is what a conversation knows about files.
+// StagedFiles keep changes for a review. A Watch reports changes of protected files.
 package confine
 
 import (

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
-
-	"toolpipe/mcp/builtin/unified"
 )
 
 // A Known is what a conversation knows about files: content that was attached, or that a
@@ -209,7 +207,7 @@ func (f *knownFile) change(now content, away string) string {
 	case now.sum == f.last.sum:
 		note = "as it was"
 	case now.diff && f.last.diff:
-		diff = unified.Diff(f.last.text, now.text)
+		diff = Diff(f.last.text, now.text)
 	default:
 		note = fmt.Sprintf("%d bytes; too large for a diff, or not text", now.size)
 	}

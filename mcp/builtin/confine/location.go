@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"toolpipe/stream/text/nearest"
+	"toolpipe/stream/text/readable"
 )
 
 // A Location is the target of a path after its links are followed: a name in an open
@@ -291,7 +291,7 @@ func (l *Location) down(made bool) error {
 // the root. It suggests a file with a similar name.
 func (l *Location) notFound(rel string) error {
 	at, hint := l.here().rel, ""
-	if near := nearest.Nearest(l.Name, l.Access.shownNames(l.here().dir, at)); near != "" {
+	if near := readable.Nearest(l.Name, l.Access.shownNames(l.here().dir, at)); near != "" {
 		hint = fmt.Sprintf("; did you mean %q?", path.Join(at, near))
 	} else if at != "." {
 		hint = fmt.Sprintf("; %q has no %q", at, l.Name)

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-
-	"toolpipe/mcp/builtin/staged"
 )
 
 // WrongKindError is the error for a name that is not a regular file or, if a directory is
@@ -41,7 +39,7 @@ func OpenRegular(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 // Open opens the regular file at a location for reading.
 func (l *Location) Open() (f *os.File, info fs.FileInfo, err error) {
 	if content, ok := l.staged(); ok {
-		return staged.Open(content)
+		return openStaged(content)
 	}
 	if l.Info == nil {
 		return nil, nil, l.notFound(l.Rel)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"toolpipe/stream/ownership"
+	"toolpipe/stream/disk"
 )
 
 // replacement writes a new file under name in dir and replaces an old one, if any. A reader
@@ -177,7 +177,7 @@ func removeLeftover(dir *os.Root, name string) {
 	}
 	defer f.Close()
 	locked := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
-	if there, _ := isFile(dir, name, f); there && !locked && !ownership.Foreign(info) {
+	if there, _ := isFile(dir, name, f); there && !locked && !disk.Foreign(info) {
 		dir.Remove(name)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"toolpipe/stream/ownership"
+	"toolpipe/stream/disk"
 )
 
 // PrivateTempDir makes a directory for files that another program will read by path. Others
@@ -23,14 +23,14 @@ func PrivateTempDir(pattern string) (string, error) {
 // everybody may rename files in it or in a parent, or it belongs to another user. With the
 // sticky bit, users can rename only their own files.
 func SafeDirectory(dir string) error {
-	if err := ownership.CheckDirectories(dir); err != nil {
+	if err := disk.CheckDirectories(dir); err != nil {
 		return Reason(err)
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
 		return fmt.Errorf("%q: %w", dir, Reason(err))
 	}
-	if ownership.Foreign(info) {
+	if disk.Foreign(info) {
 		return fmt.Errorf("%q belongs to another user", dir)
 	}
 	return nil

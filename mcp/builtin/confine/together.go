@@ -9,9 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"toolpipe/mcp/builtin/staged"
-	"toolpipe/mcp/builtin/unified"
 )
 
 // A FileChange is the new content of one of the files that a call changes together.
@@ -121,17 +118,17 @@ func diffOf(changes []FileChange) string {
 		if size += len(c.Before) + len(c.After); size > 2*MaxPreview || !utf8.Valid(c.Before) || !utf8.Valid(c.After) {
 			return ""
 		}
-		b.WriteString(unified.Names(c.at.Rel, c.New))
-		b.WriteString(unified.Diff(string(c.Before), string(c.After)))
+		b.WriteString(diffNames(c.at.Rel, c.New))
+		b.WriteString(Diff(string(c.Before), string(c.After)))
 	}
 	return b.String()
 }
 
 // stageAll stages the contents of all files.
 func stageAll(bounds Bounds, changes []FileChange) (err error) {
-	var edits []staged.Edit
+	var edits []stagedEdit
 	for _, c := range changes {
-		e := staged.Edit{Path: c.real(), Name: c.at.Rel, Content: c.After}
+		e := stagedEdit{Path: c.real(), Name: c.at.Rel, Content: c.After}
 		if !c.New {
 			e.Old = bytes.NewReader(c.Before)
 		}

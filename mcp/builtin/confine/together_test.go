@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"toolpipe/mcp/builtin/staged"
 )
 
 func togetherIn(t *testing.T, bounds Bounds) (dir string, a *Access) {
@@ -131,8 +129,8 @@ func TestChangeAllShown(t *testing.T) {
 }
 
 func TestChangeAllStaged(t *testing.T) {
-	var change staged.Change
-	bounds := Bounds{Staged: &staged.Files{}, Stage: &change}
+	var change StagedChange
+	bounds := Bounds{Staged: &StagedFiles{}, Stage: &change}
 	dir, a := togetherIn(t, bounds)
 	if err := ChangeAll(t.Context(), changesOf(a)); err != nil || stateOf(t, dir) != "ooo-" {
 		t.Error(err, stateOf(t, dir))

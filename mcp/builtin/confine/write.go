@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"sync"
 	"unicode/utf8"
-
-	"toolpipe/mcp/builtin/unified"
 )
 
 // MaxEdited is the largest file, in bytes, that is edited as a whole.
@@ -97,7 +95,7 @@ func (l *Location) tells(content []byte) func() {
 	}
 	return func() {
 		if err == nil && max(len(before), len(content)) <= MaxPreview && utf8.Valid(before) && utf8.Valid(content) {
-			c.Diff = unified.Diff(string(before), string(content))
+			c.Diff = Diff(string(before), string(content))
 		}
 		*to = c
 	}
@@ -231,7 +229,7 @@ func (v *Preview) take(l *Location, content []byte) error {
 	defer f.Close()
 	before, err := readWhole(f, info.Size())
 	if err == nil && utf8.Valid(before) && utf8.Valid(content) {
-		v.Diff = unified.Diff(string(before), string(content))
+		v.Diff = Diff(string(before), string(content))
 	}
 	return err
 }

@@ -19,9 +19,9 @@ import (
 	"unicode/utf8"
 
 	"toolpipe/mcp/htmltext"
-	"toolpipe/mcp/netguard"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/netguard"
 	"toolpipe/stream/text/readable"
 )
 

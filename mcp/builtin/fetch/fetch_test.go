@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"toolpipe/mcp"
-	"toolpipe/mcp/netguard"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/stream/netguard"
 	"toolpipe/testdata/servertest"
 )
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"toolpipe/mcp"
-	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/builtin/shell"
 	"toolpipe/mcp/process"
@@ -151,7 +150,7 @@ func TestApprovedDirectoryOfCommand(t *testing.T) {
 	if err := os.Symlink("other", filepath.Join(dir, "link")); err != nil {
 		t.Skip(err)
 	}
-	server, err := shell.New(shell.Spec{Commands: command.Spec{Dir: dir, Processes: &process.Processes{}}})
+	server, err := shell.New(shell.Spec{Commands: shell.CommandSpec{Dir: dir, Processes: &process.Processes{}}})
 	check(t, err)
 	s := servertest.Local(t, server)
 	const args = `{"argv":["pwd"],"cwd":"link"}`
@@ -176,7 +175,7 @@ func TestDirectoryOfCommandRace(t *testing.T) {
 	servertest.Put(t, filepath.Join(dir, "secret/f"), "secret\n")
 	docs, kept, link := filepath.Join(dir, "docs"), filepath.Join(dir, "kept"), filepath.Join(dir, "link")
 	check(t, os.Symlink("secret", link))
-	server, err := shell.New(shell.Spec{Commands: command.Spec{Dir: dir, Confined: true, Processes: &process.Processes{}}})
+	server, err := shell.New(shell.Spec{Commands: shell.CommandSpec{Dir: dir, Confined: true, Processes: &process.Processes{}}})
 	check(t, err)
 	s := servertest.Local(t, server)
 	var stop atomic.Bool

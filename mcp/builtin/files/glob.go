@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/builtin/pattern"
 	"toolpipe/mcp/toolserver"
 )
 
@@ -73,7 +72,7 @@ type alternative struct {
 }
 
 const (
-	maxPattern      = pattern.MaxBytes
+	maxPattern      = toolserver.MaxPattern
 	maxAlternatives = 256
 	maxBraces       = 64       // { in a pattern
 	maxExpanded     = 64 << 10 // bytes of all alternatives together

@@ -18,7 +18,6 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/code"
-	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/builtin/fetch"
 	"toolpipe/mcp/builtin/notes"
@@ -135,7 +134,7 @@ func hostileServers(t *testing.T) (sessions []*mcp.Session, fill func()) {
 	servertest.Put(t, filepath.Join(dir, strings.Repeat("a/", 100)+"deep"), "a\n")
 	files, err := serve(confine.Spec{Root: dir})
 	check(t, err)
-	shell, err := shell.New(shell.Spec{Commands: command.Spec{Dir: dir, Environ: os.Environ(), Processes: &process.Processes{}}, Limit: time.Second})
+	shell, err := shell.New(shell.Spec{Commands: shell.CommandSpec{Dir: dir, Environ: os.Environ(), Processes: &process.Processes{}}, Limit: time.Second})
 	check(t, err)
 	fetch, err := fetch.New(fetch.Spec{Limit: time.Second})
 	check(t, err)

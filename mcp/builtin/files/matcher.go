@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"toolpipe/mcp/builtin/pattern"
 	"toolpipe/mcp/toolserver"
 )
 
@@ -25,7 +24,7 @@ const (
 )
 
 func newMatcher(expression string, ignoreCase bool) (*matcher, error) {
-	re, tree, err := pattern.Compile(expression, ignoreCase)
+	re, tree, err := toolserver.CompilePattern(expression, ignoreCase)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +32,7 @@ func newMatcher(expression string, ignoreCase bool) (*matcher, error) {
 	if len(m.literals) > maxLiterals {
 		m.literals = nil
 	}
-	m.longest = min(maxLine, max(toolserver.ReadChunk, maxSteps/pattern.Instructions(tree)))
+	m.longest = min(maxLine, max(toolserver.ReadChunk, maxSteps/toolserver.PatternSteps(tree)))
 	return m, nil
 }
 

@@ -72,7 +72,7 @@ func (r *repository) run(ctx context.Context, read []string, most int, args ...s
 	defer end()
 	out, errs := process.Output{Head: most + 1, Full: end}, process.Output{Tail: process.MaxStderr}
 	cmd.Args, cmd.Stdout, cmd.Stderr = slices.Concat(cmd.Args, args), &out, &errs
-	err = r.program.Processes.In(func() *cage.Cage { return in }).Run(running, &cmd)
+	err = r.program.Processes.In(in.Start).Run(running, &cmd)
 	text, _, _ := out.Kept()
 	_, failed := errors.AsType[*exec.ExitError](err)
 	switch {

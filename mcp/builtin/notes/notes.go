@@ -18,7 +18,6 @@ import (
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/text/nearest"
 	"toolpipe/stream/text/readable"
 )
 
@@ -159,7 +158,7 @@ func (n *server) read(_ context.Context, args toolserver.Arguments) (string, err
 // missing is the error for a note that does not exist.
 func (d *document) missing(name string) error {
 	hint := "list shows all"
-	if near := nearest.Nearest(name, slices.Collect(maps.Keys(d.notes))); near != "" {
+	if near := readable.Nearest(name, slices.Collect(maps.Keys(d.notes))); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return fmt.Errorf("there is no note %q; %s", name, hint)

@@ -17,8 +17,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/filelock"
-	"toolpipe/stream/ownership"
+	"toolpipe/stream/disk"
 	"toolpipe/stream/text/jsontext"
 )
 
@@ -80,7 +79,7 @@ var ErrWritable = errors.New("everybody can write to this file")
 // if no other user made it. If the file does not exist, it must be possible to create it; the
 // first change does so.
 func openStore(path string, limit time.Duration) (*store, error) {
-	if _, err := ownership.Resolve(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := disk.Resolve(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	real, err := filepath.EvalSymlinks(path)
@@ -233,7 +232,7 @@ func (s *store) lock(ctx context.Context, flags int) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err = filelock.Wait(ctx, f, time.Until(deadline)); err == nil {
+		if err = disk.Lock(ctx, f, time.Until(deadline)); err == nil {
 			info, infoErr := f.Stat()
 			now, nowErr := os.Lstat(s.path)
 			if infoErr == nil && nowErr == nil && os.SameFile(info, now) {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/builtin/shell"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
@@ -25,7 +25,7 @@ const (
 )
 
 func (s *server) input(ctx context.Context, p *program, args toolserver.Arguments, progress func(wire.Progress)) (*wire.Result, error) {
-	tail, err := command.Seconds(args, "tail_s", 0, s.limit)
+	tail, err := shell.Seconds(args, "tail_s", 0, s.limit)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	"toolpipe/mcp/builtin/pattern"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/readable"
@@ -147,7 +146,7 @@ func sequence(b []byte) int {
 }
 
 func (s *server) search(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
-	re, _, err := pattern.Compile(args.Text("pattern"), false)
+	re, _, err := toolserver.CompilePattern(args.Text("pattern"), false)
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ import (
 	"sync"
 	"time"
 
-	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/builtin/shell"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
@@ -28,7 +28,7 @@ import (
 
 // A Spec configures how programs are started.
 type Spec struct {
-	Commands command.Spec
+	Commands shell.CommandSpec
 	Limit    time.Duration // the longest wait; 0: 10 min
 	Version  string
 }
@@ -44,7 +44,7 @@ const (
 
 // A server starts the programs of one client. It keeps ended programs until others need room.
 type server struct {
-	commands *command.Commands
+	commands *shell.Commands
 	note     string        // about the restrictions of programs
 	limit    time.Duration // of a wait
 	patience patience
@@ -77,7 +77,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 }
 
 func newServer(spec Spec) (*server, error) {
-	commands, err := command.New(spec.Commands)
+	commands, err := shell.NewCommands(spec.Commands)
 	usual := patience{signal: time.Second, end: 2 * time.Second, input: 5 * time.Second}
 	return &server{commands: commands, note: spec.Commands.Note, limit: cmp.Or(spec.Limit, maxWait), patience: usual}, err
 }
@@ -109,11 +109,11 @@ type tool struct {
 
 func (s *server) tools() []tool {
 	id := toolserver.Parameter{Name: "id", Kind: "string", About: "id of the process, from start or list", Required: true}
-	runs := command.Effects()
+	runs := shell.Effects()
 	brings := toolserver.Effects{Private: true, Untrusted: true} // output of a program
 	return []tool{
 		{toolserver.Define("start", "Start a program that goes on in the background, such as a server, a long build or an interactive program, and return its id. "+
-			strings.TrimSpace("Give argv, or script for /bin/sh. It is killed at the end of the run, or of the connection that started it. "+s.note), toolserver.RunsFree, runs, append(command.Parameters(),
+			strings.TrimSpace("Give argv, or script for /bin/sh. It is killed at the end of the run, or of the connection that started it. "+s.note), toolserver.RunsFree, runs, append(shell.Parameters(),
 			toolserver.Parameter{Name: "env", Kind: "object", About: `variables to set for it, such as {"PORT":"8080"}`},
 			toolserver.Parameter{Name: "name", Kind: "string", About: "its id, such as server: letters, digits, - and _; p1, p2 and so on when absent"},
 			toolserver.Parameter{Name: "pty", Kind: "boolean", About: "give it a terminal, for programs that ask, edit lines, react to keys or fill a screen; TERM=" + screenTerm + " unless env says otherwise"},

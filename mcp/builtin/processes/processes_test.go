@@ -23,8 +23,7 @@ import (
 	"time"
 
 	"toolpipe/mcp"
-	"toolpipe/mcp/builtin/command"
-	"toolpipe/mcp/builtin/pattern"
+	"toolpipe/mcp/builtin/shell"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
@@ -62,14 +61,14 @@ func known(t *testing.T) bool {
 	return err == nil
 }
 
-func processServer(t testing.TB, spec command.Spec) *mcp.Session {
+func processServer(t testing.TB, spec shell.CommandSpec) *mcp.Session {
 	t.Helper()
 	session, _ := processServerWith(t, spec, patience{})
 	return session
 }
 
 // processServerWith is processServer with less patience where it is not 0.
-func processServerWith(t testing.TB, spec command.Spec, less patience) (*mcp.Session, *server) {
+func processServerWith(t testing.TB, spec shell.CommandSpec, less patience) (*mcp.Session, *server) {
 	t.Helper()
 	if spec.Dir == "" {
 		spec.Dir = t.TempDir()
@@ -104,7 +103,7 @@ func pidOf(t testing.TB, s *mcp.Session, id string) int {
 // A server is started, found, used, started again and ended.
 func TestServer(t *testing.T) {
 	t.Parallel()
-	s := processServer(t, command.Spec{})
+	s := processServer(t, shell.CommandSpec{})
 	servertest.Works(t, s, "start", "argv", processtest.Argv("web", "hello"), "name", "web")
 	fetch := func() string {
 		answer := servertest.Works(t, s, "wait", "ids", []string{"web"}, "pattern", `serving on \S+/\.$`, "timeout_s", 60)
@@ -161,7 +160,7 @@ func TestPythonServer(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil || !known(t) {
 		t.Skip("needs python3, and a system that tells sockets")
 	}
-	s := processServer(t, command.Spec{})
+	s := processServer(t, shell.CommandSpec{})
 	servertest.Works(t, s, "start", "script", "python3 -u -m http.server --bind ::1 0 & wait")
 	if answer, failed := servertest.Do(t, s, "wait", "ids", []string{"p1"}, "pattern", "Serving HTTP", "timeout_s", 60); failed {
 		if strings.Contains(answer, "Cannot assign requested address") || strings.Contains(answer, "not supported") {
@@ -181,7 +180,7 @@ func TestPythonServer(t *testing.T) {
 // What a program writes is read in parts that fit each other.
 func TestOutput(t *testing.T) {
 	t.Parallel()
-	s := processServer(t, command.Spec{})
+	s := processServer(t, shell.CommandSpec{})
 	servertest.Works(t, s, "start", "name", "o", "argv", []string{"printf", `one\n\033[1;31mtwo\033[0m\r\n\033]0;title\007th\303\244ree\b\r10%%\r20%%\n`})
 	servertest.Works(t, s, "wait", "ids", []string{"o"}, "timeout_s", 60)
 	whole := servertest.Works(t, s, "output", "id", "o")
@@ -229,7 +228,7 @@ func TestParts(t *testing.T) {
 // A flood neither stops the program nor grows here, and both its ends are kept.
 func TestFlood(t *testing.T) {
 	t.Parallel()
-	s := processServer(t, command.Spec{})
+	s := processServer(t, shell.CommandSpec{})
 	servertest.Works(t, s, "start", "name", "f", "script", "echo first; head -c 30000000 /dev/zero | tr '\\0' y; echo; echo last")
 	// The pattern is at the very end of what came faster than it can be searched.
 	if answer := servertest.Works(t, s, "wait", "ids", []string{"f"}, "pattern", "^last", "timeout_s", 100); !strings.Contains(answer, "matched at offset 30000007: last") {
@@ -254,7 +253,7 @@ func TestFlood(t *testing.T) {
 // search finds lines of all outputs, at the offsets that output reads from.
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	s := processServer(t, command.Spec{})
+	s := processServer(t, shell.CommandSpec{})
 	servertest.Works(t, s, "start", "name", "a", "script", "echo no; printf 'an \\033[31merror\\033[0m\\nwarning'")
 	servertest.Works(t, s, "start", "name", "b", "script", "seq 1000")
 	servertest.Works(t, s, "wait", "ids", []string{"a", "b"}, "all", true, "timeout_s", 60)
@@ -276,7 +275,7 @@ func TestSearch(t *testing.T) {
 func TestWait(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := processServer(t, command.Spec{Dir: dir})
+	s := processServer(t, shell.CommandSpec{Dir: dir})
 	// A step is made when its file is there.
 	const steps = `step() { while ! test -e $1; do sleep 0.02; done; }; `
 	step := func(name string) { servertest.Put(t, filepath.Join(dir, name), "") }
@@ -331,12 +330,12 @@ func TestWaitForLongLine(t *testing.T) {
 		"of lines":        {"^ready> $", strings.Repeat("50%\r", 30<<10) + "ready>", "matched at offset "},
 	} {
 		p := &program{out: process.Output{Head: keptHead, Tail: keptTail}}
-		re, tree, err := pattern.Compile(test.pattern, false)
+		re, tree, err := toolserver.CompilePattern(test.pattern, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		c := &condition{program: p, lineSearch: lineSearch{pattern: re}}
-		if c.inside, err = pattern.Inside(tree); err != nil {
+		if c.inside, err = toolserver.InsideLine(tree); err != nil {
 			t.Fatal(err)
 		}
 		text := "one\nbegin " + test.fill + " end"
@@ -360,7 +359,7 @@ func TestWaitForLongLine(t *testing.T) {
 // A wait that nobody waits for ends.
 func TestWaitCancel(t *testing.T) {
 	t.Parallel()
-	s, server := processServerWith(t, command.Spec{}, patience{})
+	s, server := processServerWith(t, shell.CommandSpec{}, patience{})
 	servertest.Works(t, s, "start", "name", "a", "script", "echo x; sleep 300")
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
@@ -399,7 +398,7 @@ func TestWaitProgress(t *testing.T) {
 // A program without a terminal reads what it is sent, and its end.
 func TestInput(t *testing.T) {
 	t.Parallel()
-	s, _ := processServerWith(t, command.Spec{}, patience{input: time.Second})
+	s, _ := processServerWith(t, shell.CommandSpec{}, patience{input: time.Second})
 	servertest.Works(t, s, "start", "name", "c", "script", "read a; echo got $a; cat; echo end")
 	began := time.Now()
 	if answer := servertest.Works(t, s, "input", "id", "c", "text", "one", "key", "enter", "tail_s", 300); !strings.HasSuffix(answer, "follow\ngot one\n") || time.Since(began) > 2*time.Minute {
@@ -429,7 +428,7 @@ func TestInput(t *testing.T) {
 // end.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
-	s := processServer(t, command.Spec{})
+	s := processServer(t, shell.CommandSpec{})
 	if !known(t) {
 		servertest.Fails(t, s, "no pseudo-terminal on this system", "start", "script", "true", "pty", true)
 		return
@@ -471,7 +470,7 @@ func TestTerminal(t *testing.T) {
 func TestStubborn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, _ := processServerWith(t, command.Spec{Dir: dir}, patience{signal: 200 * time.Millisecond, end: 200 * time.Millisecond})
+	s, _ := processServerWith(t, shell.CommandSpec{Dir: dir}, patience{signal: 200 * time.Millisecond, end: 200 * time.Millisecond})
 	script := "trap '' TERM HUP INT; (sleep 300; :) & echo begun; while :; do sleep 0.1; done"
 	if runtime.GOOS == "linux" && known(t) {
 		script = "setsid " + strings.Join(processtest.Argv("sleeper", filepath.Join(dir, "pid")), " ") + " & " + script
@@ -502,7 +501,7 @@ func TestStubborn(t *testing.T) {
 // Signals arrive under their names.
 func TestSignals(t *testing.T) {
 	t.Parallel()
-	s, _ := processServerWith(t, command.Spec{}, patience{signal: 50 * time.Millisecond})
+	s, _ := processServerWith(t, shell.CommandSpec{}, patience{signal: 50 * time.Millisecond})
 	script := "echo begun; while :; do sleep 0.05; done"
 	for _, name := range []string{"INT", "HUP", "USR1", "USR2", "ALRM", "WINCH", "TSTP", "QUIT"} {
 		script = fmt.Sprintf("trap 'echo got %s' %s; ", name, name) + script
@@ -536,7 +535,7 @@ func TestSignals(t *testing.T) {
 // There is room for so many processes, and those that have ended make room.
 func TestRoom(t *testing.T) {
 	t.Parallel()
-	s := processServer(t, command.Spec{})
+	s := processServer(t, shell.CommandSpec{})
 	servertest.Works(t, s, "start", "script", "true")
 	servertest.Works(t, s, "wait", "ids", []string{"p1"}, "timeout_s", 60)
 	for range maxPrograms {
@@ -554,7 +553,7 @@ func TestStartFails(t *testing.T) {
 	dir := t.TempDir()
 	servertest.Put(t, filepath.Join(dir, "broken"), "\x7fELF")
 	os.Chmod(filepath.Join(dir, "broken"), 0o755)
-	s := processServer(t, command.Spec{Dir: dir})
+	s := processServer(t, shell.CommandSpec{Dir: dir})
 	servertest.Works(t, s, "start", "script", "echo the result", "name", "build")
 	servertest.Works(t, s, "wait", "ids", []string{"build"}, "timeout_s", 60)
 	servertest.Fails(t, s, "did not start", "start", "argv", []string{"./broken"}, "name", "build")
@@ -572,7 +571,7 @@ func TestCommand(t *testing.T) {
 	}
 	servertest.Put(t, filepath.Join(dir, "sub/f"), "")
 	os.Symlink("/", filepath.Join(dir, "out"))
-	s := processServer(t, command.Spec{Dir: dir, Confined: true, Environ: []string{"PATH=/usr/bin:.:/bin", "TERM=xterm", "OPENAI_API_KEY=k", "LD_PRELOAD=k"}, Env: map[string]string{"A": "config", "B": "config"}, PathPrepend: []string{"/opt/first"}})
+	s := processServer(t, shell.CommandSpec{Dir: dir, Confined: true, Environ: []string{"PATH=/usr/bin:.:/bin", "TERM=xterm", "OPENAI_API_KEY=k", "LD_PRELOAD=k"}, Env: map[string]string{"A": "config", "B": "config"}, PathPrepend: []string{"/opt/first"}})
 	servertest.Works(t, s, "start", "name", "env", "argv", []string{"env"}, "cwd", "sub", "env", map[string]string{"A": "call", "C": ""})
 	servertest.Works(t, s, "start", "name", "pwd", "argv", []string{"pwd"}, "cwd", "sub")
 	servertest.Works(t, s, "wait", "ids", []string{"env", "pwd"}, "all", true, "timeout_s", 60)
@@ -601,7 +600,7 @@ func TestCommand(t *testing.T) {
 // Bad values of every argument are errors that say so, and start or end nothing.
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
-	s := processServer(t, command.Spec{})
+	s := processServer(t, shell.CommandSpec{})
 	servertest.Fails(t, s, "no process was started yet", "ports", "id", "x")
 	servertest.Works(t, s, "start", "name", "x", "argv", []string{"sleep", "300"}, "pty", known(t))
 	before := servertest.Works(t, s, "list")
@@ -709,7 +708,7 @@ func TestBadArguments(t *testing.T) {
 func processesRun(args []string) int {
 	process.BecomeSubreaper()
 	var procs process.Processes
-	s, err := newServer(Spec{Commands: command.Spec{Dir: "/", Environ: os.Environ(), Processes: &procs}})
+	s, err := newServer(Spec{Commands: shell.CommandSpec{Dir: "/", Environ: os.Environ(), Processes: &procs}})
 	if err != nil {
 		panic(err)
 	}

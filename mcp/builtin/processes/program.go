@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/builtin/shell"
 	"toolpipe/mcp/process"
 	"toolpipe/stream/goroutine"
 )
@@ -121,7 +121,7 @@ func (p *program) copyOutput() {
 
 func (p *program) live() {
 	<-p.process.Done()
-	goroutine.Await(p.read, command.OutputDelay)
+	goroutine.Await(p.read, shell.OutputDelay)
 	if p.terminal == nil {
 		p.in.Close()
 	}
@@ -163,7 +163,7 @@ func (p *program) describe() string {
 	if !p.hasEnded() {
 		return fmt.Sprintf("%s is running (pid %d, for %v)", p.id, p.process.Pid(), time.Since(p.began).Round(time.Second/10))
 	}
-	_, status := command.ExitCode(p.process.State())
+	_, status := shell.ExitCode(p.process.State())
 	text := fmt.Sprintf("%s has ended after %v with exit code %s", p.id, p.took.Round(time.Second/10), status)
 	if left, err := p.process.Tree(); err == nil && len(left) > 0 {
 		text += fmt.Sprintf("; processes that it started and left: %d", len(left))

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"toolpipe/mcp"
-	"toolpipe/mcp/builtin/command"
+	"toolpipe/mcp/builtin/shell"
 	"toolpipe/stream/text/jsontext"
 	"toolpipe/testdata/servertest"
 )
@@ -18,7 +18,7 @@ func withScreen(t *testing.T, script string, more ...any) *mcp.Session {
 	if !known(t) {
 		t.Skip("needs pseudo-terminals")
 	}
-	s := processServer(t, command.Spec{})
+	s := processServer(t, shell.CommandSpec{})
 	servertest.Works(t, s, "start", append([]any{"name", "x", "script", script, "pty", true}, more...)...)
 	return s
 }
@@ -101,7 +101,7 @@ func TestScreenTerm(t *testing.T) {
 	for want, set := range map[string]struct{ config, call map[string]string }{
 		"xterm-256color": {}, "vt100": {config: map[string]string{"TERM": "vt100"}}, "dumb": {map[string]string{"TERM": "vt100"}, map[string]string{"TERM": "dumb"}},
 	} {
-		s := processServer(t, command.Spec{Env: set.config})
+		s := processServer(t, shell.CommandSpec{Env: set.config})
 		args := []any{"script", `echo "TERM is $TERM"`, "pty", true}
 		if set.call != nil {
 			args = append(args, "env", set.call)

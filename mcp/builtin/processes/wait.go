@@ -9,8 +9,7 @@ import (
 	"regexp/syntax"
 	"time"
 
-	"toolpipe/mcp/builtin/command"
-	"toolpipe/mcp/builtin/pattern"
+	"toolpipe/mcp/builtin/shell"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/readable"
@@ -45,7 +44,7 @@ type lineSearch struct {
 }
 
 func (s *server) wait(ctx context.Context, args toolserver.Arguments, progress func(wire.Progress)) (*wire.Result, error) {
-	limit, err := command.Seconds(args, "timeout_s", min(defaultWait, s.limit), s.limit)
+	limit, err := shell.Seconds(args, "timeout_s", min(defaultWait, s.limit), s.limit)
 	if err != nil {
 		return nil, err
 	}
@@ -122,29 +121,29 @@ func (s *server) condition(args toolserver.Arguments) (*condition, error) {
 	var err error
 	if args.Has("pattern") {
 		var tree *syntax.Regexp
-		if want.pattern, tree, err = pattern.Compile(args.Text("pattern"), false); err != nil {
+		if want.pattern, tree, err = toolserver.CompilePattern(args.Text("pattern"), false); err != nil {
 			return nil, err
 		}
-		if want.inside, err = pattern.Inside(tree); err != nil {
+		if want.inside, err = toolserver.InsideLine(tree); err != nil {
 			return nil, err
 		}
 	}
 	if args.Has("screen_pattern") {
-		if want.screen.row, _, err = pattern.Compile(args.Text("screen_pattern"), false); err != nil {
+		if want.screen.row, _, err = toolserver.CompilePattern(args.Text("screen_pattern"), false); err != nil {
 			return nil, fmt.Errorf("screen_pattern: %w", err)
 		}
 	}
-	want.idle, err = command.Seconds(args, "idle_s", 0, s.limit)
+	want.idle, err = shell.Seconds(args, "idle_s", 0, s.limit)
 	return want, err
 }
 
 // await waits until as many conditions as wanted are met, or limit has passed. Without
 // conditions it waits for limit.
 func await(ctx context.Context, conditions []*condition, wanted int, limit time.Duration, progress func(wire.Progress)) (met bool, err error) {
-	timeout, tick, look := time.After(limit), time.NewTicker(command.ProgressEvery), time.NewTicker(lookEvery)
+	timeout, tick, look := time.After(limit), time.NewTicker(shell.ProgressEvery), time.NewTicker(lookEvery)
 	defer tick.Stop()
 	defer look.Stop()
-	for elapsed, over := command.ProgressEvery, false; ; {
+	for elapsed, over := shell.ProgressEvery, false; ; {
 		count := 0
 		for _, c := range conditions {
 			if c.isMet() {
@@ -161,8 +160,8 @@ func await(ctx context.Context, conditions []*condition, wanted int, limit time.
 		case <-ctx.Done():
 			return false, context.Cause(ctx)
 		case <-tick.C:
-			progress(command.Progress(elapsed, limit, awaited(conditions)))
-			elapsed += command.ProgressEvery
+			progress(shell.Progress(elapsed, limit, awaited(conditions)))
+			elapsed += shell.ProgressEvery
 		}
 	}
 }

@@ -1,5 +1,6 @@
-// Package shell is the built-in command tool: a tool server that runs a command with limits
-// on its time and its output, and ends everything that it started.
+// Package shell is the built-in tool that runs a command with limits of its time and its
+// output, and ends everything that it started. It also makes the commands of other tools, from
+// the arguments that say what to run, in which directory, and with which environment.
 package shell
 
 import (
@@ -10,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
@@ -21,7 +21,7 @@ import (
 
 // A Spec configures how commands run.
 type Spec struct {
-	Commands command.Spec
+	Commands CommandSpec
 	Timeout  time.Duration // of a command that requests none; 0: 60 s
 	Limit    time.Duration // the longest time of any command, whatever it requests; 0: the 24 h of timeout_s
 	Version  string
@@ -38,7 +38,7 @@ const (
 )
 
 type shell struct {
-	commands  *command.Commands
+	commands  *Commands
 	timeout   time.Duration // of a command that requests none
 	limit     time.Duration // of any command
 	killLimit time.Duration // of the end of a command and its children
@@ -55,7 +55,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	tool := toolserver.Define("run_command", strings.TrimSpace("Run a command and return its output and exit code. Give argv, or script for /bin/sh. Its input is empty. "+spec.Commands.Note), toolserver.RunsFree, command.Effects(), append(command.Parameters(),
+	tool := toolserver.Define("run_command", strings.TrimSpace("Run a command and return its output and exit code. Give argv, or script for /bin/sh. Its input is empty. "+spec.Commands.Note), toolserver.RunsFree, Effects(), append(Parameters(),
 		toolserver.Parameter{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("seconds after which the command and its child processes are killed; %v when absent", sh.timeout.Seconds())},
 	)...)
 	s := toolserver.New("shell", spec.Version)
@@ -64,14 +64,14 @@ func New(spec Spec) (*toolserver.Server, error) {
 }
 
 func newShell(spec Spec) (*shell, error) {
-	commands, err := command.New(spec.Commands)
-	sh := &shell{commands: commands, limit: cmp.Or(spec.Limit, command.MaxTimeout), killLimit: 2 * time.Second}
+	commands, err := NewCommands(spec.Commands)
+	sh := &shell{commands: commands, limit: cmp.Or(spec.Limit, MaxTimeout), killLimit: 2 * time.Second}
 	sh.timeout = min(cmp.Or(spec.Timeout, defaultTimeout), sh.limit)
 	return sh, err
 }
 
 func (sh *shell) run(ctx context.Context, args toolserver.Arguments, progress func(wire.Progress)) (*wire.Result, error) {
-	timeout, err := command.Seconds(args, "timeout_s", sh.timeout, sh.limit)
+	timeout, err := Seconds(args, "timeout_s", sh.timeout, sh.limit)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (sh *shell) run(ctx context.Context, args toolserver.Arguments, progress fu
 	}
 	out, errs := process.Output{Head: keptOutput, Tail: keptOutput}, process.Output{Head: keptOutput, Tail: keptOutput}
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.WaitDelay = command.OutputDelay
+	cmd.WaitDelay = OutputDelay
 	p, err := sh.commands.Start(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("%q did not start: %w", cmd.Args[0], confine.Reason(err))
@@ -103,9 +103,9 @@ const (
 // killed is not empty after a timeout.
 func (sh *shell) await(ctx context.Context, p *process.Process, timeout time.Duration, progress func(wire.Progress)) (killed string) {
 	limit := time.After(timeout)
-	tick := time.NewTicker(command.ProgressEvery)
+	tick := time.NewTicker(ProgressEvery)
 	defer tick.Stop()
-	for elapsed := command.ProgressEvery; ; {
+	for elapsed := ProgressEvery; ; {
 		select {
 		case <-p.Done():
 			return ""
@@ -121,8 +121,8 @@ func (sh *shell) await(ctx context.Context, p *process.Process, timeout time.Dur
 			p.EndsWithin(sh.killLimit)
 			return ""
 		case <-tick.C:
-			progress(command.Progress(elapsed, timeout, "running"))
-			elapsed += command.ProgressEvery
+			progress(Progress(elapsed, timeout, "running"))
+			elapsed += ProgressEvery
 		}
 	}
 }
@@ -132,7 +132,7 @@ func (sh *shell) await(ctx context.Context, p *process.Process, timeout time.Dur
 func commandResult(out, errs *process.Output, state *os.ProcessState, killed string) *wire.Result {
 	stdout, dropped := outputText(out)
 	stderr, droppedErr := outputText(errs)
-	code, status := command.ExitCode(state)
+	code, status := ExitCode(state)
 	var b []byte
 	timedOut := killed != ""
 	if timedOut {

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"toolpipe/mcp"
-	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
@@ -25,7 +24,7 @@ import (
 	"toolpipe/testdata/servertest"
 )
 
-func shellServer(t testing.TB, spec command.Spec) *mcp.Session {
+func shellServer(t testing.TB, spec CommandSpec) *mcp.Session {
 	t.Helper()
 	if spec.Dir == "" {
 		spec.Dir = t.TempDir()
@@ -77,7 +76,7 @@ func runCommand(t testing.TB, s *mcp.Session, args ...any) (commandOutcome, bool
 
 func TestShellAnswer(t *testing.T) {
 	t.Parallel()
-	s := shellServer(t, command.Spec{})
+	s := shellServer(t, CommandSpec{})
 	got := servertest.Works(t, s, "run_command", "script", "echo out; echo err >&2; exit 7")
 	if want := "STDOUT:\nout\nSTDERR:\nerr\nEXIT CODE: 7\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -105,14 +104,14 @@ func TestShellDirectory(t *testing.T) {
 	servertest.Put(t, filepath.Join(dir, "sub/run.sh"), "#!/bin/sh\npwd\n")
 	os.Chmod(filepath.Join(dir, "sub/run.sh"), 0o755)
 	os.Symlink("/", filepath.Join(dir, "out"))
-	s := shellServer(t, command.Spec{Dir: dir, Confined: true})
+	s := shellServer(t, CommandSpec{Dir: dir, Confined: true})
 	if o, _ := runCommand(t, s, "argv", []string{"./run.sh"}, "cwd", "sub"); o.Stdout != dir+"/sub\n" {
 		t.Errorf("%+v", o)
 	}
 	for _, cwd := range []string{"/", "..", "out", "out/tmp", "sub/../..", "/no/such"} {
 		servertest.Fails(t, s, dir, "run_command", "script", "pwd", "cwd", cwd)
 	}
-	free := shellServer(t, command.Spec{Dir: dir})
+	free := shellServer(t, CommandSpec{Dir: dir})
 	if o, _ := runCommand(t, free, "script", "pwd", "cwd", "/"); o.Stdout != "/\n" {
 		t.Errorf("without --files: %+v", o)
 	}
@@ -126,7 +125,7 @@ func init() { processtest.Programs["shell-run"] = shellRun }
 
 // runScript runs a script as run_command does, and returns when the command has
 // ended, also after a cancel. A busy machine may need long to end a command.
-func runScript(ctx context.Context, commands command.Spec, script string, timeout float64) (*wire.Result, error) {
+func runScript(ctx context.Context, commands CommandSpec, script string, timeout float64) (*wire.Result, error) {
 	sh, err := newShell(Spec{Commands: commands})
 	if err != nil {
 		return nil, err
@@ -157,7 +156,7 @@ func output(name string, args ...string) (string, error) {
 func shellRun([]string) int {
 	process.BecomeSubreaper()
 	var procs process.Processes
-	r, err := runScript(context.Background(), command.Spec{Dir: "/", Environ: os.Environ(), Processes: &procs}, "sleep 300 & echo $!; echo done", 100)
+	r, err := runScript(context.Background(), CommandSpec{Dir: "/", Environ: os.Environ(), Processes: &procs}, "sleep 300 & echo $!; echo done", 100)
 	if err != nil {
 		return 1
 	}
@@ -189,7 +188,7 @@ func TestShellTimeout(t *testing.T) {
 			if _, err := exec.LookPath(sh); err != nil {
 				t.Skip("not installed")
 			}
-			s := shellServer(t, command.Spec{})
+			s := shellServer(t, CommandSpec{})
 			o, failed := runCommand(t, s, "argv", []string{sh, "-c", "echo $$; echo early >&2; sleep 300 | cat; true"}, "timeout_s", 0.3)
 			if !failed || !o.TimedOut || o.Stderr != "early\n" {
 				t.Errorf("%+v", o)
@@ -209,7 +208,7 @@ func TestShellTimeout(t *testing.T) {
 func TestShellCancel(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := shellServer(t, command.Spec{Dir: dir})
+	s := shellServer(t, CommandSpec{Dir: dir})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
@@ -237,7 +236,7 @@ func TestShellCancel(t *testing.T) {
 // The input is empty, whatever ours is.
 func TestShellReadsStdin(t *testing.T) {
 	t.Parallel()
-	if o, failed := runCommand(t, shellServer(t, command.Spec{}), "script", "cat; echo end; test -t 0 || : < /dev/tty"); failed || !strings.HasPrefix(o.Stdout, "end\n") || o.ExitCode == 0 {
+	if o, failed := runCommand(t, shellServer(t, CommandSpec{}), "script", "cat; echo end; test -t 0 || : < /dev/tty"); failed || !strings.HasPrefix(o.Stdout, "end\n") || o.ExitCode == 0 {
 		t.Errorf("%+v", o)
 	}
 }
@@ -245,7 +244,7 @@ func TestShellReadsStdin(t *testing.T) {
 // A flood is kept at both ends, and the exit status with it.
 func TestShellOutputFlood(t *testing.T) {
 	t.Parallel()
-	o, failed := runCommand(t, shellServer(t, command.Spec{}), "script", "echo first; head -c 30000000 /dev/zero | tr '\\0' y; echo last; exit 7")
+	o, failed := runCommand(t, shellServer(t, CommandSpec{}), "script", "echo first; head -c 30000000 /dev/zero | tr '\\0' y; echo last; exit 7")
 	if failed || o.ExitCode != 7 || !strings.HasPrefix(o.Stdout, "first\ny") || !strings.HasSuffix(o.Stdout, "ylast\n") {
 		t.Errorf("status %d, %d bytes", o.ExitCode, len(o.Stdout))
 	}
@@ -257,7 +256,7 @@ func TestShellOutputFlood(t *testing.T) {
 // Only what is allowed or set is in the environment.
 func TestShellEnvironment(t *testing.T) {
 	t.Parallel()
-	s := shellServer(t, command.Spec{
+	s := shellServer(t, CommandSpec{
 		Environ: []string{"PATH=/usr/bin:.:/bin::rel", "HOME=/h", "TERM=xterm", "LC_ALL=C", "TOOLPIPE_API_KEY=k", "OPENAI_API_KEY=k", "AWS_SECRET_ACCESS_KEY=k",
 			"LD_PRELOAD=k", "BASH_ENV=k", "ENV=k", "NODE_OPTIONS=k", "GIT_SSH_COMMAND=k", "SSH_AUTH_SOCK=k"},
 		Env: map[string]string{"WANTED": "yes"}, PathPrepend: []string{"/opt/first"},

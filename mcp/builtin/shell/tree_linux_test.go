@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
@@ -89,7 +88,7 @@ func shellTree(how, dir string) int {
 	var procs process.Processes
 	defer procs.Sweep(time.Minute)
 	run := func(ctx context.Context, script string, timeout float64) *wire.Result {
-		r, _ := runScript(ctx, command.Spec{Dir: dir, Environ: os.Environ(), Processes: &procs}, script, timeout)
+		r, _ := runScript(ctx, CommandSpec{Dir: dir, Environ: os.Environ(), Processes: &procs}, script, timeout)
 		return r
 	}
 	file := func(name string) string { return filepath.Join(dir, name) }
@@ -235,7 +234,7 @@ func shellClaims(how, file string) int {
 		script = strings.Join(processtest.Argv("unlimited", file), " ") + "; sleep 300"
 	}
 	for timeout := 0.2; ; timeout *= 2 {
-		r, err := runScript(context.Background(), command.Spec{Dir: "/", Environ: os.Environ(), Processes: &procs}, script, timeout)
+		r, err := runScript(context.Background(), CommandSpec{Dir: "/", Environ: os.Environ(), Processes: &procs}, script, timeout)
 		if err != nil {
 			panic(err)
 		}

@@ -7,14 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"toolpipe/mcp/builtin/command"
 	"toolpipe/mcp/process"
 	"toolpipe/stream/text/jsontext"
 )
 
 // An answer says no more than what was done.
 func TestShellClaims(t *testing.T) {
-	r, err := runScript(t.Context(), command.Spec{Dir: "/", Environ: os.Environ(), Processes: &process.Processes{}}, "sleep 300", 0.1)
+	r, err := runScript(t.Context(), CommandSpec{Dir: "/", Environ: os.Environ(), Processes: &process.Processes{}}, "sleep 300", 0.1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,14 +81,6 @@ type Open struct {
 	Words []string // such as "signals to other processes"
 }
 
-// A Child describes how a child was started.
-type Child struct {
-	Release func() // must be called after it was reaped
-	// Wrapped means that the pid belongs to another program, which started the child. That
-	// program must get no signal except SIGKILL, which ends both.
-	Wrapped bool
-}
-
 // below reports whether path is dir or below it.
 func below(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")

@@ -91,20 +91,20 @@ func (c *Cage) Close() {
 // descriptors of processes. Package os checks once and remembers the answer.
 var handles sync.Once
 
-// Start starts cmd in the cage, and may change it. Under Landlock the starting thread lives
-// until Release is called: a child that dies with its parent (PR_SET_PDEATHSIG, prctl(2))
-// dies with the thread that started it.
-func (c *Cage) Start(cmd *exec.Cmd) (Child, error) {
+// Start starts cmd in the cage, and may change it. It is a process.StartFunc. Under Landlock the
+// starting thread lives until release is called: a child that dies with its parent
+// (PR_SET_PDEATHSIG, prctl(2)) dies with the thread that started it.
+func (c *Cage) Start(cmd *exec.Cmd) (release func(), wrapped bool, err error) {
 	if c.rules == nil {
-		return Child{Release: func() {}, Wrapped: true}, c.spec.Holder.bubblewrap.start(&c.spec, cmd)
+		return func() {}, true, c.spec.Holder.bubblewrap.start(&c.spec, cmd)
 	}
 	handles.Do(func() { _, _ = os.FindProcess(os.Getpid()) })
 	started, over := make(chan error), make(chan struct{})
 	goroutine.Start(func() { c.onThread(cmd, started, over) })
 	if err := <-started; err != nil {
-		return Child{}, err
+		return nil, false, err
 	}
-	return Child{Release: sync.OnceFunc(func() { close(over) })}, nil
+	return sync.OnceFunc(func() { close(over) }), false, nil
 }
 
 // onThread starts cmd on the thread of the calling goroutine; the thread ends with the

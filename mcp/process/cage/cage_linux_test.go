@@ -208,11 +208,11 @@ func run(t testing.TB, c *Cage, cmd *exec.Cmd) (string, error) {
 		err := cmd.Run()
 		return out.String(), err
 	}
-	child, err := c.Start(cmd)
+	release, _, err := c.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer child.Release()
+	defer release()
 	err = cmd.Wait()
 	return out.String(), err
 }
@@ -403,12 +403,12 @@ func TestFree(t *testing.T) {
 	}
 	for i := range starts {
 		cmd := exec.Command("/bin/true")
-		child, err := c.Start(cmd)
+		release, _, err := c.Start(cmd)
 		if err != nil {
 			t.Fatal(err)
 		}
 		cmd.Wait()
-		child.Release()
+		release()
 		if i%50 == 0 {
 			runtime.GC()
 		}
@@ -460,11 +460,11 @@ func TestThread(t *testing.T) {
 	s := newScene(t)
 	c := newCage(t, s.spec())
 	cmd := exec.Command("/bin/sleep", "60")
-	child, err := c.Start(cmd)
+	release, _, err := c.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { cmd.Process.Kill(); cmd.Wait(); child.Release() }()
+	defer func() { cmd.Process.Kill(); cmd.Wait(); release() }()
 	var thread string
 	tasks, _ := os.ReadDir("/proc/self/task")
 	for _, task := range tasks {
@@ -492,7 +492,7 @@ func TestDeathSignal(t *testing.T) {
 	c := newCage(t, newScene(t).spec())
 	cmd := exec.Command("/bin/sleep", "0.2")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	child, err := c.Start(cmd)
+	release, _, err := c.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -500,9 +500,9 @@ func TestDeathSignal(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	child.Release()
-	child.Release() // twice is no harm
-	if _, err := c.Start(exec.Command("/nonexistent/program")); !errors.Is(err, os.ErrNotExist) {
+	release()
+	release() // twice is no harm
+	if _, _, err := c.Start(exec.Command("/nonexistent/program")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a program that is not there: %v", err)
 	}
 }

@@ -51,14 +51,14 @@ func New(spec Spec) (*Cage, Open, error) {
 	return &Cage{spec}, Open{}, nil
 }
 
-// Start starts cmd in the cage, and changes it.
-func (c *Cage) Start(cmd *exec.Cmd) (Child, error) {
+// Start starts cmd in the cage, and changes it. It is a process.StartFunc.
+func (c *Cage) Start(cmd *exec.Cmd) (release func(), wrapped bool, err error) {
 	if _, err := exec.LookPath(cmd.Path); err != nil {
-		return Child{}, err
+		return nil, false, err
 	}
 	cmd.Args = slices.Concat([]string{seatbelt}, seatbeltArguments(&c.spec), []string{cmd.Path}, cmd.Args[1:])
 	cmd.Path = seatbelt
-	return Child{Release: func() {}}, cmd.Start()
+	return func() {}, false, cmd.Start()
 }
 
 // Close frees the cage.

@@ -81,7 +81,7 @@ func TestAlone(t *testing.T) {
 			t.Errorf("%q with Read %t, Execute %t: %s%v", x.args, x.read, x.execute, out, err)
 		}
 	}
-	if _, err := newCage(t, Spec{Execute: []string{}}).Start(exec.Command("/bin/true")); err == nil {
+	if _, _, err := newCage(t, Spec{Execute: []string{}}).Start(exec.Command("/bin/true")); err == nil {
 		t.Error("a program was executed where none may be")
 	}
 }

@@ -5,8 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Cut cuts s to so many columns of a terminal, with an ellipsis. s is
-// escaped already.
+// Cut cuts s, which is escaped, to this number of columns of a terminal, with an ellipsis.
 func Cut(s string, columns int) string {
 	used, end := 0, 0 // end: where an ellipsis still has room
 	for i, r := range s {
@@ -21,7 +20,7 @@ func Cut(s string, columns int) string {
 	return s
 }
 
-// Columns is how many columns s takes at most.
+// Columns returns the largest number of columns that s may take.
 func Columns(s string) int {
 	n := 0
 	for _, r := range s {
@@ -30,9 +29,9 @@ func Columns(s string) int {
 	return n
 }
 
-// RuneColumns is the most columns that a terminal gives a rune: terminals
-// differ over emoji and symbols, and a line that is too long wraps, one that
-// is too short only looks so. A variation selector may widen what precedes it.
+// RuneColumns returns the largest number of columns that a terminal gives a rune: terminals
+// differ over emoji and symbols. A line that is too long wraps, a line that is too short only
+// looks so. A variation selector may widen the character before it.
 func RuneColumns(r rune) int {
 	switch {
 	case r < 0x300, r == 0xfe0f:

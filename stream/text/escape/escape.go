@@ -1,5 +1,5 @@
-// Package escape makes text safe to show on a terminal: what could move the
-// cursor, run a command of the terminal or deceive the reader is escaped.
+// Package escape makes text safe to show on a terminal: it escapes characters that could move
+// the cursor, run a command of the terminal or deceive the reader.
 package escape
 
 import (
@@ -9,13 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxMarks is how many combining marks may stand on one character.
+// MaxMarks is how many combining marks one character may carry.
 const MaxMarks = 2
 
-// Unsafe reports whether r can disturb a terminal or deceive who reads it:
-// control, C1, bidi, zero-width and tag characters, variation selectors,
-// fillers, separators other than the blank, and whatever Unicode does not
-// call printable. A newline is unsafe.
+// Unsafe reports whether r can disturb a terminal or deceive the reader: control, C1, bidi,
+// zero-width and tag characters, variation selectors, fillers, separators other than the blank,
+// and all that Unicode does not call printable. A newline is unsafe.
 func Unsafe(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r < ' ' || r == 0x7f
@@ -40,17 +39,15 @@ func isInvisible(r rune) bool {
 	return false
 }
 
-// IsMark reports whether r is a combining mark, which stands on the character before
-// it.
+// IsMark reports whether r is a combining mark, which changes the character before it.
 func IsMark(r rune) bool { return r >= 0x300 && unicode.Is(unicode.M, r) }
 
-// AppendEscaped appends s as one line that is safe to show on a terminal. The
-// form is injective: different strings never look the same. A backslash is
-// doubled, \n, \r and \t are written so, another unsafe character as \u{202e},
-// a byte that is not UTF-8 as \xff, and of a run of combining marks all but
-// the first two as \u{301}.
+// AppendEscaped appends s as one line that is safe to show on a terminal. The form is
+// injective: different strings never look the same. A backslash is doubled; \n, \r and \t are
+// written so; another unsafe character is written as \u{202e}, and a byte that is not UTF-8 as
+// \xff. In a run of combining marks, all but the first two are written as \u{301}.
 func AppendEscaped(dst []byte, s string) []byte {
-	marks := MaxMarks // a mark at the very beginning has nothing to stand on
+	marks := MaxMarks // a mark at the very beginning belongs to no character
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
@@ -59,7 +56,7 @@ func AppendEscaped(dst []byte, s string) []byte {
 		case r == '\\', r == '\n', r == '\r', r == '\t':
 			dst = append(dst, '\\', `\nrt`[strings.IndexRune("\\\n\r\t", r)])
 		case IsMark(r) && marks >= MaxMarks, Unsafe(r):
-			dst = fmt.Appendf(dst, `\u{%x}`, r) // which no doubled backslash can imitate
+			dst = fmt.Appendf(dst, `\u{%x}`, r) // a doubled backslash cannot imitate this form
 		default:
 			dst = append(dst, s[i:i+n]...)
 		}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Same reports whether two values are equal: objects in any order of their
-// members, strings by their meaning, numbers by their exact value.
+// Same reports whether two values are equal: objects in any order of their members, strings by
+// their unescaped text, numbers by their exact value.
 func Same(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -43,8 +43,7 @@ func sameMembers(a, b []byte) bool {
 	return n == len(in)
 }
 
-// SameAsText reports whether the text that a literal means is JSON of the same
-// value as value.
+// SameAsText reports whether the unquoted text of a literal is JSON of the same value as value.
 func SameAsText(value, literal []byte) bool {
 	if first := Space(literal, 1); literal[first] != value[0] && literal[first] != '\\' {
 		return false

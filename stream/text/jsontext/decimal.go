@@ -16,8 +16,7 @@ type Decimal struct {
 // maxExponentDigits bounds exponents so that their sums fit into an int64.
 const maxExponentDigits = 17
 
-// ParseDecimal reads a number; ok is false if its exponent is too large
-// to reckon with.
+// ParseDecimal reads a number; ok is false if its exponent is too large to calculate with.
 func ParseDecimal(literal []byte) (d Decimal, ok bool) {
 	rest, negative := bytes.CutPrefix(literal, []byte("-"))
 	mantissa, exponent := rest, []byte("0")
@@ -35,7 +34,7 @@ func ParseDecimal(literal []byte) (d Decimal, ok bool) {
 	if len(magnitude) > maxExponentDigits {
 		return Decimal{}, false
 	}
-	e, _ := strconv.ParseInt(string(magnitude), 10, 64) // 0 if nothing is left of it
+	e, _ := strconv.ParseInt(string(magnitude), 10, 64) // 0 if no digit is left
 	if exponent[0] == '-' {
 		e = -e
 	}

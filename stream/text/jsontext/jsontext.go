@@ -1,10 +1,9 @@
-// Package jsontext checks, walks, quotes, unquotes and compares JSON text for all
-// other packages. It builds no tree: a value stays the bytes that came.
+// Package jsontext checks, walks, quotes, unquotes and compares JSON text for all other
+// packages. It builds no tree: a value keeps its original bytes.
 //
-// A literal is a string with its quotes, as it stands in the text; a value is
-// the text of one JSON value without white space around it. Check comes first:
-// the functions of walk.go, quote.go and compare.go take only text that Check
-// accepted, and may panic on other text.
+// A literal is a string with its quotes, as written in the text; a value is the text of one
+// JSON value without white space around it. Check comes first: the functions of walk.go,
+// quote.go and compare.go take only text that Check accepted, and may panic on other text.
 package jsontext
 
 import (
@@ -16,15 +15,14 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultDepth is how deep arrays and objects may be nested if Options does not
-// say it.
+// DefaultDepth is the nesting limit of arrays and objects if Options sets none.
 const DefaultDepth = 128
 
-// Options say what Check accepts beyond the grammar of RFC 8259. The zero value
-// is strict, for documents that are written for this program.
+// Options say what Check accepts beyond the grammar of RFC 8259. The zero value is strict, for
+// documents that are written for this program.
 type Options struct {
-	Depth          int  // how deep arrays and objects may be nested; 0 is DefaultDepth
-	DuplicateNames bool // one object may hold a name twice
+	Depth          int  // nesting limit of arrays and objects; 0 is DefaultDepth
+	DuplicateNames bool // one object may contain a name twice
 	LoneSurrogates bool // an escape may be a surrogate without the other one of its pair
 	AnyBytes       bool // strings need not be UTF-8
 	Object         bool // the text must be an object
@@ -37,12 +35,12 @@ type Options struct {
 // Peer accepts the messages of another program, as common JSON readers do.
 var Peer = Options{Depth: 512, DuplicateNames: true, LoneSurrogates: true}
 
-// A SyntaxError says where a text is not the JSON that was asked for.
+// A SyntaxError says where a text is not the requested JSON.
 type SyntaxError struct {
 	Offset       int // of the byte in question
 	Line, Column int // from 1; columns count characters
 	Message      string
-	First        *SyntaxError // for a name that stands twice: where it stood before
+	First        *SyntaxError // for a duplicate name: where it was first
 }
 
 func (e *SyntaxError) Error() string {
@@ -52,8 +50,8 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s at byte %d", e.Message, e.Offset)
 }
 
-// Check reports whether data is exactly one JSON value, with nothing but white
-// space around it. The error is a *SyntaxError.
+// Check reports whether data is exactly one JSON value, with only white space around it. The
+// error is a *SyntaxError.
 func Check(data []byte, o Options) error {
 	return (&scanner{data: data, options: o}).document()
 }
@@ -88,7 +86,7 @@ func (s *scanner) errorAt(offset int, format string, args ...any) *SyntaxError {
 	return &SyntaxError{Offset: offset, Line: line, Column: column, Message: fmt.Sprintf(format, args...)}
 }
 
-// found is the next character in words, for an error.
+// found describes the next character, for an error.
 func (s *scanner) found() string {
 	if s.i >= len(s.data) {
 		return "the end"
@@ -100,7 +98,7 @@ func (s *scanner) found() string {
 	return strconv.QuoteRuneToASCII(r)
 }
 
-// kind is the kind of the next value in words, for an error.
+// kind describes the kind of the next value, for an error.
 func (s *scanner) kind() string {
 	rest := s.data[s.i:]
 	for begin, kind := range map[string]string{"[": "an array", `"`: "a string", "true": "a boolean", "false": "a boolean", "null": "null"} {

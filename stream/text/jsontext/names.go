@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// addName adds the name in data[start:end] to those of its object, which have the
-// offset of each. Equal names have the same key.
+// addName adds the name in data[start:end] to the names of its object, with its offset. Equal
+// names have the same key.
 func (s *scanner) addName(names map[string]int, start, end int) *SyntaxError {
 	key, what := Unescape(s.data[start:end]), "duplicate key"
 	text := key

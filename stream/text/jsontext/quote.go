@@ -50,7 +50,7 @@ func AppendInner[S string | []byte](dst []byte, s S) []byte {
 	return append(dst, s[from:]...)
 }
 
-// InnerLen is the length of what AppendInner appends.
+// InnerLen is the number of bytes that AppendInner appends.
 func InnerLen(s string) int {
 	n := len(s)
 	for i := 0; i < len(s); i++ {
@@ -81,16 +81,15 @@ func AppendMember(dst []byte, name string, value []byte) []byte {
 	return append(append(AppendQuoted(dst, name), ':'), value...)
 }
 
-// Unquote returns what a literal means. A lone surrogate becomes U+FFFD.
+// Unquote returns the text of a literal. A lone surrogate becomes U+FFFD.
 func Unquote(literal []byte) string { return string(Unescape(literal[1 : len(literal)-1])) }
 
-// AppendWTF8 appends what the text of a literal without its quotes means. A lone
-// surrogate is kept as AppendCodeUnit keeps it, so that it can be joined with a
-// surrogate that comes later.
+// AppendWTF8 appends the text of a literal, given without its quotes. It keeps a lone surrogate
+// as AppendCodeUnit does, so that it can be joined with a later surrogate.
 func AppendWTF8(dst, inner []byte) []byte { return appendUnescaped(dst, inner, AppendCodeUnit) }
 
-// Unescape returns what the text of a literal means; inner itself when nothing
-// is escaped.
+// Unescape returns the text of a literal, given without its quotes; inner itself if nothing is
+// escaped.
 func Unescape(inner []byte) []byte {
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return inner
@@ -98,8 +97,8 @@ func Unescape(inner []byte) []byte {
 	return appendUnescaped(nil, inner, utf8.AppendRune)
 }
 
-// appendUnescaped appends text with its escapes resolved: appendRune appends
-// what an escape stands for.
+// appendUnescaped appends s with its escapes resolved: appendRune appends the character of an
+// escape.
 func appendUnescaped(dst, s []byte, appendRune func([]byte, rune) []byte) []byte {
 	dst = slices.Grow(dst, len(s))
 	for {
@@ -116,15 +115,15 @@ func appendUnescaped(dst, s []byte, appendRune func([]byte, rune) []byte) []byte
 	}
 }
 
-// AppendMeaning is AppendWTF8 for text that nobody has checked. It reports false if
-// inner cannot stand between quotes, or has a lone surrogate. It does not check UTF-8.
+// AppendMeaning is AppendWTF8 for unchecked text. It reports false if inner is not valid
+// between quotes, or holds a lone surrogate. It does not check UTF-8.
 func AppendMeaning(dst, inner []byte) ([]byte, bool) {
 	to := len(dst)
 	dst = slices.Grow(dst, len(inner)+16)
 	dst = dst[:cap(dst)]
 	for i := 0; i < len(inner); {
-		// Sixteen bytes are copied before it is known how many of them stand for
-		// themselves. The others are written over.
+		// Sixteen bytes are copied before the number of plain bytes among them is known. The
+		// others are overwritten.
 		if len(inner)-i >= 16 {
 			from, into := inner[i:i+16], dst[to:to+16]
 			x, y := binary.LittleEndian.Uint64(from), binary.LittleEndian.Uint64(from[8:])
@@ -160,12 +159,11 @@ func AppendMeaning(dst, inner []byte) ([]byte, bool) {
 	return dst[:to], true
 }
 
-// escapes are what a backslash and a letter stand for.
+// escapes maps the character after a backslash to its meaning.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// ReadEscape returns what the escape that s begins with stands for and how
-// long it is, 0 for no escape. A surrogate pair counts as one escape; a lone
-// surrogate is returned as it is.
+// ReadEscape returns the character of the escape at the beginning of s, and its length, 0 for
+// no escape. A surrogate pair counts as one escape; a lone surrogate is returned as it is.
 func ReadEscape(s []byte) (r rune, n int) {
 	if len(s) < 2 {
 		return 0, 0
@@ -187,8 +185,8 @@ func ReadEscape(s []byte) (r rune, n int) {
 	return r, 6
 }
 
-// Surrogate returns the surrogate that b begins with in the form of
-// AppendCodeUnit, -1 for none.
+// Surrogate returns the surrogate at the beginning of b in the form of AppendCodeUnit, -1 for
+// none.
 func Surrogate(b []byte) rune {
 	if len(b) < 3 || b[0] != 0xed || b[1] < 0xa0 || b[1] > 0xbf || b[2]&0xc0 != 0x80 {
 		return -1
@@ -196,9 +194,9 @@ func Surrogate(b []byte) rune {
 	return 0xd000 | rune(b[1]&0x3f)<<6 | rune(b[2]&0x3f)
 }
 
-// AppendCodeUnit appends a code unit of UTF-16, as WTF-8 has it: a low surrogate
-// is joined with a high one at the end of dst. A lone surrogate is appended as
-// the three bytes that UTF-8 would have for it, which are not valid UTF-8.
+// AppendCodeUnit appends a code unit of UTF-16 in WTF-8: a low surrogate is joined with a high
+// one at the end of dst. A lone surrogate is appended as the three bytes that UTF-8 would have
+// for it, which are not valid UTF-8.
 func AppendCodeUnit(dst []byte, r rune) []byte {
 	if !utf16.IsSurrogate(r) {
 		return utf8.AppendRune(dst, r)
@@ -209,8 +207,8 @@ func AppendCodeUnit(dst []byte, r rune) []byte {
 	return append(dst, 0xed, 0x80|byte(r>>6&0x3f), 0x80|byte(r&0x3f))
 }
 
-// hex4 returns the value of the four hexadecimal digits that b begins with, -1
-// if it does not.
+// hex4 returns the value of the four hexadecimal digits at the beginning of b, -1 if there are
+// none.
 func hex4(b []byte) rune {
 	var unit [2]byte
 	if len(b) < 4 {

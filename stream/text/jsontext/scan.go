@@ -84,7 +84,7 @@ func (s *scanner) nested(end byte) *SyntaxError {
 	}
 	s.i++
 	s.space()
-	var names map[string]int // of an object: the offset of each, if none may stand twice
+	var names map[string]int // of an object: the offset of each; nil if duplicates are allowed
 	if end == '}' && !s.options.DuplicateNames {
 		names = map[string]int{}
 	}
@@ -225,16 +225,15 @@ func (s *scanner) digits() bool {
 	return s.i > start
 }
 
-// PlainLen returns how many bytes at the start of s stand for themselves
-// inside a literal: those before the first quote, backslash or control
-// character.
+// PlainLen returns how many bytes at the start of s need no escape inside a literal: the bytes
+// before the first quote, backslash or control character.
 func PlainLen(s []byte) int {
 	n, _ := plainRun(s)
 	return n
 }
 
-// plainRun is PlainLen, and reports whether one of the bytes is beyond ASCII. It
-// looks at sixteen bytes at a time, since most of a long text is inside literals.
+// plainRun is PlainLen, and reports whether one of the bytes is beyond ASCII. It reads sixteen
+// bytes at a time, because most of a long text is inside literals.
 func plainRun(s []byte) (n int, high bool) {
 	i, seen := 0, uint64(0)
 	for ; len(s)-i >= 16; i += 16 {
@@ -266,12 +265,12 @@ func plainRun(s []byte) (n int, high bool) {
 // tops are the top bits of eight bytes.
 const tops = 0x8080808080808080
 
-// notPlain takes eight bytes and sets the top bit of each that is a quote, a
-// backslash or a control character. A top bit that is set wrongly can only be above
-// one that is set rightly; the other bits mean nothing.
+// notPlain takes eight bytes and sets the top bit of each that is a quote, a backslash or a
+// control character. A wrong top bit can only be above a correct one; the other bits mean
+// nothing.
 func notPlain(x uint64) uint64 {
 	const ones = 0x0101010101010101
-	// With the bits of 0x02 turned, a quote is 0x20, a space is 0x22 and the control
-	// characters stay below 0x20: all that is below 0x21 is not plain.
+	// With the bits of 0x02 flipped, a quote is 0x20, a space is 0x22 and the control
+	// characters stay below 0x20: all bytes below 0x21 are not plain.
 	return (((x ^ ones*0x02) - ones*0x21) | ((x ^ ones*'\\') - ones)) &^ x
 }

@@ -15,7 +15,7 @@ func Space(b []byte, i int) int {
 	return i
 }
 
-// ValueEnd returns where the value that begins at i ends.
+// ValueEnd returns the end of the value that begins at i.
 func ValueEnd(b []byte, i int) int {
 	switch b[i] {
 	case '"':
@@ -41,8 +41,8 @@ func ValueEnd(b []byte, i int) int {
 	}
 }
 
-// LiteralEnd returns where the literal that begins at i ends: after the first
-// quote with an even number of backslashes before it.
+// LiteralEnd returns the end of the literal that begins at i: after the first quote with an
+// even number of backslashes before it.
 func LiteralEnd(b []byte, i int) int {
 	for i++; ; i++ {
 		i += bytes.IndexByte(b[i:], '"')
@@ -69,7 +69,7 @@ func Elements(value []byte) iter.Seq[[]byte] {
 	}
 }
 
-// each yields what a value holds that begins with the bracket.
+// each yields the members or elements of a value that begins with the bracket.
 func each(value []byte, bracket byte, yield func(name, value []byte) bool) {
 	if Kind(value) != bracket {
 		return
@@ -91,7 +91,7 @@ func each(value []byte, bracket byte, yield func(name, value []byte) bool) {
 	}
 }
 
-// Kind returns the first byte of a value, 0 when there is none.
+// Kind returns the first byte of a value, 0 for no value.
 func Kind(value []byte) byte {
 	if len(value) == 0 {
 		return 0
@@ -99,14 +99,14 @@ func Kind(value []byte) byte {
 	return value[0]
 }
 
-// Is reports whether a literal means text.
+// Is reports whether text is the text of a literal.
 func Is(literal []byte, text string) bool {
 	inner := literal[1 : len(literal)-1]
 	return string(inner) == text || bytes.IndexByte(inner, '\\') >= 0 && Unquote(literal) == text
 }
 
-// Member returns the value at a path of names, the first where a name stands
-// twice; nil when there is none. A null is a value.
+// Member returns the value at a path of names; nil if there is none. The first of duplicate
+// names counts. A null is a value.
 func Member(value []byte, path ...string) []byte {
 next:
 	for _, name := range path {
@@ -121,7 +121,7 @@ next:
 	return value
 }
 
-// Text returns what a string means; "" for any other value.
+// Text returns the text of a string; "" for any other value.
 func Text(value []byte) string {
 	if Kind(value) != '"' {
 		return ""
@@ -129,8 +129,7 @@ func Text(value []byte) string {
 	return Unquote(value)
 }
 
-// Strings returns what the strings of an array mean, and leaves other elements
-// out.
+// Strings returns the texts of the strings in an array, and leaves out other elements.
 func Strings(array []byte) (all []string) {
 	for v := range Elements(array) {
 		if Kind(v) == '"' {

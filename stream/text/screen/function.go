@@ -2,7 +2,7 @@ package screen
 
 import "fmt"
 
-// execute has a control character take effect.
+// execute applies a control character.
 func (s *Screen) execute(b byte) {
 	c := &s.cursor
 	switch b {
@@ -34,7 +34,7 @@ func (s *Screen) tab(n int) {
 	}
 }
 
-// lineFeed moves the cursor down, at the end of the scrolling region by scrolling.
+// lineFeed moves the cursor down. At the end of the scrolling region it scrolls.
 func (s *Screen) lineFeed() {
 	if c := &s.cursor; c.row == s.modes.bottom {
 		s.scroll(s.modes.top, s.modes.bottom, 1)
@@ -51,13 +51,13 @@ func (s *Screen) reverseLineFeed() {
 	}
 }
 
-// restore brings the cursor back to where it was saved.
+// restore sets the cursor to a saved one.
 func (s *Screen) restore(c cursor) {
 	c.within(s.columns, len(s.rows))
 	s.cursor = c
 }
 
-// afterIntermediate takes the last byte of a sequence of ESC, an intermediate byte and that.
+// afterIntermediate takes the last byte of a sequence, after ESC and an intermediate byte.
 func (s *Screen) afterIntermediate(intermediate, b byte) {
 	switch {
 	case intermediate == '(':
@@ -75,7 +75,7 @@ func (s *Screen) afterIntermediate(intermediate, b byte) {
 	}
 }
 
-// softReset is a terminal as programs expect it, with what it shows (DECSTR).
+// softReset resets the modes and keeps the visible text (DECSTR).
 func (s *Screen) softReset() {
 	s.modes.top, s.modes.bottom = 0, len(s.rows)-1
 	s.modes.insert, s.modes.hidden, s.modes.application, s.modes.noWrap = false, false, false, false
@@ -83,7 +83,7 @@ func (s *Screen) softReset() {
 	s.saved = cursor{}
 }
 
-// function has a control sequence without a private byte take effect.
+// function applies a control sequence without a private byte.
 func (s *Screen) function(final byte) {
 	c, n := &s.cursor, s.parser.number(0, 1)
 	switch final {
@@ -171,7 +171,7 @@ func (s *Screen) move(final byte, n int) {
 	}
 }
 
-// goTo puts the cursor into a row, which counts from the scrolling region if the origin does.
+// goTo moves the cursor to a row. In origin mode the row counts from the scrolling region.
 func (s *Screen) goTo(row, column int) {
 	if s.cursor.origin {
 		row = min(row+s.modes.top, s.modes.bottom)
@@ -243,7 +243,7 @@ func (s *Screen) answer(text string) {
 	}
 }
 
-// privateFunction has a control sequence with ? take effect.
+// privateFunction applies a control sequence with ?.
 func (s *Screen) privateFunction(final byte) {
 	on := final == 'h'
 	if !on && final != 'l' {
@@ -280,8 +280,9 @@ func (s *Screen) privateFunction(final byte) {
 }
 
 // alternate shows the alternate screen, which begins empty, or the main one again. With
-// cursorToo (1049) the cursor goes back to where it was when the main screen was left last, also
-// if that is shown: dialog ends so (screen_alternate_off of tmux; CursorRestore of xterm).
+// cursorToo (1049) the cursor returns to its position when the main screen was last left, also
+// if the main screen is visible: dialog ends so (screen_alternate_off of tmux; CursorRestore of
+// xterm).
 func (s *Screen) alternate(on, cursorToo bool) {
 	switch {
 	case on && s.main == nil:

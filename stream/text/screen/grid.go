@@ -2,7 +2,7 @@ package screen
 
 import "slices"
 
-// A row is one of the grid.
+// A row is one row of the grid.
 type row struct {
 	cells   []cell
 	wrapped bool // its text goes on in the next row
@@ -26,7 +26,7 @@ func blankRows(n, columns int) []row {
 	return rows
 }
 
-// text is the row up to the last cell that something was written to.
+// text returns the row up to the last cell that was written to.
 func (r *row) text() string {
 	b := make([]byte, 0, len(r.cells))
 	for _, c := range r.cells[:r.used()] {
@@ -41,7 +41,7 @@ func (r *row) text() string {
 	return string(b)
 }
 
-// used is the number of cells up to the last one that something was written to.
+// used returns the number of cells up to the last one that was written to.
 func (r *row) used() int {
 	n := len(r.cells)
 	for n > 0 && r.cells[n-1] == (cell{}) {
@@ -50,11 +50,11 @@ func (r *row) used() int {
 	return n
 }
 
-// put writes a character into a cell, and the next one if it is wide. Of a wide character of
-// which it takes a half the other half becomes blank.
+// put writes a character into a cell, and the next one if it is wide. If it replaces half of a
+// wide character, the other half becomes blank.
 func (s *Screen) put(row, column int, c cell) {
 	cells := s.rows[row].cells
-	if old := &cells[column]; *old == c && !c.wide && !c.half { // the usual way of a program to write nothing new
+	if old := &cells[column]; *old == c && !c.wide && !c.half { // programs often write the same text again
 		return
 	}
 	s.split(row, column)
@@ -66,7 +66,7 @@ func (s *Screen) put(row, column int, c cell) {
 	s.revision.changed = true
 }
 
-// split blanks what is left of a wide character whose half in that cell is about to go.
+// split blanks the rest of a wide character before the half in that cell is replaced.
 func (s *Screen) split(row, column int) {
 	cells := s.rows[row].cells
 	if cells[column].half && column > 0 {
@@ -96,7 +96,7 @@ func (s *Screen) clear(row, from, to int) {
 	}
 }
 
-// insertCells puts n blank cells before a column; those at the end of the row go.
+// insertCells puts n blank cells before a column, and drops as many at the end of the row.
 func (s *Screen) insertCells(row, column, n int) {
 	if n = min(n, s.columns-column); n <= 0 {
 		return
@@ -114,7 +114,7 @@ func (s *Screen) insertCells(row, column, n int) {
 	s.revision.changed = true
 }
 
-// deleteCells takes n cells out of a row; blank ones come at its end.
+// deleteCells takes n cells out of a row, and adds blank ones at its end.
 func (s *Screen) deleteCells(row, column, n int) {
 	if n = min(n, s.columns-column); n <= 0 {
 		return
@@ -130,8 +130,8 @@ func (s *Screen) deleteCells(row, column, n int) {
 	s.revision.changed = true
 }
 
-// scroll moves the rows from top to bottom up by n, down if n is negative. Blank rows come
-// where they leave.
+// scroll moves the rows from top to bottom up by n, down if n is negative. Blank rows fill the
+// gap.
 func (s *Screen) scroll(top, bottom, n int) {
 	rows := s.rows[top : bottom+1]
 	up := n > 0
@@ -160,8 +160,8 @@ func (s *Screen) scroll(top, bottom, n int) {
 	s.revision.changed = true
 }
 
-// Resize gives the screen another size. On the main screen the lines that were wrapped are
-// wrapped anew, and rows leave it at the top where the cursor would not be on it any more.
+// Resize changes the size of the screen. On the main screen wrapped lines are wrapped anew, and
+// rows leave at the top if the cursor would be below the screen.
 func (s *Screen) Resize(columns, rows int) {
 	columns, rows = clamp(columns, 1, MaxColumns), clamp(rows, 1, MaxRows)
 	if columns == s.columns && rows == len(s.rows) {
@@ -184,7 +184,7 @@ func (c *cursor) within(columns, rows int) {
 	c.row, c.column = clamp(c.row, 0, rows-1), clamp(c.column, 0, columns)
 }
 
-// cropped are rows cut, or filled up, to a size.
+// cropped returns rows cut, or filled up, to a size.
 func cropped(old []row, columns, rows int) []row {
 	fresh := blankRows(rows, columns)
 	for i := range old[:min(len(old), rows)] {
@@ -196,7 +196,7 @@ func cropped(old []row, columns, rows int) []row {
 	return fresh
 }
 
-// wrapAnew wraps lines for another size. It returns where the cursor is then.
+// wrapAnew wraps lines for another size. It returns the new position of the cursor.
 func wrapAnew(old []row, atRow, atColumn, columns, rows int) (fresh []row, cursorRow, cursorColumn int) {
 	last := len(old) - 1
 	for last > atRow && old[last].used() == 0 {
@@ -204,7 +204,7 @@ func wrapAnew(old []row, atRow, atColumn, columns, rows int) (fresh []row, curso
 	}
 	for i := 0; i <= last; {
 		var line []cell
-		at := -1 // where the cursor is in the line
+		at := -1 // the position of the cursor in the line
 		for {
 			part := old[i].cells
 			if !old[i].wrapped || i == last {
@@ -231,7 +231,7 @@ func wrapAnew(old []row, atRow, atColumn, columns, rows int) (fresh []row, curso
 	for len(fresh) <= cursorRow {
 		fresh = append(fresh, blankRows(1, columns)...)
 	}
-	if over := len(fresh) - rows; over > 0 { // what is below the cursor goes last
+	if over := len(fresh) - rows; over > 0 { // rows below the cursor go last
 		gone := min(over, cursorRow)
 		fresh, cursorRow = fresh[gone:], cursorRow-gone
 		fresh = fresh[:min(len(fresh), rows)]

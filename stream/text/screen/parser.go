@@ -2,31 +2,31 @@ package screen
 
 import "unicode/utf8"
 
-// What the parser is in the middle of (VT500: "A parser for DEC's ANSI-compatible video
-// terminals", vt100.net).
+// The states of the parser (VT500: "A parser for DEC's ANSI-compatible video terminals",
+// vt100.net).
 type state byte
 
 const (
 	ground  state = iota
-	escape        // behind ESC
-	charset       // behind ESC and an intermediate byte
-	control       // in a control sequence, behind ESC [
-	text          // in a string of OSC, DCS, APC, PM or SOS, whose bytes are dropped
-	textEnd       // behind ESC in such a string
+	escape        // after ESC
+	charset       // after ESC and an intermediate byte
+	control       // in a control sequence, after ESC [
+	text          // in a string of OSC, DCS, APC, PM or SOS; its bytes are dropped
+	textEnd       // after ESC in such a string
 )
 
-// parser reads control functions. It keeps what of one the writes before have brought.
+// parser reads control functions. It keeps the beginning of one from earlier writes.
 type parser struct {
 	state   state
 	isOSC   bool     // BEL ends the string
 	seen    [64]byte // the first bytes of the control function, for Options.Control
 	length  int
-	private byte // one of <=>? behind ESC [, and ! for an intermediate byte; 0 for none
+	private byte // one of <=>? after ESC [, and ! for an intermediate byte; 0 for none
 	numbers [16]int
 	count   int // of numbers that are begun
 	rune    [utf8.UTFMax]byte
 	partial int  // bytes in rune
-	last    rune // that was printed last; REP repeats it
+	last    rune // the last printed character; REP repeats it
 }
 
 // maxNumber bounds a parameter.
@@ -103,7 +103,7 @@ func (s *Screen) skipText(b byte) {
 	}
 }
 
-// decode takes a character, or what has come of it.
+// decode takes a character, or its first bytes.
 func (s *Screen) decode(p []byte) int {
 	a := &s.parser
 	for n, b := range p {
@@ -118,7 +118,7 @@ func (s *Screen) decode(p []byte) int {
 			continue
 		}
 		r, size := utf8.DecodeRune(a.rune[:a.partial])
-		again := a.partial - size // bytes behind a broken character
+		again := a.partial - size // bytes after a broken character
 		a.partial = 0
 		if r >= 0x80 && r < 0xa0 { // C1: no terminal with UTF-8 needs them
 			s.tell([]byte(string(r)))
@@ -130,7 +130,7 @@ func (s *Screen) decode(p []byte) int {
 	return len(p)
 }
 
-// afterEscape takes the byte behind ESC.
+// afterEscape takes the byte after ESC.
 func (s *Screen) afterEscape(b byte) {
 	a := &s.parser
 	switch {
@@ -196,7 +196,7 @@ func (s *Screen) inSequence(b byte) {
 	}
 }
 
-// number is a parameter of the sequence; otherwise if it is not given, or 0.
+// number returns a parameter of the sequence, or otherwise if it is not given, or 0.
 func (a *parser) number(i, otherwise int) int {
 	if i < min(a.count, len(a.numbers)) && a.numbers[i] > 0 {
 		return a.numbers[i]

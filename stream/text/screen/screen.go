@@ -1,13 +1,13 @@
 // Package screen is a terminal without a display: it takes the bytes that a program writes to
-// its terminal, and tells what a person would see.
+// its terminal, and returns the text that a person would see.
 //
-// A screen is a grid of cells, each of which shows a character, or is the second half of a wide
+// A screen is a grid of cells. Each cell shows a character, or is the second half of a wide
 // one. A control function is a control character or an escape sequence (ECMA-48; the private
-// ones are those of xterm, "XTerm Control Sequences"). Those that move the cursor, erase, insert,
-// delete, scroll or switch to the alternate screen are understood, as terminfo's entry
-// xterm-256color has them. Colours, titles, and all that is not known are read and dropped, and
-// nothing that a program writes is passed on. Where terminals differ, this one does what tmux
-// does, with which the tests compare it.
+// ones are xterm's, "XTerm Control Sequences"). The screen understands the functions that move
+// the cursor, erase, insert, delete, scroll or switch to the alternate screen, as in terminfo's
+// entry xterm-256color. It reads and drops colours, titles and unknown functions, and passes on
+// nothing that a program writes. Where terminals differ, it does what tmux does; the tests
+// compare it with tmux.
 //
 // No bytes make it fail, and it takes no more memory than its size needs.
 package screen
@@ -17,7 +17,7 @@ import (
 	"unicode/utf8"
 )
 
-// The largest size of a screen. A size beyond it, or below 1, is brought within it.
+// The largest size of a screen. A larger size, or one below 1, is corrected.
 const (
 	MaxColumns = 500
 	MaxRows    = 200
@@ -27,11 +27,11 @@ const (
 type Screen struct {
 	Options
 	columns  int
-	rows     []row // what is shown, from above
+	rows     []row // the visible rows, from above
 	main     []row // the rows of the main screen while the alternate one is shown; nil otherwise
 	cursor   cursor
 	saved    cursor  // by DECSC
-	left     *cursor // where the main screen was left last; nil before that
+	left     *cursor // the cursor when the main screen was last left; nil before that
 	modes    modes
 	parser   parser
 	revision revision
@@ -39,18 +39,18 @@ type Screen struct {
 
 // Options are set before the first Write.
 type Options struct {
-	// Columns is how many columns a rune takes, 0 to 2; nil is Width.
+	// Columns returns how many columns a rune takes, 0 to 2; nil is Width.
 	Columns func(r rune) int
-	// Control is told each control function before it has its effect: a control character, or
-	// an escape sequence, of a long one its first bytes. nil is told nothing.
+	// Control gets each control function before its effect: a control character, or an escape
+	// sequence, only the first bytes if it is long. It may be nil.
 	Control func(function []byte)
-	// Answer gets what a terminal answers to a query that programs wait for: what it is (DA1),
-	// whether it works (DSR 5), and where the cursor is (CPR). nil: there are no answers.
+	// Answer gets a terminal's answer to a query that programs wait for: its type (DA1),
+	// whether it works (DSR 5), and the cursor's position (CPR). nil: there are no answers.
 	Answer func(answer []byte)
 }
 
-// A cursor is where the next character goes, and what it becomes there. Its column is that of
-// the whole screen's width behind a character in the last one: the next character wraps.
+// A cursor is the position and the form of the next character. After a character in the last
+// column, its column is the width of the screen: the next character wraps.
 type cursor struct {
 	row, column int
 	graphics    [2]bool // G0 and G1 are line drawing characters
@@ -61,13 +61,13 @@ type cursor struct {
 type modes struct {
 	top, bottom int    // the first and the last row of the scrolling region
 	tabs        []bool // the columns that are tab stops
-	noWrap      bool   // a character behind the last column replaces that in it (DECAWM)
-	insert      bool   // a character moves those behind it (IRM)
+	noWrap      bool   // a character after the last column replaces the one in it (DECAWM)
+	insert      bool   // a character moves the ones after it (IRM)
 	hidden      bool   // the cursor is not shown (DECTCEM)
 	application bool   // cursor keys send ESC O (DECCKM)
 }
 
-// A revision counts what a person could have seen change.
+// A revision counts the changes that a person could have seen.
 type revision struct {
 	count   int64
 	changed bool // since the count
@@ -84,7 +84,7 @@ func New(columns, rows int, o Options) *Screen {
 
 // A View is a screen at a moment.
 type View struct {
-	Version       int64    // grows with each Write that changes something of what follows, and with each Resize
+	Version       int64    // grows with each Write that changes one of the fields below, and with each Resize
 	Rows          []string // from above, without the blanks at their ends
 	Columns       int
 	Row, Column   int  // of the cursor, from 1
@@ -92,7 +92,7 @@ type View struct {
 	CursorKeysApp bool // the program wants ESC O in place of ESC [ from cursor keys
 }
 
-// View is the screen now.
+// View returns the present state of the screen.
 func (s *Screen) View() View {
 	v := View{
 		Version: s.revision.count, Columns: s.columns, Row: s.cursor.row + 1, Column: min(s.cursor.column, s.columns-1) + 1,
@@ -104,10 +104,10 @@ func (s *Screen) View() View {
 	return v
 }
 
-// Version is that of View.
+// Version returns the Version of View.
 func (s *Screen) Version() int64 { return s.revision.count }
 
-// Write takes what a program writes. It never fails.
+// Write takes the output of a program. It never fails.
 func (s *Screen) Write(p []byte) (int, error) {
 	before, hidden := s.cursor, s.modes.hidden
 	for i := 0; i < len(p); {
@@ -125,7 +125,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// reset is a terminal that was switched on (RIS).
+// reset brings the screen to the state after power-on (RIS).
 func (s *Screen) reset() {
 	s.main = nil
 	for i := range s.rows {

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// Width is how many columns terminals give a rune, as wcwidth of a C library does: 0 for one
-// that joins the character before it, 2 for one that is wide, 1 for all others.
+// Width returns the number of columns that terminals give a rune, as wcwidth of a C library does:
+// 0 for one that joins the character before it, 2 for a wide one, 1 for all others.
 func Width(r rune) int {
 	switch {
 	case r < 0x300:
@@ -23,8 +23,8 @@ func Width(r rune) int {
 	return 1
 }
 
-// wide are the first and the last rune of each range whose East Asian Width is W or F (Unicode
-// Standard Annex 11). Small gaps that hold no character are in them.
+// wide are the first and the last rune of each range with the East Asian Width W or F (Unicode
+// Standard Annex 11). They include small gaps that hold no character.
 var wide = [...][2]rune{
 	{0x1100, 0x115f}, {0x231a, 0x231b}, {0x2329, 0x232a}, {0x23e9, 0x23ec}, {0x23f0, 0x23f0}, {0x23f3, 0x23f3},
 	{0x25fd, 0x25fe}, {0x2614, 0x2615}, {0x2648, 0x2653}, {0x267f, 0x267f}, {0x2693, 0x2693}, {0x26a1, 0x26a1},

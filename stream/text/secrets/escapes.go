@@ -8,11 +8,11 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-const maxLayers = 3 // of escapes that are escaped themselves, as JSON in JSON
+const maxLayers = 3 // of escapes that are themselves escaped, as JSON in JSON
 
-// findEscaped returns where text holds a secret of which a byte is escaped. It
-// looks only at the regions of the text that hold escapes. They overlap, so that
-// each secret is whole in one of them.
+// findEscaped returns the ranges of text that hold a secret with an escaped byte. It searches
+// only the regions of the text that hold escapes. The regions overlap, so that each secret is
+// complete in one of them.
 func (f *Finder) findEscaped(text []byte) (found []span) {
 	longest := f.longestEscaped()
 	for from := 0; from < len(text); from += 3 * longest {
@@ -26,13 +26,12 @@ func (f *Finder) findEscaped(text []byte) (found []span) {
 	return found
 }
 
-// longestEscaped is how long a spelling may be whose bytes are escaped: a byte may be
-// the six of \u0041, and these may be escaped in turn.
+// longestEscaped is the greatest length of a spelling with escaped bytes: a byte may be the six
+// of \u0041, and these may be escaped in turn.
 func (f *Finder) longestEscaped() int { return min(24*f.longest, 64<<10) }
 
-// hasEscape reports whether text holds an escape that may stand for a byte of a
-// secret. An escaped quote is left out: the JSON form of a secret with quotes is
-// a spelling of its own.
+// hasEscape reports whether text holds an escape that may be a byte of a secret. An escaped
+// quote is left out: the JSON form of a secret with quotes is a separate spelling.
 func hasEscape(text []byte) bool {
 	for i, c := range text {
 		if c == '%' || c == '\\' {
@@ -44,8 +43,8 @@ func hasEscape(text []byte) bool {
 	return false
 }
 
-// readEscape returns what the escape that b begins with stands for, and its
-// size; the size is 1 for no escape.
+// readEscape returns the byte of the escape at the beginning of b, and the size of the escape;
+// the size is 1 for no escape.
 func readEscape(b []byte) (c byte, size int) {
 	digits, isHex := bytes.CutPrefix(b, []byte("%"))
 	if !isHex {
@@ -74,9 +73,8 @@ func (f *Finder) searchLayers(text []byte) (found []span) {
 	return found
 }
 
-// layers are text with its escapes resolved, layer by layer, each with the place in
-// text of every byte and of the end. An escape that the end has cut is left out if
-// the text goes on.
+// layers yields text with its escapes resolved, layer by layer, each with the offset in text of
+// every byte and of the end. If the text goes on, an incomplete escape at the end is left out.
 func layers(text []byte, goesOn bool) iter.Seq2[[]byte, []int] {
 	return func(yield func([]byte, []int) bool) {
 		at := make([]int, len(text)+1)
@@ -106,7 +104,7 @@ func layers(text []byte, goesOn bool) iter.Seq2[[]byte, []int] {
 	}
 }
 
-// isCut reports whether b, which is no escape, may be the beginning of one.
+// isCut reports whether b, which is no escape, may be the beginning of an escape.
 func isCut(b []byte) bool {
 	for _, escape := range []string{"%21", `\x21`, `\u0021`} {
 		if len(b) < len(escape) {

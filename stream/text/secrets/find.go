@@ -17,17 +17,16 @@ type Finder struct {
 	spellings []string
 	byFirst   [256][]string // spellings by their first byte
 	shortest  int           // length of the shortest spelling
-	least     int           // length of the shortest text in which anything is found
+	least     int           // length of the shortest text that can hold a match
 	longest   int
-	shift     [4096]uint8 // by a pair of bytes, how far search goes on; see index
+	shift     [4096]uint8 // by a pair of bytes, how many bytes search skips; see index
 	fragments fragments
 }
 
 // span is a range of a text.
 type span struct{ from, to int }
 
-// Hide returns text with Mark in place of each secret, or text itself if there is
-// none.
+// Hide returns text with Mark in place of each secret, or text itself if there is none.
 func (f *Finder) Hide(text []byte) []byte {
 	if f == nil {
 		return text
@@ -39,9 +38,8 @@ func (f *Finder) Hide(text []byte) []byte {
 // HideString is Hide for a string.
 func (f *Finder) HideString(text string) string { return string(f.Hide([]byte(text))) }
 
-// HideJSON is Hide for a valid JSON text, and keeps it valid: it looks at what
-// each string, also each name, means. A number that is a secret becomes a
-// string.
+// HideJSON is Hide for a valid JSON text, and keeps it valid: it searches the unquoted text of
+// each string, including names. A number that is a secret becomes a string.
 func (f *Finder) HideJSON(text []byte) []byte {
 	if f == nil || len(text) == 0 || len(f.find(text)) == 0 {
 		return text
@@ -98,16 +96,16 @@ func (f *Finder) add(spellings ...string) {
 	}
 }
 
-// inner64 returns w in base64 as it is behind offset other bytes, without the
-// characters that hold bits of other bytes.
+// inner64 returns w in base64 as it appears after offset other bytes, without the characters
+// that hold bits of other bytes.
 func inner64(e *base64.Encoding, offset int, w string) string {
 	text := e.EncodeToString(append(make([]byte, offset), w...))
 	return text[(offset*8+5)/6 : (offset+len(w))*8/6]
 }
 
-// index prepares the search of Wu and Manber ("A fast algorithm for multi-pattern
-// searching", 1994): the last two bytes of a window that is as long as the
-// shortest spelling say how far the next place is where a spelling can begin.
+// index prepares the search of Wu and Manber ("A fast algorithm for multi-pattern searching",
+// 1994). A window is as long as the shortest spelling. Its last two bytes give the distance to
+// the next offset where a spelling can begin.
 func (f *Finder) index() {
 	f.shortest = len(f.spellings[0])
 	for _, p := range f.spellings {
@@ -131,7 +129,7 @@ func (f *Finder) index() {
 
 func pairOf(a, b byte) int { return int(a)<<4&0xff0 ^ int(b)&0xfff }
 
-// find returns where text holds a secret, in order and without overlaps.
+// find returns the ranges of text that hold a secret, in order and without overlaps.
 func (f *Finder) find(text []byte) []span {
 	if len(text) < f.least {
 		return nil
@@ -149,12 +147,12 @@ func (f *Finder) find(text []byte) []span {
 	return apart
 }
 
-// findPlain returns where text holds a spelling, or a part of a secret, as it is.
+// findPlain returns the ranges of text that hold a spelling, or a part of a secret, unescaped.
 func (f *Finder) findPlain(text []byte) []span {
 	return append(f.search(text), f.fragments.search(text)...)
 }
 
-// search returns where text holds a spelling as it is.
+// search returns the ranges of text that hold a spelling unescaped.
 func (f *Finder) search(text []byte) (found []span) {
 	for i := 0; i+f.shortest <= len(text); {
 		end := i + f.shortest
@@ -176,8 +174,8 @@ func (f *Finder) search(text []byte) (found []span) {
 	return found
 }
 
-// partial returns where the longest end of text begins that is a beginning of a
-// spelling or in a secret, also with escapes, len(text) for none.
+// partial returns the start of the longest end of text that is a beginning of a spelling or
+// part of a secret, also with escapes; len(text) for none.
 func (f *Finder) partial(text []byte) int {
 	begun := f.partialPlain(text)
 	before := max(len(text)-f.longestEscaped(), 0)

@@ -4,28 +4,27 @@ import (
 	"strings"
 )
 
-// A part of a secret is nearly as good as the whole one to whoever can guess the rest: a
-// key without its first characters would pass. So a part of this length is hidden, of a
-// secret that has the other length.
+// A part of a secret is nearly as useful as the complete one to a person who can guess the
+// rest: a key without its first characters would pass. So a part of at least minFragment bytes
+// is hidden if its secret has at least minFragmented.
 const (
 	minFragment   = 12
 	minFragmented = 24
 )
 
-const gram = 4 // bytes that are looked up
+const gram = 4 // bytes per lookup
 
-// fragments finds parts of secrets. Each part that is long enough holds the bytes of one
-// of the places that search looks at.
+// fragments finds parts of secrets. Each part that is long enough covers the bytes at one of
+// the offsets that search looks up.
 type fragments struct {
-	bodies  []string // what parts are found of
+	bodies  []string // the secrets without their prefixes
 	letters [256]bool
 	pairs   [4096]bool // by pairOf
 	grams   [4096]bool // by pairOf of two pairs
 }
 
-// add adds the parts of a secret. A value may have several tokens, as "Bearer x" has.
-// Others than tokens, such as URLs and JSON, have names and words in them that stand in
-// any text.
+// add adds the parts of a secret. A value may hold several words, such as "Bearer x". Only
+// tokens are added: URLs and JSON contain names and words that appear in any text.
 func (g *fragments) add(secret string) {
 	for word := range strings.FieldsSeq(secret) {
 		body := word[prefixLength(word):]
@@ -45,15 +44,14 @@ func (g *fragments) add(secret string) {
 	}
 }
 
-// notOfToken reports whether r cannot be in a token: RFC 6750, section 2.1, b64token.
+// notOfToken reports whether r cannot be in a token (RFC 6750, section 2.1, b64token).
 func notOfToken(r rune) bool {
 	return (r|0x20 < 'a' || r|0x20 > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-._~+/=", r)
 }
 
-// prefixLength is the length of what a token has in common with all of its kind, so that
-// it stands in any text about them: short groups that end with - or _, as in
-// sk-ant-api03- and github_pat_, and all but the signature of a JSON Web Token, whose
-// first part is {"… in base64.
+// prefixLength is the length of the prefix that all tokens of a kind share, so that it appears
+// in any text about them: short groups that end with - or _, as in sk-ant-api03- and
+// github_pat_, and all but the signature of a JSON Web Token, which begins with {"… in base64.
 func prefixLength(token string) (length int) {
 	if strings.HasPrefix(token, "eyJ") {
 		return strings.LastIndexByte(token, '.') + 1
@@ -69,12 +67,12 @@ func prefixLength(token string) (length int) {
 	}
 }
 
-// gramOf is where the first bytes of b are in grams.
+// gramOf returns the index in grams of the first bytes of b.
 func gramOf[T string | []byte](b T) int {
 	return pairOf(b[0], b[1]) ^ pairOf(b[2], b[3])<<5&0xfff ^ int(b[3])
 }
 
-// search returns where text holds parts of secrets, each as long as it can be.
+// search returns the ranges of text that hold parts of secrets, each as long as possible.
 func (g *fragments) search(text []byte) (found []span) {
 	if len(g.bodies) == 0 {
 		return nil
@@ -95,8 +93,8 @@ func (g *fragments) search(text []byte) (found []span) {
 	return found
 }
 
-// begun returns where the longest end of text begins that is in a secret, and so may be
-// the beginning of a part of it; len(text) for none.
+// begun returns the start of the longest end of text that is in a secret, and so may be the
+// beginning of a part of it; len(text) for none.
 func (g *fragments) begun(text []byte) int {
 	n := len(text)
 	longest := 0
@@ -114,7 +112,7 @@ func (g *fragments) begun(text []byte) int {
 	return n - longest
 }
 
-// places are where body holds what.
+// places yields the offsets of what in body.
 func places(body string, what []byte) func(yield func(int) bool) {
 	return func(yield func(int) bool) {
 		for from := 0; ; {

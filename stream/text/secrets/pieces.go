@@ -4,23 +4,23 @@ import (
 	"bytes"
 )
 
-// leak is how many of a secret's first bytes may be passed on before the rest
-// shows that it is a secret. Otherwise most pieces would have to wait for the
-// next: nearly every piece ends with a letter that some spelling begins with.
+// leak is how many of a secret's first bytes may be passed on before the rest shows that it is
+// a secret. Otherwise most pieces would have to wait for the next one: nearly every piece ends
+// with a letter that begins some spelling.
 const leak = 3
 
-// Pieces takes secrets out of a text that comes in pieces, also a secret that is
-// in several of them. It is for one goroutine.
+// Pieces hides the secrets in a text that comes in pieces, even a secret that is split over
+// several pieces. It is for one goroutine.
 type Pieces struct {
-	Replaced bool // a secret was taken out
+	Replaced bool // a secret was hidden
 
 	text   []byte // may be the beginning of a secret
 	passed int    // how many bytes of text were passed on
 	out    []byte
 }
 
-// Next returns what can be passed on after the next piece; it is valid until
-// the next call.
+// Next returns the text that can be passed on after the next piece. It is valid until the next
+// call.
 func (s *Pieces) Next(f *Finder, piece []byte) []byte {
 	if f == nil {
 		return piece
@@ -31,7 +31,7 @@ func (s *Pieces) Next(f *Finder, piece []byte) []byte {
 	return s.next(f, piece, false)
 }
 
-// Rest returns what was held back, at the end of the text.
+// Rest returns the text that was held back, at the end of the text.
 func (s *Pieces) Rest(f *Finder) []byte {
 	if len(s.text) == s.passed {
 		s.text, s.passed = nil, 0
@@ -60,7 +60,7 @@ func (s *Pieces) next(f *Finder, piece []byte, last bool) []byte {
 		at = p.to
 		begun = max(begun, at)
 	}
-	end := len(text) // of what is passed on
+	end := len(text) // of the text that is passed on
 	if end-begun > leak {
 		end = max(begun, at)
 	}

@@ -1,9 +1,9 @@
-// Package secrets takes secrets out of what is shown, logged or recorded; what is
-// sent is never changed. Packages run, mcp and stream use it.
+// Package secrets hides secrets in text that is shown, logged or recorded. It never changes
+// text that is sent. Packages run, mcp and stream use it.
 //
-// It finds a secret as it is, in base64 at any offset, in hex, reversed, and
-// with any of its bytes percent-encoded or escaped as in JSON, and a long part of
-// a token. It does not find other forms, such as a compressed file.
+// It finds a secret as it is, in base64 at any offset, in hex, reversed, and with any of its
+// bytes percent-encoded or escaped as in JSON, and a long part of a token. It does not find
+// other forms, such as a compressed file.
 package secrets
 
 import (
@@ -21,10 +21,10 @@ import (
 // Mark replaces a secret.
 const Mark = "[secret]"
 
-// A secret is hidden from this length on. A shorter value is a placeholder such
-// as "none" or "ollama", and ordinary text would lose a word; see isOrdinary for others.
+// A secret is hidden if it has at least this length. A shorter value is a placeholder such as
+// "none" or "ollama", and ordinary text would lose a word; see isOrdinary for others.
 const (
-	minContent = 8 // in what a model or a server says
+	minContent = 8 // in text from a model or a server
 	minMessage = 4 // in diagnostics and the wire log
 )
 
@@ -39,8 +39,7 @@ type Set struct {
 	sources map[string]string // in words, by the values
 }
 
-// scope says in which texts a value is hidden: each scope contains the scopes
-// before it.
+// scope says in which texts a value is hidden: each scope contains the scopes before it.
 type scope int
 
 const (
@@ -78,20 +77,20 @@ func (s *Set) finder(texts scope) *Finder {
 	return s.texts[texts].finder.Load()
 }
 
-// Content finds what must not show in what a model or a server says; nil finds
+// Content finds the values that must not appear in text from a model or a server; nil finds
 // nothing.
 func (s *Set) Content() *Finder { return s.finder(everywhere) }
 
-// Message finds what must not show in diagnostics.
+// Message finds the values that must not appear in diagnostics.
 func (s *Set) Message() *Finder { return s.finder(inMessages) }
 
-// Wire finds what must not show in the wire log.
+// Wire finds the values that must not appear in the wire log.
 func (s *Set) Wire() *Finder { return s.finder(inWire) }
 
 // Add makes value a secret, and the password in it if it is a URL.
 func (s *Set) Add(value string) { s.AddFrom("", value) }
 
-// AddFrom is Add for a secret of which the source is known, such as the variable that holds it.
+// AddFrom is Add for a secret with a known source, such as the variable that holds it.
 func (s *Set) AddFrom(source, value string) {
 	s.add(source, value, everywhere)
 	if u, err := url.Parse(value); err == nil && u.User != nil {
@@ -101,8 +100,8 @@ func (s *Set) AddFrom(source, value string) {
 	}
 }
 
-// Held reports whether a text, which may be JSON, holds a secret that Content finds, whole or
-// half of it at least, and where the secret is from.
+// Held reports whether a text, which may be JSON, holds at least half of a secret that Content
+// finds, and the source of the secret.
 func (s *Set) Held(text []byte) (source string, held bool) {
 	if f := s.Content(); f == nil || len(f.find(text)) == 0 {
 		return "", false
@@ -119,8 +118,7 @@ func (s *Set) Held(text []byte) (source string, held bool) {
 	return "", false
 }
 
-// AddHeader makes secrets of the value of a header, and of the part of it that
-// follows its scheme.
+// AddHeader makes the value of a header a secret, and also the part after its scheme.
 func (s *Set) AddHeader(name, value string) {
 	_, token, _ := strings.Cut(value, " ") // Bearer, Basic, …
 	for _, v := range []string{value, token} {
@@ -132,9 +130,8 @@ func (s *Set) AddHeader(name, value string) {
 	}
 }
 
-// AddNamed makes a secret of the value of an environment variable if the
-// variable's name says that it is one. Another value is kept out of the wire log
-// only.
+// AddNamed makes the value of an environment variable a secret if the variable's name suggests
+// one. Any other value is hidden only in the wire log.
 func (s *Set) AddNamed(name, value string) {
 	if u, err := url.Parse(value); Named(name) && !isPlace(value) && !isWords(value) || err == nil && u.User != nil {
 		s.AddFrom(name, value)
@@ -143,9 +140,9 @@ func (s *Set) AddNamed(name, value string) {
 	}
 }
 
-// isOrdinary reports whether a value may stand in any text, where nobody means the
-// secret: lm-studio, sk-no-key-required, Not-Needed, ********, localhost:8080, 10.0.0.1.
-// Such values have to stay in what a model says.
+// isOrdinary reports whether a value may appear in any text without meaning the secret:
+// lm-studio, sk-no-key-required, Not-Needed, ********, localhost:8080, 10.0.0.1. Such values
+// must stay in text from a model.
 func isOrdinary(value string) bool {
 	if !strings.ContainsAny(value, "0123456789") && (value == strings.ToLower(value) || value == strings.ToUpper(value)) {
 		return true
@@ -165,8 +162,8 @@ func isPlace(value string) bool {
 	return strings.HasPrefix(value, "/") || strings.Contains(value, "://")
 }
 
-// isWords reports whether value is words alone: of letters, each in lower case, in upper
-// case or with a capital first, with a hyphen, an underscore, a dot or a space between.
+// isWords reports whether value consists of words: letters, in lower case, in upper case or
+// with a capital first, separated by a hyphen, an underscore, a dot or a space.
 func isWords(value string) bool {
 	for word := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune("-_. ", r) }) {
 		if strings.ContainsFunc(word, func(r rune) bool { return (r|0x20 < 'a' || r|0x20 > 'z') }) {
@@ -179,7 +176,7 @@ func isWords(value string) bool {
 	return true
 }
 
-// AddURL makes secrets of the parameters of a URL whose names say that they are.
+// AddURL makes secrets of the parameters of a URL with names that suggest a secret.
 func (s *Set) AddURL(address string) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -194,8 +191,8 @@ func (s *Set) AddURL(address string) {
 	}
 }
 
-// AddProxy makes secrets of the user name and the password in a proxy's URL, also
-// of one that is not valid.
+// AddProxy makes secrets of the user name and the password in a proxy's URL, even in an invalid
+// one.
 func (s *Set) AddProxy(address string) {
 	_, rest, ok := strings.Cut(address, "://")
 	if !ok {

@@ -1,0 +1,228 @@
+package code
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"toolpipe/mcp/builtin/code/lexis"
+)
+
+// rubyDefinitions returns the definitions of a Ruby text, in the order of their lines: its
+// modules, classes, methods, constants, accessors and aliases. End 0 means that a definition is
+// never closed.
+//
+// It reads the mask of the text, in which comments and the insides of strings are blank. In a
+// mask, a block opens with a word such as class, def, do or if, and closes with end. The
+// parser checks only these words and knows no other syntax.
+func rubyDefinitions(mask []byte) []definition {
+	p := &rubyParser{rubyCursor: rubyCursor{mask: mask, line: 1}, begins: true}
+	for p.at < len(mask) {
+		p.token()
+	}
+	p.newLine(true)
+	return p.found
+}
+
+// A rubyCursor is the position of a parser in a mask.
+type rubyCursor struct {
+	mask     []byte
+	at, line int
+}
+
+type rubyParser struct {
+	rubyCursor
+	last   byte // the last byte that is not white space; 0 at the beginning
+	begins bool // a statement may begin here
+	loop   bool // while, until or for began in this statement: its do opens no further block
+	quoted bool // the mask is between the quotes of a string, or in code inside a string
+	depth  int  // of open brackets
+	open   []rubyBlock
+
+	values []rubyValue // values that have not ended; the last is the innermost
+	found  []definition
+}
+
+// A rubyValue is the code after the = of a constant, or of a method without end.
+type rubyValue struct {
+	definition int // its index
+	outer      int // how many blocks and brackets were open before it
+}
+
+// A rubyBlock is open until its end.
+type rubyBlock struct {
+	definition int      // its index; -1 for a block that defines nothing
+	names      []string // of the module or class
+	scope      []string // for definitions inside it
+	singleton  bool     // class << self: its methods are the object's methods
+}
+
+// token reads a word, or another byte.
+func (p *rubyParser) token() {
+	c := p.mask[p.at]
+	switch {
+	case c == '\n':
+		p.newLine(false)
+		return
+	case c == ' ', c == '\t', c == '\r':
+		p.at++
+		return
+	case c-'0' < 10: // a number may have letters
+		for p.at < len(p.mask) && (lexis.IsWord(p.mask[p.at])) {
+			p.at++
+		}
+		p.last, p.begins = '0', false
+		return
+	case lexis.IsWord(c):
+		p.word()
+		return
+	case c == '$' && p.at+1 < len(p.mask) && !lexis.IsWord(p.mask[p.at+1]) && p.mask[p.at+1] != '\n': // a variable such as $"
+		p.at += 2
+		p.last, p.begins = 'a', false
+		return
+	case strings.IndexByte("\"'`", c) >= 0:
+		p.quoted = !p.quoted
+	case strings.IndexByte("([{", c) >= 0:
+		p.depth++
+	case strings.IndexByte(")]}", c) >= 0:
+		p.depth = max(p.depth-1, 0)
+	}
+	p.begins = strings.IndexByte(";({[=|&!,<>?:+-*/%^~", c) >= 0
+	if c == ';' {
+		p.loop = false
+	}
+	p.last = c
+	p.at++
+}
+
+// newLine ends a line, and the values that do not continue on the next.
+func (p *rubyParser) newLine(atEnd bool) {
+	for n := len(p.values) - 1; n >= 0 && !p.quoted && len(p.open)+p.depth <= p.values[n].outer && (atEnd || !p.goesOn()); n-- {
+		p.found[p.values[n].definition].End = p.line
+		p.values = p.values[:n]
+	}
+	p.line++
+	p.at++
+	if p.depth == 0 || p.last == '|' {
+		p.loop = false
+	}
+	p.begins = true
+}
+
+// goesOn reports whether the statement of a line continues on the next line.
+func (p *rubyParser) goesOn() bool {
+	if strings.IndexByte("=+-*/%&|^?:<.\\,([{", p.last) >= 0 {
+		return true
+	}
+	next := bytes.TrimLeft(p.mask[p.at:min(p.at+4<<10, len(p.mask))], " \t\r\n")
+	return len(next) > 1 && (next[0] == '.' && next[1] != '.' || next[0] == '&' && next[1] == '.')
+}
+
+// word reads a word that may open or close a block.
+func (p *rubyParser) word() {
+	begins, before := p.begins, p.last
+	direct := p.at > 0 && p.mask[p.at-1] == before
+	word := p.name()
+	p.last, p.begins = 'a', false
+	isPart := direct && (before == '.' || before == '@' || before == '$' || before == ':' && (p.at < len(word)+2 || p.mask[p.at-len(word)-2] != ':'))
+	isKey := p.at+1 < len(p.mask) && p.mask[p.at] == ':' && p.mask[p.at+1] != ':' && before != '?'
+	if isPart || isKey {
+		return
+	}
+	switch word {
+	case "module", "class":
+		if begins {
+			p.module(word)
+		}
+	case "def":
+		p.method()
+	case "begin", "case":
+		p.push(rubyBlock{definition: -1})
+		p.begins = true
+	case "if", "unless":
+		if begins {
+			p.push(rubyBlock{definition: -1})
+		}
+		p.begins = true
+	case "while", "until", "for":
+		if begins {
+			p.push(rubyBlock{definition: -1})
+			p.loop = true
+		}
+		p.begins = true
+	case "do":
+		if !p.loop {
+			p.block()
+		}
+		p.begins, p.loop = true, false
+	case "end":
+		p.pop()
+	case "then", "else", "ensure", "and", "or", "not":
+		p.begins = true
+	default:
+		p.statement(word, begins)
+	}
+}
+
+// name reads a word, including a final ? or !.
+func (p *rubyParser) name() string {
+	from := p.at
+	for p.at < len(p.mask) && lexis.IsWord(p.mask[p.at]) {
+		p.at++
+	}
+	if p.at+1 < len(p.mask) && (p.mask[p.at] == '?' || p.mask[p.at] == '!') && p.mask[p.at+1] != '=' {
+		p.at++
+	}
+	return string(p.mask[from:p.at])
+}
+
+// block opens the block of a call. The block of Name = Struct.new do has methods of Name.
+func (p *rubyParser) block() {
+	b := rubyBlock{definition: -1}
+	if n := len(p.values) - 1; n >= 0 && p.values[n].outer == len(p.open)+p.depth && p.found[p.values[n].definition].Kind == "constant" {
+		b.names = []string{p.found[p.values[n].definition].Name}
+	}
+	p.push(b)
+}
+
+// maxRubyScope limits the names of a scope.
+const maxRubyScope = 100
+
+func (p *rubyParser) push(b rubyBlock) {
+	b.scope = p.scope()
+	if len(b.names) > 0 && len(b.scope) < maxRubyScope {
+		b.scope = append(slices.Clip(b.scope), b.names...)
+	}
+	p.open = append(p.open, b)
+}
+
+func (p *rubyParser) pop() {
+	n := len(p.open) - 1
+	if n < 0 {
+		return
+	}
+	if at := p.open[n].definition; at >= 0 {
+		p.found[at].End = p.line
+	}
+	p.open = p.open[:n]
+}
+
+// scope is the names of the modules and classes around the cursor.
+func (p *rubyParser) scope() []string {
+	if n := len(p.open); n > 0 {
+		return slices.Clip(p.open[n-1].scope)
+	}
+	return nil
+}
+
+func (p *rubyParser) define(name, kind string, scope []string) int {
+	p.found = append(p.found, definition{Name: name, Kind: kind, Scope: strings.Join(scope, "."), Line: p.line})
+	return len(p.found) - 1
+}
+
+// blanks skips white space in the line.
+func (p *rubyParser) blanks() {
+	for p.at < len(p.mask) && (p.mask[p.at] == ' ' || p.mask[p.at] == '\t') {
+		p.at++
+	}
+}
