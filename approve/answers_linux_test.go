@@ -66,7 +66,7 @@ func TestUnclearAnswers(t *testing.T) {
 			if got := a.verdict(); got != "allow by terminal: " {
 				t.Errorf("%.20q, twice, and a: %s", typed, got)
 			}
-			if n := strings.Count(a.text(), "That is none of the answers; ? explains them.\r\n"); n != 2 {
+			if n := strings.Count(a.text(), "That is not one of the answers; ? explains them.\r\n"); n != 2 {
 				t.Errorf("%.20q is told %d times to be no answer", typed, n)
 			}
 		})
@@ -161,7 +161,7 @@ func TestToolIsNotOfferedWhereARuleAsks(t *testing.T) {
 			t.Error(a.text())
 		}
 		a.typeIn("t\n")
-		a.await("That is none of the answers", 1)
+		a.await("That is not one of the answers", 1)
 		a.await(short, 3)
 		a.typeIn("y\n")
 		a.expect("allow by terminal: ")

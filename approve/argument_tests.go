@@ -218,7 +218,7 @@ func rangeTest(d *document, at int) (test, string) {
 	}
 	low, high := bounds[0], bounds[1]
 	if low != nil && high != nil && low.Compare(*high) > 0 {
-		return nil, "a range whose min is over its max holds nothing"
+		return nil, "a range with min above max matches nothing"
 	}
 	return func(e *evaluation, at int, wide bool) bool {
 		if e.document.nodes[at].kind != '0' {
@@ -248,7 +248,7 @@ func isNumber(literal []byte, wide bool, f func(jsontext.Decimal) bool) bool {
 
 func underTest(d *document, at int) (test, string) {
 	if d.nodes[at].kind != '"' || d.nodes[at].end-d.nodes[at].start == 2 {
-		return nil, `under is the path of a directory; "." is the tool's own`
+		return nil, `under is the path of a directory; "." is the directory of the tool`
 	}
 	dir := string(d.str(at))
 	if _, err := resolvePath("/", dir, true); err != nil {

@@ -247,7 +247,7 @@ func parsePath(text string) (path []segment, problem string) {
 				return nil, "an empty key in a path"
 			}
 			if star && !s.any {
-				return nil, `* stands for a whole element of a path; a key with a star is written \*`
+				return nil, `* means a complete element of a path; a key with a star is written \*`
 			}
 			path = append(path, s)
 			key.Reset()

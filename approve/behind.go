@@ -172,13 +172,13 @@ func (g *Gate) Closes(root string) (c Closed) {
 		}
 		switch {
 		case r.Decision != Deny:
-			c.Partial = append(c.Partial, r.Origin+" asks, and a command is not asked about for each file")
+			c.Partial = append(c.Partial, r.Origin+" asks, but nobody is asked about single files of a command")
 		case r.when != 0:
-			c.Partial = append(c.Partial, r.Origin+" has when, and a sandbox is the same in the whole run")
+			c.Partial = append(c.Partial, r.Origin+" has when, but a sandbox does not change during the run")
 		case len(r.arguments.tests) > 0 || r.names != nil || r.servers != nil || r.tools != nil:
-			c.Partial = append(c.Partial, r.Origin+" is about certain calls")
+			c.Partial = append(c.Partial, r.Origin+" applies only to certain calls")
 		case err != nil:
-			c.Partial = append(c.Partial, r.Origin+" is about a pattern of names")
+			c.Partial = append(c.Partial, r.Origin+" applies to a pattern of names")
 		default:
 			for _, dir := range directories {
 				c.Rules[dir] = r.Origin

@@ -27,7 +27,7 @@ const (
 )
 
 // overBudget is the rule that decides when the budget is exhausted.
-var overBudget = Rule{Decision: Deny, By: "default", Reason: "the rules need too much work on these arguments; shorter ones can be decided"}
+var overBudget = Rule{Decision: Deny, By: "default", Reason: "the rules need too much work for these arguments; shorter arguments can be decided"}
 
 func newBudget(ctx context.Context) budget { return budget{ctx, maxSteps} }
 

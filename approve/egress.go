@@ -48,7 +48,7 @@ type Seen struct {
 
 // reason says why Egress applies to a call.
 func (s *Seen) reason() string {
-	const begin = "it may send out what is private: the conversation "
+	const begin = "it may send private data out: the conversation "
 	if s.Private == "" {
 		return begin + "is private and untrusted"
 	}
@@ -62,7 +62,7 @@ func (g *Gate) weigh(ctx context.Context, c *Call, x *Explanation) *Rule {
 	rule := g.evaluate(ctx, c, x)
 	if c.tellsSecret() && g.Egress != EgressOff {
 		c.egress = egressSecret
-		return &Rule{Decision: Deny, By: "default", Origin: g.EgressOrigin, Reason: "its arguments hold a secret of this run: " + c.Seen.Secret}
+		return &Rule{Decision: Deny, By: "default", Origin: g.EgressOrigin, Reason: "its arguments contain a secret of this run: " + c.Seen.Secret}
 	}
 	if !c.sendsExposed() || g.Egress == EgressOff {
 		return rule
@@ -127,7 +127,7 @@ func (p *policyReader) egress(at int, into *Policy) (err error) {
 func (p *policyReader) when(at int) (Labels, error) {
 	labels, err := p.labels(at, Exposed)
 	if err == nil && labels == 0 {
-		err = p.errorAt(p.nodes[at].start, "an empty list of labels says nothing; leave when out")
+		err = p.errorAt(p.nodes[at].start, "an empty list of labels has no effect; remove when")
 	}
 	return labels, err
 }

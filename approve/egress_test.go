@@ -24,7 +24,7 @@ func TestEgressZero(t *testing.T) {
 
 // Neither what a person allowed before nor an approver answers, and the reason names what was read.
 func TestEgressIsNotAnswered(t *testing.T) {
-	const reason = "it may send out what is private: the conversation is private by mail__read (turn 1) and untrusted by web__open (turn 2) (nobody can be asked)"
+	const reason = "it may send private data out: the conversation is private by mail__read (turn 1) and untrusted by web__open (turn 2) (nobody can be asked)"
 	for _, approver := range []*Approver{nil, approverThat(Allow), approverThat(Ask)} {
 		g := asksAbout(EgressAsk)
 		g.Approver, g.Rules = approver, patterns(t, "s__t", Allow, "--allow s__t")

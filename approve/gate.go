@@ -318,7 +318,7 @@ func (q *Question) AskThrough(ctx context.Context, by string, ask func(ctx conte
 	made := q.call.change(ctx)
 	text := newQuestion(&q.call, made, q.rule, false, 100, maxLines, false)
 	if q.by = by; text.cut {
-		q.answer.reason = "its arguments do not fit whole into the question to the user"
+		q.answer.reason = "its arguments are too long for the question to the user"
 		return context.Cause(ctx)
 	}
 	allowed, err := ask(ctx, text.body)

@@ -162,7 +162,7 @@ func (p *policyReader) labelRule(at int) (LabelRule, error) {
 		keys = append(keys, policyKey{effect.Words()[0], func(i int) error {
 			effects = true
 			t.Declare(effect, nil)
-			wrong := string(p.key(i)) + " is a list of the arguments that say where, [] for none"
+			wrong := string(p.key(i)) + " is a list of the arguments that name the destination, [] for none"
 			return p.texts(i, wrong, func(path string) error { return t.Declare(effect, []string{path}) })
 		}, ""})
 	}

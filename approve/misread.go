@@ -24,12 +24,12 @@ func (g *Gate) misread(servers []Server) (warnings []Warning) {
 		warnings = append(warnings, Warning{Code: code, Message: fmt.Sprintf(format, args...)})
 	}
 	if rule, names := g.assumes(servers); names != nil {
-		warn("rule_assumes", "%s: tools of %s count as able to do everything, since nobody says what they do; --list-tools -v prints what to write into a policy", rule.Origin, joined(names))
+		warn("rule_assumes", "%s: tools of %s count as able to do everything, because their effects are not declared; --list-tools -v prints the lines for a policy", rule.Origin, joined(names))
 	}
 	if commands := g.commands(servers); commands != nil {
 		for r := range g.all() {
 			if r.restricts() && r.arguments != nil && r.arguments.path != nil {
-				warn("rule_commands", "commands are not bound by %s: %s may open any file", r.Origin, joined(commands))
+				warn("rule_commands", "commands are not limited by %s: %s may open any file", r.Origin, joined(commands))
 			}
 		}
 	}

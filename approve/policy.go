@@ -256,11 +256,11 @@ func (p *policyReader) argumentTest(at int) (t argumentTest, err error) {
 // pathTest reads the test of all paths, in a rule about effects.
 func (p *policyReader) pathTest(at int, r *Rule) error {
 	if r.effects == 0 || r.effects&^(Reads|Writes) != 0 {
-		return p.errorAt(p.nodes[at].keyStart, `path is for a rule with "effect": "reads", "writes" or both; other effects have rules of their own`)
+		return p.errorAt(p.nodes[at].keyStart, `path is for a rule with "effect": "reads", "writes" or both; other effects need separate rules`)
 	}
 	t, err := p.argumentTest(at)
 	if err == nil && (t.optional || t.kind == absentTest) {
-		err = p.errorAt(p.nodes[at].start, "a test of paths is none of an argument that need not be there")
+		err = p.errorAt(p.nodes[at].start, "a test of paths cannot be optional or absent")
 	}
 	if err != nil {
 		return err

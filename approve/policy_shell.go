@@ -20,7 +20,7 @@ func (r *Rule) checkScripts(servers []Server) error {
 				isScript := len(t.path) == 1 && tool.Scripts != nil && (t.path[0].any || slices.Contains(tool.Scripts, t.path[0].key))
 				isPattern := t.kind == "glob" || t.kind == "regex" || t.kind == "under"
 				if isScript && isPattern && r.matchesNames(&tool.Call, false) {
-					return fmt.Errorf(`%s: no %s can tell what a shell makes of a script: allow words instead, such as "argv":{"words":["git",["log","diff"]]}, or accept it by "script_pattern":true in the rule`, r.Origin, t.kind)
+					return fmt.Errorf(`%s: no %s can decide what a shell does with a script: allow words instead, such as "argv":{"words":["git",["log","diff"]]}, or accept it by "script_pattern":true in the rule`, r.Origin, t.kind)
 				}
 			}
 		}
@@ -52,7 +52,7 @@ func (p *policyReader) runnerWarning(at int, r *Rule) string {
 		listed, _ := p.wordLists(i + 1)
 		for _, program := range slices.Concat(listed[:min(1, len(listed))]...) {
 			if runner := runnerIn(program, slices.Concat(listed[1:]...)); runner != "" {
-				return r.Origin + ": this rule allows " + strconv.Quote(runner) + ", which runs what its arguments say: list the program that it is to run instead"
+				return r.Origin + ": this rule allows " + strconv.Quote(runner) + ", which runs the program that its arguments name: list that program instead"
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func newQuestion(c *Call, change change, rule *Rule, tool bool, width, height in
 		lines = wrap(lines, escape.Escape(text), width)
 	}
 	if c.pathsMoved {
-		lines = wrap(lines, "asked again: its paths lead elsewhere since it was allowed", width)
+		lines = wrap(lines, "asked again: its paths lead to other files since it was allowed", width)
 	}
 	room := min(max(height-5-len(lines), 5), maxLines)
 	arguments, cut := argumentLines(c.Arguments, change, valueLines, width, room)
@@ -108,7 +108,7 @@ func whyAsked(c *Call, rule *Rule) []string {
 	switch {
 	case c.asksEgress():
 		return []string{
-			"asked because of " + rule.Origin + ": it would send out what is below, after",
+			"asked because of " + rule.Origin + ": it would send out these arguments, after",
 			"private: " + c.Seen.Private, "untrusted: " + c.Seen.Untrusted,
 		}
 	case rule.Origin == "": // no rule matches c
@@ -128,7 +128,7 @@ func everything(c *Call, made change, width int) string {
 // newToolQuestion asks for the name of the tool of c, to allow its every call.
 func newToolQuestion(c *Call, width int, color bool) *question {
 	return &question{
-		body:   "toolpipe: allow " + shownName(c, color) + " with any arguments until this run ends; what a rule denies stays denied\n",
+		body:   "toolpipe: allow " + shownName(c, color) + " with any arguments until this run ends; calls that a rule denies stay denied\n",
 		prompt: "Type the tool's name to allow that: ",
 		width:  max(width, minWidth),
 	}

@@ -23,7 +23,7 @@ func TestQuestionText(t *testing.T) {
 		{"no rule", &OtherwiseAsk, false, true, `{"n":1}`, head + arguments, "Allow fs__w? [y/N/a/t/q/v/?] ", "y a t n n q v"},
 		{"a rule", &Rule{Origin: "p.json:2"}, false, false, `{"n":1}`, head + "  | asked because of p.json:2\n" + arguments, "Allow fs__w? [y/N/a/q/v/?] ", "y a n n q v"},
 		{"a reason", &Rule{Origin: "p.json:2", Reason: "careful"}, false, false, `{"n":1}`, head + "  | asked because of p.json:2: careful\n" + arguments, "Allow fs__w? [y/N/a/q/v/?] ", "y a n n q v"},
-		{"moved", &OtherwiseAsk, true, false, `{"n":1}`, head + "  | asked again: its paths lead elsewhere since it was allowed\n" + arguments, "Allow fs__w? [y/N/a/q/v/?] ", "y a n n q v"},
+		{"moved", &OtherwiseAsk, true, false, `{"n":1}`, head + "  | asked again: its paths lead to other files since it was allowed\n" + arguments, "Allow fs__w? [y/N/a/q/v/?] ", "y a n n q v"},
 		{"long", &OtherwiseAsk, false, true, long, "", "Allow fs__w? type approve to allow: ", "approve n n q v"},
 	} {
 		c := Call{Server: "fs", Tool: "w", Name: "fs__w", Arguments: []byte(x.arguments), pathsMoved: x.moved}

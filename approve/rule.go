@@ -131,17 +131,17 @@ func (r *Rule) matchesNames(c *Call, wide bool) bool { return r.toolMismatch(c, 
 func (r *Rule) toolMismatch(c *Call, wide bool) string {
 	switch {
 	case slices.Contains(r.NotServers, c.Server):
-		return "it does not count for a server of another program's file"
+		return "it does not apply to a server from another program's file"
 	case r.open && !c.Open, r.behind != nil && (!c.BuiltIn || r.behind.matchesNames(c, true)):
 		return "it does not match" // Explanation.Others contains no such rule
 	case r.readOnly && !c.ReadOnly:
-		return "no server that is trusted says that the tool only reads"
+		return "no trusted server declares that the tool only reads"
 	case !r.hasNameOf(c, wide):
 		return "the tool's name has other letters, upper or lower case"
 	case r.effects == 0 || r.hasEffect(c, wide):
 		return ""
 	case !wide && c.Assumed&AllEffects != 0:
-		return "nobody says what the tool does, so it may do everything"
+		return "the effects of the tool are not declared, so it may do everything"
 	case c.Effects() == 0:
 		return "the tool has no effects"
 	}

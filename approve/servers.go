@@ -32,7 +32,7 @@ func (g *Gate) Check(servers []Server) (warnings []Warning, err error) {
 		case r.readOnly && r.By == "flag" && !slices.ContainsFunc(servers, func(s Server) bool {
 			return !s.Started || slices.ContainsFunc(s.Tools, func(t Tool) bool { return t.ReadOnly })
 		}):
-			unused(r.Origin + ": no tool is read-only: a server's own word counts only when you trust it (--trust NAME)")
+			unused(r.Origin + ": no tool is read-only: a server's claim counts only when you trust the server (--trust NAME)")
 		case r.effects != 0 && r.By == "flag":
 			if !r.mayMatch(servers) {
 				unused(r.Origin + ": no tool does that and nothing else; --list-tools -v shows what they do")
@@ -111,7 +111,7 @@ func (r *Rule) checkNames(servers []Server) error {
 		has := func(t Tool) bool { return g.matches(t.Tool, wide) }
 		mayHave := func(s Server) bool { return !s.Started || slices.ContainsFunc(s.Tools, has) }
 		if g.isLiteral() && !slices.ContainsFunc(meant, mayHave) {
-			return unknown("no tool is named %q (servers that the rule speaks of: %s)", g, meant)
+			return unknown("no tool is named %q (servers in the rule: %s)", g, meant)
 		}
 	}
 	return nil
@@ -190,9 +190,9 @@ func (g *Gate) Fires(servers []Server) (why string, fires bool) {
 	}
 	switch {
 	case count[Sends] == 0:
-		return "no tool sends, or nobody says that it does", false
+		return "no tool is known to send data out", false
 	case count[Private] == 0 && !g.Input.Has(Private):
-		return "nothing that is private comes in: no tool has that label, and the input of no policy", false
+		return "no private data comes in: no tool and no input has that label", false
 	}
 	return tools(Sends) + " can send, the results of " + tools(Private) + " are private and of " + tools(Untrusted) + " untrusted, as standard input is beside a prompt", true
 }

@@ -147,7 +147,7 @@ func (t *Terminal) askAbout(ctx context.Context, device *tty.TTY, c *Call, rule 
 			above = "That is not the name of the tool.\n"
 		case answerUnclear:
 			unclear++
-			above = "That is none of the answers; ? explains them.\n"
+			above = "That is not one of the answers; ? explains them.\n"
 		default:
 			return a, nil
 		}
@@ -167,7 +167,7 @@ func (t *Terminal) askUntilSeen(ctx context.Context, device *tty.TTY, question f
 
 // noAnswer is the answer to a question that ended with an error.
 func (t *Terminal) noAnswer(device *tty.TTY, err error) answer {
-	why, notice := "the question could not be put: "+err.Error(), "\n"
+	why, notice := "the question could not be asked: "+err.Error(), "\n"
 	switch {
 	case errors.Is(err, errDeadline):
 		why = "no answer in " + t.timeout().String()

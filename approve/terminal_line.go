@@ -38,7 +38,7 @@ func (t *Terminal) draw(ctx context.Context, device *tty.TTY, q *question, deadl
 	}
 	flushed = time.Now()
 	if err := device.FlushInput(); err != nil {
-		return flushed, fmt.Errorf("cannot throw away what was typed before: %w", err)
+		return flushed, fmt.Errorf("cannot discard earlier input: %w", err)
 	}
 	// The prompt replaces the echo of the input that was thrown away.
 	erase := "\r" + strings.Repeat(" ", q.width-1) + "\r"

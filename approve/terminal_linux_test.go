@@ -260,7 +260,7 @@ func TestQueue(t *testing.T) {
 func TestTerminalThatTakesNothing(t *testing.T) {
 	t.Parallel()
 	a := startAsker(t, job{Calls: oneCall, Timeout: 300 * time.Millisecond}, "", func(a *asker) { stopOutput(t, a.slave) })
-	a.expect("deny by terminal: the question could not be put: the terminal takes no output")
+	a.expect("deny by terminal: the question could not be asked: the terminal takes no output")
 }
 
 func TestDisabled(t *testing.T) {

@@ -18,7 +18,7 @@ const (
 	maxPath  = 4096 // bytes of a path: no system opens a longer one
 )
 
-var errUndecidable = errors.New("it is not known where the path leads")
+var errUndecidable = errors.New("the target of the path is not known")
 
 // under reports whether path is dir or inside it; a relative path starts from the call's root.
 // Links and ".." are resolved element by element, as the system does when it opens the file. A

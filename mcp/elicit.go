@@ -79,7 +79,7 @@ func (s *Session) elicitation(m wire.Message, reply func([]byte)) {
 		s.refuseInput(m.Params)
 		reply(wire.ReplyError(m.ID, wire.CodeMethodNotFound, "elicitation is not supported"))
 	case !isForm(m.Params):
-		reply(wire.ReplyError(m.ID, wire.CodeInvalidParams, "of the modes of elicitation only form is supported"))
+		reply(wire.ReplyError(m.ID, wire.CodeInvalidParams, "only the form mode of elicitation is supported"))
 	case ctx == nil || ctx.Err() != nil:
 		reply(wire.ReplyError(m.ID, wire.CodeInvalidParams, "elicitation outside of a request in progress"))
 	case s.questions.Add(1) > maxQuestions:

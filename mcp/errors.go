@@ -90,7 +90,7 @@ func (s *Session) connectError(err error) *ConnectError {
 			e.Hint += `; a server whose messages have Content-Length headers needs "framing": "content-length"`
 		}
 	case wrongURL(err):
-		e.Hint = "is the URL right? that of an MCP server often ends in /mcp"
+		e.Hint = "is the URL right? The URL of an MCP server often ends in /mcp"
 	case s.transport == "unix" && tried == "connect":
 		e.Hint = "is the server running? toolpipe --serve --listen " + s.spec.URL + " is one"
 	case errors.Is(err, syscall.ECONNREFUSED):

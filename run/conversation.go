@@ -85,7 +85,7 @@ func (v *conversation) run(ctx context.Context) error {
 		return err
 	}
 	if from := v.inv.Model.Client.Adopt(v.inv.Model.Request, v.messages); from != "" {
-		v.inv.Warn("state_dropped", "", "what the conversation keeps for "+from+" is not sent: the endpoint or the model is another one")
+		v.inv.Warn("state_dropped", "", "the state that the conversation keeps for "+from+" is not sent: the endpoint or the model is a different one")
 	}
 	stored := len(v.session.Messages())
 	added, err := v.withServerMessages(ctx, v.messages[stored:])
@@ -189,7 +189,7 @@ func (v *conversation) warnOfLength() {
 		size += all[i].Size()
 	}
 	if size > config.MaxInput {
-		v.inv.Warn("conversation_long", "", fmt.Sprintf("the conversation has about %d MiB, and --input messages reads at most %d MiB; --session FILE has no such bound", size>>20, config.MaxInput>>20))
+		v.inv.Warn("conversation_long", "", fmt.Sprintf("the conversation has about %d MiB, and --input messages reads at most %d MiB; --session FILE has no such limit", size>>20, config.MaxInput>>20))
 	}
 }
 

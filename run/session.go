@@ -34,7 +34,7 @@ func (v *conversation) openSession(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	if s.Cut > 0 {
-		v.inv.Warn("session_repaired", "", "--session: the last line of "+name+" was not whole and is taken away: "+strconv.Itoa(s.Cut)+" bytes")
+		v.inv.Warn("session_repaired", "", "--session: the last line of "+name+" was not complete and is removed: "+strconv.Itoa(s.Cut)+" bytes")
 	}
 	var lost []string
 	for _, call := range s.Unknown {
@@ -47,7 +47,7 @@ func (v *conversation) openSession(ctx context.Context) (done bool, err error) {
 		}
 	}
 	if len(lost) > 0 {
-		v.inv.Warn("outcome_unknown", "", "--session: the run before ended with calls under way, whose outcome is unknown: "+config.JoinFew(lost))
+		v.inv.Warn("outcome_unknown", "", "--session: the run before ended during calls, and their outcome is unknown: "+config.JoinFew(lost))
 	}
 	if err := v.checkSystem(); err != nil {
 		return false, err
@@ -120,7 +120,7 @@ func (v *conversation) begin(in *input.Stdin, attached []stream.Part) (err error
 		}
 		v.labelInput(added, data)
 		if v.inv.Streams.InPipe && c.ReadsInput(false) && c.GivesPrompt() && len(bytes.TrimSpace(data)) == 0 {
-			v.inv.Warn("empty_input", "", "standard input is an empty pipe, so the prompt goes alone: perhaps the program before it failed; --no-stdin says that nothing comes")
+			v.inv.Warn("empty_input", "", "standard input is an empty pipe, so only the prompt is sent: the program before it may have failed; --no-stdin says that no input comes")
 		}
 	}
 	stored := v.session.Messages()
@@ -194,7 +194,7 @@ func (v *conversation) useSession() {
 		}
 	}
 	if len(changed) > 0 {
-		v.inv.Warn("tool_changed", "", "--session: these tools are not defined as when the conversation last called them: "+config.JoinFew(changed)+
+		v.inv.Warn("tool_changed", "", "--session: the definitions of these tools changed since the conversation last called them: "+config.JoinFew(changed)+
 			"; --describe-tool shows a definition, --tools-lock refuses a change")
 	}
 	v.loop.UseSession(v.session)

@@ -142,8 +142,8 @@ func answerFormat(r *Request, o options, before, after string) []byte {
 func formRepairs(o *options, r *Request, refusal string, members ...string) []repair {
 	names := r.Schema != nil && refuses(refusal, r, members...)
 	return []repair{
-		{&o.noStrict, names && containsAny(refusal, "schema", "strict"), "without strict beside the schema"},
-		{&o.anyJSON, names, "with the schema of the answer in the prompt alone"},
+		{&o.noStrict, names && containsAny(refusal, "schema", "strict"), "without strict next to the schema"},
+		{&o.anyJSON, names, "with the schema of the answer only in the prompt"},
 		{&o.noFormat, names, "without JSON as the form of the answer"},
 	}
 }

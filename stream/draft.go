@@ -165,7 +165,7 @@ func (d *draft) decideStop() error {
 	case d.stop == StopFailed && len(d.calls) == 0:
 		return failedReply("finish_reason", d.finishReason)
 	case d.stop == StopCalls && len(d.calls) == 0:
-		return notAReply("it ended with finish_reason " + quoteShort(d.finishReason) + " but holds no call")
+		return notAReply("it ended with finish_reason " + quoteShort(d.finishReason) + " but contains no call")
 	case len(d.calls) > 0 && (d.stop == StopEnd || d.stop == StopPause || d.stop == StopUnknown && d.finishReason == ""):
 		d.stop = StopCalls
 	}

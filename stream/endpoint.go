@@ -44,11 +44,11 @@ func newEndpoint(cfg *Config, path string) (*endpoint, error) {
 	u, err := url.Parse(cfg.BaseURL)
 	switch {
 	case err == nil && u.User != nil:
-		return nil, endpointError("the URL for %q holds a user name or password; give the key apart", u.Host)
+		return nil, endpointError("the URL for %q contains a user name or password; give the key separately", u.Host)
 	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", strings.HasSuffix(u.Host, ":"):
 		return nil, endpointError("%s is not of the form http(s)://HOST[:PORT]/v1", shownURL(cfg.BaseURL))
 	case u.Fragment != "":
-		return nil, endpointError("%s holds a fragment", shownURL(cfg.BaseURL))
+		return nil, endpointError("%s contains a fragment", shownURL(cfg.BaseURL))
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
@@ -76,7 +76,7 @@ func newEndpoint(cfg *Config, path string) (*endpoint, error) {
 // after a question mark, a key.
 func shownURL(s string) string {
 	if strings.Contains(s, "@") {
-		return "the URL (not shown, for it may hold a password)"
+		return "the URL (not shown, because it may contain a password)"
 	}
 	s, _, _ = strings.Cut(s, "?")
 	return strconv.Quote(s)
@@ -86,7 +86,7 @@ func shownURL(s string) string {
 // most often the content of the wrong file.
 func (k Key) Check() error {
 	if i := strings.IndexFunc(string(k), func(r rune) bool { return r <= ' ' || r > '~' }); i >= 0 {
-		return fmt.Errorf("the key holds a byte that no key has, at offset %d (a line break, or the wrong file?)", i)
+		return fmt.Errorf("the key contains a byte that no key has, at offset %d (a line break, or the wrong file?)", i)
 	}
 	return nil
 }

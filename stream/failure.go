@@ -134,12 +134,12 @@ func (x *exchange) broken(err error) error {
 }
 
 func (x *exchange) stalled() error {
-	came := "behind the head of its answer"
+	came := "after the head of its answer"
 	switch events := x.events + x.draft.followed; {
 	case events > 0:
-		came = fmt.Sprintf("behind event %d of its reply", events)
+		came = fmt.Sprintf("after event %d of its reply", events)
 	case x.bytes > 0:
-		came = fmt.Sprintf("behind %d bytes of its answer, which hold no whole event", x.bytes)
+		came = fmt.Sprintf("after %d bytes of its answer, which contain no complete event", x.bytes)
 	}
 	what, limit := "nothing", x.client.cfg.IdleTimeout
 	if x.idle.spentAll() {
@@ -173,7 +173,7 @@ func (x *exchange) hint(status int, refusal string) string {
 	case status == 429 || status == 503:
 		return cfg.Hints.Later
 	case status >= 500:
-		return "the failure is the endpoint's own: its log may say why, and the same command may succeed later"
+		return "the endpoint itself failed: its log may say why, and the same command may succeed later"
 	}
 	return ""
 }

@@ -48,7 +48,7 @@ func repairMessages(o *options, r *Request, refusal string) string {
 		repair{&o.noAutoCache, refusesCache && !o.noCacheMarks, "without cache_control for the whole request"},
 		repair{&o.noCacheMarks, refusesCache, "without cache_control"},
 		repair{&o.secondTokenLimit, r.MaxTokens == 0 && refuses(refusal, r, "max_tokens", "max_completion_tokens"), "with max_tokens " + strconv.Itoa(messagesSmallLimit)},
-		repair{&o.noFormat, r.Schema != nil && refuses(refusal, r, "output_config", "output_format", "schema", "additionalproperties"), "with the schema of the answer in the prompt alone"},
+		repair{&o.noFormat, r.Schema != nil && refuses(refusal, r, "output_config", "output_format", "schema", "additionalproperties"), "with the schema of the answer only in the prompt"},
 	)
 }
 

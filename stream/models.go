@@ -68,7 +68,7 @@ func (x *exchange) models(ctx context.Context) ([]string, error) {
 	}
 	names, ok := modelNames(text)
 	if !ok {
-		return nil, &Error{Kind: Malformed, Message: x.where() + url.EscapedPath() + " is no list of models: " + quoteShort(x.shown(text))}
+		return nil, &Error{Kind: Malformed, Message: x.where() + url.EscapedPath() + " is not a list of models: " + quoteShort(x.shown(text))}
 	}
 	return names, nil
 }

@@ -25,7 +25,7 @@ func (r *Request) AddParams(api string, params []Param) error {
 			case f.member == "":
 				return fmt.Errorf("%s: %s is given twice", p.Name, f.what)
 			case !value.IsObject():
-				return fmt.Errorf("%s: is not an object, into which %s could go", p.Name, f.what)
+				return fmt.Errorf("%s: is not an object, so %s cannot be added to it", p.Name, f.what)
 			case value.Get(f.member).Exists():
 				return fmt.Errorf("%s.%s: %s is given twice", p.Name, f.member, f.what)
 			}
@@ -100,7 +100,7 @@ func (r *Request) EndpointTools() (types []string, err error) {
 		}
 	}
 	if types == nil && hasParam(r.Params, "tools") {
-		return nil, errors.New(`tools: an element is no tool of the endpoint itself, such as {"type":"web_search"}; functions come from servers`)
+		return nil, errors.New(`tools: an element is not a tool of the endpoint, such as {"type":"web_search"}; functions come from servers`)
 	}
 	return types, nil
 }

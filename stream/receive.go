@@ -21,7 +21,7 @@ import (
 // decide what kind of body it is, because servers send wrong headers.
 func (x *exchange) read(res *http.Response) error {
 	if enc := strings.ToLower(res.Header.Get("Content-Encoding")); enc != "" && enc != "identity" && enc != "gzip" {
-		return notAReply("its Content-Encoding is " + quoteShort(enc) + ", which nobody asked for")
+		return notAReply("its Content-Encoding is " + quoteShort(enc) + ", which was not requested")
 	}
 	in := bufio.NewReaderSize(&watchedReader{r: http.MaxBytesReader(nil, res.Body, maxResponse), x: x}, maxHead)
 	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
@@ -117,7 +117,7 @@ func (x *exchange) readEvents(events iter.Seq2[Event, error], whole bool, sample
 		}
 	}
 	if x.events == 0 {
-		return notAReply("its body holds no event: " + x.shown(sample))
+		return notAReply("its body contains no event: " + x.shown(sample))
 	}
 	cut := d.finishReason == "" && !d.done
 	switch {

@@ -118,7 +118,7 @@ func appendBodyLine(body, line []byte) []byte {
 func (p *replayer) answer(sent *body, hidden *secrets.Finder) (*http.Response, error) {
 	if p.next == len(p.exchanges) {
 		return nil, &Error{Kind: Mismatch, Hint: p.hint,
-			Message: fmt.Sprintf("%q holds %d exchanges, and the run asks for one more", p.path, len(p.exchanges))}
+			Message: fmt.Sprintf("%q contains %d exchanges, and the run asks for one more", p.path, len(p.exchanges))}
 	}
 	r := &p.exchanges[p.next]
 	now := hidden.Hide(sent.bytes()) // in the form of the recording

@@ -130,7 +130,7 @@ func badEvent(ev Event) error {
 	case ev.Unfinished:
 		return cutReply()
 	}
-	return notAReply("an event holds no JSON: " + quoteShort(text))
+	return notAReply("an event contains no JSON: " + quoteShort(text))
 }
 
 func cutReply() *Error {

@@ -92,7 +92,7 @@ func (x *exchange) repair() bool {
 		repair{&c.options.shortTexts, x.status == 400 && refusesDescriptions(refusal) && hasLongDescription(x.request),
 			fmt.Sprintf("with descriptions of tools of at most %d characters", maxDescription)},
 		repair{&c.options.bareRounds, x.status == 400 && containsAny(refusal, "signature", "thinking", "reasoning") && leavesOut(x.request.Messages),
-			"without the reasoning of the rounds whose results are left out"},
+			"without the reasoning of the rounds with results that are left out"},
 	)
 	if change == "" && (x.status == 400 || x.status == 422) {
 		change = c.dialect.repair(&c.options, x.request, refusal)

@@ -161,7 +161,7 @@ func (c *callback) handle(ctx context.Context, conn net.Conn) {
 		query, err = c.check(req)
 	}
 	if err != nil {
-		answer(conn, http.StatusBadRequest, "This is not the redirect that is awaited.")
+		answer(conn, http.StatusBadRequest, "This is not the expected redirect.")
 		return
 	}
 	select {

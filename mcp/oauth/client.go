@@ -57,7 +57,7 @@ func newClient(trusted func(*url.URL) bool) *http.Client {
 				return nil, fmt.Errorf("refusing %s: only https is used for authorization", r.URL.Redacted())
 			}
 			if proxy, err := http.ProxyFromEnvironment(r); err == nil && proxy != nil {
-				return nil, fmt.Errorf("refusing to ask a proxy for %s, which the server named: where a proxy leads cannot be checked; an \"issuer\" in the server's \"oauth\" is asked that way", r.URL.Redacted())
+				return nil, fmt.Errorf("refusing to ask a proxy for %s, which the server named: the address to which a proxy connects cannot be checked; an \"issuer\" in the server's \"oauth\" is asked through the proxy", r.URL.Redacted())
 			}
 			return guarded.RoundTrip(r)
 		}),

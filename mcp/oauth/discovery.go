@@ -100,7 +100,7 @@ func (a *agent) originIssuer(ctx context.Context) (*resource, *issuer, error) {
 		return r, &issuer{Name: origin, AuthorizationURL: origin + "/authorize", TokenURL: origin + "/token", RegistrationURL: origin + "/register", PKCE: []string{"S256"}, assumed: true, guessed: true}, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("the server does not publish who gives access to it, and its own origin is not used: %w", err)
+		return nil, nil, fmt.Errorf("the server does not publish its authorization server, and its origin is not used instead: %w", err)
 	}
 	found.assumed = true
 	if a.settings.hasSecret() && !a.owns(found.TokenURL) {
@@ -149,11 +149,11 @@ func (e absence) Unwrap() error { return e.error }
 
 const issuerHint = `add to the server's "oauth" in the config: "issuer": "https://…", the issuer that the maker of the server documents`
 
-const unsureHint = "does it want a login at all? if so, " + issuerHint
+const unsureHint = "does it need a login at all? If so, " + issuerHint
 
 func foreignIssuer(address string) error {
 	return &SettingError{
-		fmt.Sprintf("the server names %q for its authorization, which is not on its own host; no credentials are sent there unless the config names the issuer", address),
+		fmt.Sprintf("the server names %q for its authorization, which is on another host; no credentials are sent there unless the config names the issuer", address),
 		issuerHint, nil,
 	}
 }
@@ -186,7 +186,7 @@ func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, 
 			return nil, fmt.Errorf("the metadata at %s is about %q, not about this server", address, r.id)
 		}
 	case a.settings.Issuer == "" && a.settings.TokenURL == "":
-		return nil, &SettingError{"the server does not publish who gives access to it: " + missing.Error(), unsureHint, missing}
+		return nil, &SettingError{"the server does not publish its authorization server: " + missing.Error(), unsureHint, missing}
 	}
 	if pin != nil {
 		r.id = *pin

@@ -85,7 +85,7 @@ func TestIDJAG(t *testing.T) {
 		t.Errorf("traded %v", trade)
 	}
 	kind = "urn:ietf:params:oauth:token-type:access_token"
-	if _, err := New(server, s, func(string) {}).Token(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "holds no assertion") || len(as.Seen("/as/token")) != 1 {
+	if _, err := New(server, s, func(string) {}).Token(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "contains no assertion") || len(as.Seen("/as/token")) != 1 {
 		t.Errorf("another kind of token is traded: %v", err)
 	}
 }

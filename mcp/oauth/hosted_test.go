@@ -42,7 +42,7 @@ var hostedServers = map[string]hosted{
 	"GitHub": {bend: func(as *oauth.Double) {
 		byHand(as, "client_secret_post")
 		as.Reply = func(_ url.Values, reply map[string]any) { delete(reply, "refresh_token"); delete(reply, "expires_in") }
-	}, plain: "lets no program register itself", login: func(t *testing.T, _ *oauth.Double, l oauth.Login, _ *oauth.Settings) {
+	}, plain: "does not let programs register themselves", login: func(t *testing.T, _ *oauth.Double, l oauth.Login, _ *oauth.Settings) {
 		if l.RefreshToken != "" || !l.Expires.IsZero() {
 			t.Errorf("%+v", l)
 		}
@@ -56,7 +56,7 @@ var hostedServers = map[string]hosted{
 			}
 			return ""
 		}
-	}, plain: "lets no program register itself"},
+	}, plain: "does not let programs register themselves"},
 	"Google": {bend: func(as *oauth.Double) {
 		byHand(as, "client_secret_post")
 		as.NoResource = true
@@ -85,7 +85,7 @@ var hostedServers = map[string]hosted{
 			return ""
 		}
 	}, plain: "does not say that it checks PKCE"},
-	"Asana": {bend: func(as *oauth.Double) { byHand(as, "client_secret_basic") }, plain: "lets no program register itself"},
+	"Asana": {bend: func(as *oauth.Double) { byHand(as, "client_secret_basic") }, plain: "does not let programs register themselves"},
 	"Figma": {bend: func(as *oauth.Double) {
 		as.Issuer = map[string]any{"token_endpoint_auth_methods_supported": []string{"none", "client_secret_post"}}
 		as.Register = func(request map[string]any) (int, any) {

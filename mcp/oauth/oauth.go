@@ -142,7 +142,7 @@ func (g *Grant) assertion(ctx context.Context) (string, error) {
 	exchanged := textOf(r.body, "access_token")
 	g.secret(exchanged)
 	if exchanged == "" || textOf(r.body, "issued_token_type") != types+"id-jag" {
-		return "", fmt.Errorf("the identity provider's reply holds no assertion (%d bytes)", len(r.body))
+		return "", fmt.Errorf("the identity provider's reply contains no assertion (%d bytes)", len(r.body))
 	}
 	return exchanged, nil
 }

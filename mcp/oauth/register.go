@@ -30,7 +30,7 @@ func (a *agent) registration(ctx context.Context, is *issuer, previous *Login, r
 	case is.RegistrationURL != "":
 		return a.register(ctx, is, redirectURI)
 	}
-	return Client{}, byHand(fmt.Sprintf("the authorization server %q lets no program register itself", is.Name), redirectURI, nil)
+	return Client{}, byHand(fmt.Sprintf("the authorization server %q does not let programs register themselves", is.Name), redirectURI, nil)
 }
 
 // reusable reports whether the issuer still knows the registration of the previous login.
@@ -78,7 +78,7 @@ func (a *agent) register(ctx context.Context, is *issuer, redirectURI string) (C
 func readRegistration(doc []byte, asked, redirectURI string) (Client, error) {
 	c := Client{ID: textOf(doc, "client_id"), Secret: textOf(doc, "client_secret"), RedirectURI: redirectURI, Dynamic: true}
 	if c.ID == "" || !isShort(c.ID, c.Secret) {
-		return Client{}, errors.New("the reply to the registration holds no client_id that can be used")
+		return Client{}, errors.New("the reply to the registration contains no client_id that can be used")
 	}
 	if n, ok := jsontext.Integer(jsontext.Member(doc, "client_secret_expires_at")); ok && n > 0 {
 		c.SecretExpires = time.Unix(n, 0)

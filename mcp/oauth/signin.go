@@ -94,7 +94,7 @@ func (r Request) prepare(ctx context.Context) (*signIn, error) {
 	if s.client, err = s.agent.registration(ctx, s.issuer, r.Previous, s.callback.redirectURI); err != nil {
 		s.callback.close()
 		if s.issuer.guessed {
-			err = &SettingError{"the server does not publish who gives access to it; its own origin was tried: " + err.Error(), unsureHint, err}
+			err = &SettingError{"the server does not publish its authorization server; its origin was tried: " + err.Error(), unsureHint, err}
 		}
 	}
 	r.Secret(s.client.Secret)
@@ -107,7 +107,7 @@ func (s *signIn) warnAssumed() {
 	if !s.issuer.assumed || s.Warn == nil {
 		return
 	}
-	message := fmt.Sprintf("the server does not publish who gives access to it (RFC 9728), so its own origin %s is taken for the authorization server, as in MCP 2025-03-26", s.issuer.Name)
+	message := fmt.Sprintf("the server does not publish its authorization server (RFC 9728), so its origin %s is used as the authorization server, as in MCP 2025-03-26", s.issuer.Name)
 	if s.issuer.guessed {
 		message += "; that has no metadata either: /authorize, /token and /register are tried there"
 	}
@@ -223,7 +223,7 @@ func (s *signIn) finish(ctx context.Context, query url.Values) (Login, error) {
 		return Login{}, &Error{wire.Snippet([]byte(refused)), wire.Snippet([]byte(query.Get("error_description")))}
 	}
 	if code == "" {
-		return Login{}, errors.New("the redirect holds neither a code nor an error")
+		return Login{}, errors.New("the redirect contains neither a code nor an error")
 	}
 	t, err := s.exchange(ctx, code)
 	if err != nil {

@@ -390,12 +390,12 @@ func TestOldServer(t *testing.T) {
 		want string // the login's issuer, behind the origin
 		warn string
 	}{
-		{"metadata", func(*Double) {}, "", "so its own origin URL is taken for the authorization server"},
+		{"metadata", func(*Double) {}, "", "so its origin URL is used as the authorization server"},
 		{"metadata with a slash", func(as *Double) {
 			as.Issuer = map[string]any{"issuer": as.URL + "/"}
 			as.Redirect = func(back url.Values) { back.Set("iss", as.URL+"/") }
-		}, "/", "so its own origin URL/ is taken"},
-		{"no metadata", func(as *Double) { as.NoIssuer = true }, "", "URL is taken for the authorization server, as in MCP 2025-03-26; that has no metadata either: /authorize, /token and /register are tried there"},
+		}, "/", "so its origin URL/ is used"},
+		{"no metadata", func(as *Double) { as.NoIssuer = true }, "", "URL is used as the authorization server, as in MCP 2025-03-26; that has no metadata either: /authorize, /token and /register are tried there"},
 		{"no metadata, no iss", func(as *Double) {
 			as.NoIssuer = true
 			as.Redirect = func(back url.Values) { back.Del("iss") }
@@ -453,7 +453,7 @@ func TestOldServer(t *testing.T) {
 	r.Refusal = &Refusal{Status: 401}
 	_, err := SignIn(t.Context(), r)
 	setting, ok := errors.AsType[*SettingError](err)
-	if !ok || !strings.HasPrefix(setting.Hint, "does it want a login at all?") || !strings.Contains(err.Error(), "does not publish who gives access to it; its own origin was tried: ") || !strings.Contains(err.Error(), "404") {
+	if !ok || !strings.HasPrefix(setting.Hint, "does it need a login at all?") || !strings.Contains(err.Error(), "does not publish its authorization server; its origin was tried: ") || !strings.Contains(err.Error(), "404") {
 		t.Errorf("%v", err)
 	}
 }

@@ -100,7 +100,7 @@ func (s *Store) readFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	if info.Mode()&0o044 != 0 {
-		s.warnOnce("login_readable", "", fmt.Sprintf("%s holds a login, and others can read it (mode %04o): chmod 600 it, and sign in again if somebody may have read it", path, info.Mode().Perm()))
+		s.warnOnce("login_readable", "", fmt.Sprintf("%s contains a login, and others can read it (mode %04o): chmod 600 it, and sign in again if somebody may have read it", path, info.Mode().Perm()))
 	}
 	doc, err := io.ReadAll(io.LimitReader(f, maxLogin+1))
 	if err == nil && len(doc) > maxLogin {

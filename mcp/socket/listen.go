@@ -100,7 +100,7 @@ func checkPlace(path string) error {
 		return err
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != fs.ModeSocket {
-		return errors.New("there is a file that is no socket")
+		return errors.New("there is a file that is not a socket")
 	}
 	return nil
 }

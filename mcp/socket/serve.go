@@ -48,7 +48,7 @@ func (l *Listener) Serve(ctx context.Context, idle time.Duration, handle func(ct
 	return nil
 }
 
-var errIdle = errors.New("no client has been there")
+var errIdle = errors.New("no client connected")
 
 // unreadLimit is how long a client may leave data unread. A slow client delays only itself;
 // but a client that is stopped for good must not keep its data for ever.

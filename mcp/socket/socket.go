@@ -45,7 +45,7 @@ func Dial(ctx context.Context, path string, junk func([]byte)) (*Transport, erro
 	c := conn.(*net.UnixConn)
 	if uid, known := user(c); known && uid != 0 && int(uid) != os.Geteuid() {
 		c.Close()
-		return nil, fmt.Errorf("the server at the socket %q is run by user %d, and is not talked to", path, uid)
+		return nil, fmt.Errorf("the server at the socket %q is run by user %d, and is not used", path, uid)
 	}
 	return &Transport{conn: c, frames: wire.FrameReader{R: c, Junk: junk}, FrameWriter: wire.NewFrameWriter(c, false)}, nil
 }

@@ -117,7 +117,7 @@ func (w *wait) poll(ctx context.Context, seed []byte) ([]byte, error) {
 			return nil, errUnknown
 		default:
 			if failures++; failures == maxFailures || w.peer.Gone() {
-				return nil, fmt.Errorf("its task cannot be asked for: %v", err)
+				return nil, fmt.Errorf("its task cannot be polled: %v", err)
 			}
 			continue
 		}

@@ -90,7 +90,7 @@ func TestAwait(t *testing.T) {
 		{"cancelled there", working, []string{`{"status":"cancelled"}`}, "the task was cancelled at the server", "", ""},
 		{"unknown", working, []string{working, "unknown"}, "the server does not know the task any more", "", ""},
 		{"polls that fail now and then", working, []string{"", "", "", "", working, "", "", done}, `{"content":[]}`, "", ""},
-		{"polls that fail", working, []string{""}, "its task cannot be asked for: no answer", "", "[2s 4s 6s 8s 10s]"},
+		{"polls that fail", working, []string{""}, "its task cannot be polled: no answer", "", "[2s 4s 6s 8s 10s]"},
 		{"input", `{"status":"input_required"}`, []string{asks, asks, asksTwo, working, done}, `{"content":[]}`,
 			`get {"taskId":"t"}; update "inputResponses":{"a":{"action":"decline"}}}; get {"taskId":"t"}; get {"taskId":"t"}; update "inputResponses":{"b":{"action":"decline"}}}; get {"taskId":"t"}; get {"taskId":"t"}`, "[0s 1s 2s 3s 5s]"},
 		{"input for ever", working, []string{asks}, "the task waits for input that the server has", "", ""},

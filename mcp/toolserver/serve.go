@@ -294,7 +294,7 @@ func (c *connection) request(sent context.Context, m wire.Message, method string
 	if method == "logging/setLevel" {
 		level := logLevel(jsontext.Member(m.Params, "level"))
 		if level == len(logLevels) {
-			c.reply(m.ID, nil, invalidParams("no level of the specification"))
+			c.reply(m.ID, nil, invalidParams("not a level of the specification"))
 			return
 		}
 		c.mu.Lock()

@@ -251,7 +251,7 @@ func (c *connection) continues(m wire.Message) bool {
 	}
 	c.mu.Unlock()
 	if !same {
-		c.reply(m.ID, nil, invalidParams("the requestState is of no question that is open for this request"))
+		c.reply(m.ID, nil, invalidParams("the requestState belongs to no open question of this request"))
 	}
 	return true
 }

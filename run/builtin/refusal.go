@@ -35,7 +35,7 @@ func (s *Sandbox) Refusal(output string) string {
 		}
 	}
 	if s.spec.Network == cage.NoNetwork && has(output, "operation not permitted", "eperm") && has(output, "socket", "listen", "connect", "bind", "dial") {
-		return "the sandbox has no network; " + s.flag + "net=loopback (with bubblewrap) gives one of its own, net=all the whole"
+		return "the sandbox has no network; " + s.flag + "net=loopback (with bubblewrap) gives a private network, net=all the complete one"
 	}
 	return ""
 }

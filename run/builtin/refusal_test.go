@@ -42,7 +42,7 @@ func TestRefusal(t *testing.T) {
 		"/bin/sh: Permission denied":                                                "",
 		"nothing":                                                                   "",
 		"İ /x Permission denied":                                                    "",
-		"PermissionError: [Errno 1] Operation not permitted (in socket.socket)":     "the sandbox has no network; --sandbox net=loopback (with bubblewrap) gives one of its own, net=all the whole",
+		"PermissionError: [Errno 1] Operation not permitted (in socket.socket)":     "the sandbox has no network; --sandbox net=loopback (with bubblewrap) gives a private network, net=all the complete one",
 	} {
 		real := strings.NewReplacer("H/", home+"/", "R/", root+"/")
 		if got, want := s.Refusal("STDOUT:\nx\nSTDERR:\n"+real.Replace(line)+"\nEXIT CODE: 1\n"), strings.NewReplacer("R/", root+"/").Replace(want); got != want {

@@ -178,7 +178,7 @@ func (s *Sandbox) Make(rules approve.Closed, own []string, warn func(what string
 		return slices.ContainsFunc(s.said.Show, func(shown string) bool { return confine.IsBelow(path, shown) })
 	})
 	if s.watch.Full() {
-		s.partial = append(s.partial, "there are more directories and files below "+config.JoinWords(s.roots)+" than are looked at for what other programs run")
+		s.partial = append(s.partial, "there are more directories and files below "+config.JoinWords(s.roots)+" than are searched for files that other programs run")
 	}
 	made, open, err := cage.New(*spec)
 	if err != nil {
@@ -221,7 +221,7 @@ func (s *Sandbox) leavesOpen(open cage.Open, rules approve.Closed) {
 		}
 	}
 	if shown != nil { // a path below a writable root can be read too
-		s.partial = append(s.partial, fewOf(shown)+" can be read and written: a directory that may be written holds them")
+		s.partial = append(s.partial, fewOf(shown)+" can be read and written: a writable directory contains them")
 	}
 	s.partial = append(s.partial, open.Words...)
 }
@@ -261,7 +261,7 @@ func (s *Sandbox) about() string {
 	case cage.NoNetwork:
 		text += ", and has no network"
 	case cage.OwnNetwork:
-		text += ", and has a network of its own, with nothing but itself"
+		text += ", and has a private network without other hosts"
 	}
 	return text
 }

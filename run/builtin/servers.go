@@ -46,7 +46,7 @@ func (b *Spec) Servers() ([]servers.Server, error) {
 			return nil, err
 		}
 		if servers.Find(all, srv.Name) != nil {
-			return nil, failure.UsageError([]string{"--files NAME=DIR gives another root a name of its own"}, "--files: two roots are named %q", srv.Name)
+			return nil, failure.UsageError([]string{"--files NAME=DIR gives another root a different name"}, "--files: two roots are named %q", srv.Name)
 		}
 		filesRoot = cmp.Or(filesRoot, srv.Root)
 		all = append(all, srv)

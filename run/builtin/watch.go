@@ -25,7 +25,7 @@ func (s *Sandbox) Look(unwatched bool, emit func(event.Event) error) error {
 	for _, path := range changed {
 		quoted = append(quoted, strconv.Quote(path))
 	}
-	message := fewOf(quoted) + " changed in the sandbox, and other programs run or obey such files"
+	message := fewOf(quoted) + " changed in the sandbox, and other programs run such files or follow their settings"
 	ends := unwatched && !s.said.OnlyWarn
 	if err := emit(&event.Warning{Code: "protected_changed", Message: message, Repeated: ends}); err != nil || !ends {
 		return err

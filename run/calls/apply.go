@@ -65,7 +65,7 @@ func Apply(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
 
 // otherDigest is the error for an --apply-digest that differs from the digest of the plan.
 func (r *application) otherDigest() error {
-	c, why := r.Inv.Config, "is another plan than the one that was reviewed"
+	c, why := r.Inv.Config, "is not the plan that was reviewed"
 	if strings.EqualFold(c.ApplyDigest, r.file.Digest) {
 		why = "has results of earlier runs, which that digest does not cover"
 	}
@@ -110,13 +110,13 @@ func (r *application) problem(c *stage.Call, made *turn.Simulated) string {
 	case t.ModelName != c.Name:
 		return fmt.Sprintf("the plan calls the tool %q of the server %q by the name %q, which is not its name", c.Tool, c.Server.Name, c.Name)
 	case t.Locked().Digest() != c.Definition:
-		return fmt.Sprintf("the tool %s is not defined any more as when the call was staged", c.Name)
+		return fmt.Sprintf("the definition of the tool %s changed after the call was staged", c.Name)
 	case made.Err != nil:
 		return "the change cannot be made: " + made.Err.Error()
 	case made.File != c.File:
 		return fmt.Sprintf("it would change %q, and was staged for %q", made.File, c.File)
 	case made.Before != c.Against:
-		return fmt.Sprintf("%q has another content than the change was made against", c.File)
+		return fmt.Sprintf("the content of %q changed after the call was staged", c.File)
 	}
 	for path, place := range made.Led {
 		if was, known := c.Places[path]; known && was != place { // a reviewer may have changed the arguments
@@ -127,7 +127,7 @@ func (r *application) problem(c *stage.Call, made *turn.Simulated) string {
 }
 
 func otherServer(c *stage.Call, now stage.Server) string {
-	return fmt.Sprintf("the server %q is another one: %q in %q, and the call was staged for %q in %q", c.Server.Name, now.Target, now.Dir, c.Server.Target, c.Server.Dir)
+	return fmt.Sprintf("the server %q has changed: it is %q in %q, and the call was staged for %q in %q", c.Server.Name, now.Target, now.Dir, c.Server.Target, c.Server.Dir)
 }
 
 // misfit says why call number i would now do something else than was compared before the first
@@ -193,7 +193,7 @@ func (r *application) makeCalls(ctx context.Context) (first error) {
 // lost is the error for a call that was sent and has no result.
 func (r *application) lost(c *stage.Call) error {
 	return &failure.Error{Status: failure.StatusUnknown, Message: fmt.Sprintf("%s: the outcome of the call %q of %s is unknown: it was sent, and no result came", applyFlag, c.ID, c.Name),
-		Hints: []string{"check what the call has done; --keep-going makes the calls after it"}}
+		Hints: []string{"check what the call did; --keep-going makes the calls after it"}}
 }
 
 // settled is the error of the plan: err of this run, or the error of a call that an earlier run
@@ -315,8 +315,8 @@ func (r *application) shown(ctx context.Context, e *event.Staged, c *stage.Call)
 	}
 	add("staged because: ", rule)
 	if e.Private != "" {
-		add("it may send out what is private: ", e.Private)
-		add("  and the conversation has what an outsider wrote: ", e.Untrusted)
+		add("it may send private data out: ", e.Private)
+		add("  and the conversation has text from an outsider: ", e.Untrusted)
 	} else {
 		add("labels of the conversation: ", strings.Join(e.Labels, ", "))
 	}

@@ -99,7 +99,7 @@ func (b *backlog) call(l line) (*asked, error) {
 		return nil, l.wrong("the id is neither a string nor a number")
 	}
 	if b.assigned && b.given {
-		return nil, l.wrong("a call without an id gets %sN for its line, so no call beside it may have such an id", unnamed)
+		return nil, l.wrong("a call without an id gets %sN for its line, so no other call may have such an id", unnamed)
 	}
 	return c, nil
 }

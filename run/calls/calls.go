@@ -54,9 +54,9 @@ func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
 	defer stop(nil)
 	r := &run{Plan: p, stop: stop, ahead: make(chan struct{}, maxAhead)}
 	r.feed = p.NewFeed(0, r.failed)
-	r.feed.Ends = "the calls behind it are not made"
+	r.feed.Ends = "the calls after it are not made"
 	if p.Inv.Config.KeepGoing {
-		r.feed.Ends = "the calls behind it are made"
+		r.feed.Ends = "the calls after it are made"
 	}
 	lines := make(chan line)
 	goroutine.Start(func() { readLines(ctx, p.Inv.Streams.In, lines) })

@@ -66,7 +66,7 @@ var hostFiles = map[string]struct {
 	"55-gemini-include-exclude.json":  {0, "stdout '^openlmlib\\tok\\tstdio\\t[^\\t]*\\t2\\tpython -m openlmlib\\.mcp_server\\t$'\n"},
 	"56-33-bytes-name.json":           {0, ok("simutrans-cross-search-mcp-serve", "npx ts-node '${workspaceFolder}/src/index.ts'")},
 	"57-command-var.json": {4, failed("a", "stdio", "'${CLAUDE_PLUGIN_ROOT:-/opt/plugin}/npx' x", `.*no such file or directory.*`) + ok("b", "'${HOME}/bin/npx'") + ok("c", "'~/x'") +
-		failed("d", "stdio", "'npx -y foo'", ".*") + "stderr '\"command\" is the program alone: \"command\": \"npx\", \"args\": \\[\"-y\", \"foo\"\\]'\n"},
+		failed("d", "stdio", "'npx -y foo'", ".*") + "stderr '\"command\" is only the program: \"command\": \"npx\", \"args\": \\[\"-y\", \"foo\"\\]'\n"},
 	"58-figma-url-env.json":      {4, remote("figma", "http://localhost:3333/sse") + "stderr 'its env is not used'\n"},
 	"59-copilot-cli.json":        {0, ok("pw", "npx @playwright/mcp@latest") + "stdout '^empty\\tok\\tstdio\\t[^\\t]*\\t0\\tnpx\\t$'\n"},
 	"60-vscode-envfile-dev.json": {0, ok("x", "npx a") + ok("y", "npx '${userHome}/b' '${workspaceFolder:-/w}/c' '${/}' '$HOME/z' '~/q'") + args("USERHOME/b WORK/c / $HOME/z ~/q") + "stderr -count=1 '^toolpipe: '\nstderr 'unknown key \"dev\" is ignored'\n"},

@@ -287,7 +287,7 @@ func (f *Face) retried(e *event.Retry) {
 	}
 	if e.Discards {
 		f.aside = f.aside[:0]
-		void = "; what it said so far does not count"
+		void = "; its text so far does not count"
 	}
 	f.say(fmt.Sprintf("retry %d%s in %s: %s%s", e.Attempt, of, duration(e.After), escape.Escape(e.Message), void))
 }

@@ -179,7 +179,7 @@ func TestFaceHeldByQuestion(t *testing.T) {
 		t.Errorf("%d bytes are kept", len(p.held))
 	}
 	p.Close()
-	if !strings.Contains(p.screen.Text(), "were not kept") {
+	if !strings.Contains(p.screen.Text(), "were dropped") {
 		t.Error("it is not said that something was left out")
 	}
 }

@@ -209,7 +209,7 @@ func (f *Face) Resume() {
 func (f *Face) release() {
 	f.live.paused = false
 	if f.dropped > 0 {
-		f.held = fmt.Appendf(f.held, "toolpipe: %d more messages came while the question stood, and were not kept\n", f.dropped)
+		f.held = fmt.Appendf(f.held, "toolpipe: %d more messages were dropped during the question\n", f.dropped)
 	}
 	if len(f.held) > 0 {
 		f.print(string(f.held))

@@ -104,7 +104,7 @@ func Output(what string, err error) *Error {
 		e.Signal = syscall.SIGPIPE
 	}
 	if what == "standard output" && errors.Is(err, syscall.EBADF) {
-		e.Hints = []string{"it is closed, or /dev/null opened for reading too: to drop the answer, open /dev/null for writing alone"}
+		e.Hints = []string{"it is closed, or it is /dev/null opened for reading too: to drop the answer, open /dev/null only for writing"}
 	}
 	return e
 }

@@ -31,10 +31,10 @@ func Attachments(c *config.Config, ctx context.Context, attached func(path strin
 		all, err := config.ReadAttachment(ctx, head, "--file", path, config.MaxInput)
 		if err != nil && config.IsURL(path) {
 			return nil, failure.UsageError([]string{"--fetch lets the model read it: toolpipe --fetch " + config.ShellQuote("what does "+path+" say?"),
-				"or attach what it holds: curl -s " + config.ShellQuote(path) + " | toolpipe -f - PROMPT"}, "--file: %q is a URL, not a file", path)
+				"or attach its content: curl -s " + config.ShellQuote(path) + " | toolpipe -f - PROMPT"}, "--file: %q is a URL, not a file", path)
 		}
 		if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
-			return nil, failure.UsageError([]string{"--files " + config.ShellQuote(path) + " lets the model read what is in it; -f takes one file each time"},
+			return nil, failure.UsageError([]string{"--files " + config.ShellQuote(path) + " lets the model read its files; -f takes one file each time"},
 				"--file: %q is a directory", path)
 		}
 		if err != nil {

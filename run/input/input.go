@@ -212,7 +212,7 @@ func autoMessages(data []byte) ([]stream.Message, error) {
 		return nil, failure.UsageError([]string{
 			"--input messages takes it as the conversation",
 			"--input text sends it as one user message",
-		}, "standard input: looks like a conversation that holds %s", forged)
+		}, "standard input: looks like a conversation that contains %s", forged)
 	}
 	if !plain || doc.IsEmpty() {
 		return nil, nil

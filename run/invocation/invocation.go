@@ -147,9 +147,9 @@ func (v *Invocation) checkEndpointTools(r *stream.Request) error {
 		return failure.Usage("param %v", err)
 	case len(types) == 0 || v.Gate.Egress == approve.EgressOff:
 	case v.Gate.Egress == approve.EgressWarn:
-		v.Warn("egress_unknown", "", "the endpoint's own tools are not bound by --egress and may send what the conversation holds: "+config.JoinFew(types))
+		v.Warn("egress_unknown", "", "the endpoint's own tools are not limited by --egress and may send data of the conversation: "+config.JoinFew(types))
 	default:
-		return failure.UsageError([]string{"--egress off or warn lets them be used"}, "param tools: the endpoint's own tools (%s) cannot be asked about, as --egress wants", config.JoinFew(types))
+		return failure.UsageError([]string{"--egress off or warn lets them be used"}, "param tools: no question is possible about the endpoint's own tools (%s), as --egress requires", config.JoinFew(types))
 	}
 	return nil
 }

@@ -162,7 +162,7 @@ func resolveHeaders(c *config.Config, e *Endpoint, p profile) error {
 			return err
 		}
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-			return h.Errorf("the value of the header %s holds a control character", h.Key)
+			return h.Errorf("the value of the header %s contains a control character", h.Key)
 		}
 		// The value of a variable is treated as secret.
 		e.Headers = append(e.Headers, stream.Header{Name: h.Key, Value: value, Secret: value != h.Text() || secrets.Named(h.Key)})
@@ -208,14 +208,14 @@ const noKeyHint = "--key-env '' sends no key"
 func readKey(ctx context.Context, c *config.Config, warn config.Warner) (key, from string, err error) {
 	path := filepath.Clean(c.KeyFile)
 	if (path == "/dev/stdin" || path == "/dev/fd/0") && c.ReadsInput(false) {
-		return "", "", failure.UsageError([]string{"--no-stdin leaves standard input to the key"}, "--key-file: %q is standard input, which holds the prompt", c.KeyFile)
+		return "", "", failure.UsageError([]string{"--no-stdin leaves standard input to the key"}, "--key-file: %q is standard input, which contains the prompt", c.KeyFile)
 	}
 	data, err := config.ReadFile(ctx, "--key-file", c.KeyFile, 1<<20, config.KeyFile, warn)
 	if err != nil {
 		return "", "", err
 	}
 	if key = strings.TrimSpace(string(data)); key == "" {
-		return "", "", failure.UsageError([]string{noKeyHint}, "--key-file: %q holds no key", c.KeyFile)
+		return "", "", failure.UsageError([]string{noKeyHint}, "--key-file: %q contains no key", c.KeyFile)
 	}
 	if info, err := os.Stat(c.KeyFile); err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0 {
 		warn("key_readable", "", "the key file "+strconv.Quote(c.KeyFile)+" can be read by others: chmod 600 "+config.ShellQuote(c.KeyFile))

@@ -40,7 +40,7 @@ func loginStore(c *config.Config, s *Settings, set *secrets.Set, warn func(code,
 	if given := c.Getenv(process.LoginsVariable); given != "" {
 		set.Add(given)
 		if err := store.Give(given); err != nil {
-			return nil, failure.UsageError([]string{"it holds the content of a file of " + config.ShellQuote(loginDir(c)) + ", or an array of such contents"}, "%s: %v", process.LoginsVariable, err)
+			return nil, failure.UsageError([]string{"it contains the content of a file of " + config.ShellQuote(loginDir(c)) + ", or an array of such contents"}, "%s: %v", process.LoginsVariable, err)
 		}
 	}
 	return store, nil

@@ -57,7 +57,7 @@ func ResolveModel(ctx context.Context, c *config.Config, s *Settings, warn confi
 	if e.Replay == "" && (e.BaseURL == "" || e.Model == "" && !c.Lists("models")) {
 		err := noModel(asked, e.BaseURL != "", s)
 		if c.Lists("models") {
-			failure.Of(err).Message = "no endpoint is configured whose models could be listed"
+			failure.Of(err).Message = "no endpoint is configured, so there are no models to list"
 		}
 		return nil, err
 	}

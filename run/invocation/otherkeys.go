@@ -40,10 +40,10 @@ var secretKeys = []string{"apikey", "key", "openaiapikey", "secret", "password",
 func hintOfOthers(key string, known []string) string {
 	plain := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(key))
 	if slices.Contains(secretKeys, plain) && slices.Contains(known, "key_env") {
-		return `the config holds no key: "key_env" names the variable that has it, "key_command" the program that prints it`
+		return `the config contains no key: "key_env" names the variable that has it, "key_command" the program that prints it`
 	}
 	if slices.Contains(secretKeys, plain) && slices.Contains(known, "auth_env") {
-		return `"auth_env" names the variable that holds the bearer token, "token_command" the program that prints it, "headers" has keys of another kind`
+		return `"auth_env" names the variable with the bearer token, "token_command" the program that prints it, "headers" has keys of another kind`
 	}
 	for _, k := range keysOfOthers {
 		if slices.Contains(known, k.ours) && slices.Contains(strings.Fields(k.others), plain) {

@@ -24,8 +24,8 @@ func TestHintOfOthers(t *testing.T) {
 		known []string
 		want  string
 	}{
-		{"api_key", profileKeys, `the config holds no key: "key_env" names`},
-		{"apiKey", profileKeys, "the config holds no key"},
+		{"api_key", profileKeys, `the config contains no key: "key_env" names`},
+		{"apiKey", profileKeys, "the config contains no key"},
 		{"api_key", configKeys, `it belongs to a profile: "models": `},
 		{"key_command", configKeys, "it belongs to a profile"},
 		{"base_url", configKeys, "it belongs to a profile"},

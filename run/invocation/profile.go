@@ -45,7 +45,7 @@ func (s *Settings) ModelList(c *config.Config) (names []string, err error) {
 	}
 	for flag, given := range map[string]bool{"--base-url": c.BaseURL != "", "--api": c.API != "", "--key-env": c.KeyEnv != nil, "--key-file": c.KeyFile != ""} {
 		if given {
-			return nil, failure.Usage("%s: is for one model, and %s lists several; what each needs is in its profile", flag, from)
+			return nil, failure.Usage("%s: is for one model, and %s lists several; the settings of each one are in its profile", flag, from)
 		}
 	}
 	if c.Mode != config.Answer && c.Mode != config.Check {

@@ -118,7 +118,7 @@ func (k *checkup) trim() {
 	}
 	message := fmt.Sprintf("requests of at most %d tokens, about %d of them for the definitions of tools", limit, tokens)
 	if tokens > limit/2 {
-		k.say("trim", "warning", message, "--tools GLOBS offers fewer tools, and --find-tools auto offers them when they are looked for")
+		k.say("trim", "warning", message, "--tools GLOBS offers fewer tools, and --find-tools auto offers them when the model searches for them")
 		return
 	}
 	k.ok("trim", message)
@@ -237,7 +237,7 @@ func (k *checkup) servers(ctx context.Context) {
 		}
 		k.judged()
 		if k.inv.Config.ToolsLock != "" {
-			k.ok("lock", k.inv.Config.ToolsLock+" holds for the tools offered")
+			k.ok("lock", k.inv.Config.ToolsLock+" matches the tools offered")
 		}
 	}
 }
@@ -267,7 +267,7 @@ func (k *checkup) rules() string {
 func (k *checkup) judged() {
 	idle, why, fires := k.plan.Box.Judged()
 	if len(idle) > 0 {
-		k.say("rules", "warning", "can never match: "+strings.Join(idle, ", "), "--explain NAME ARGUMENTS says of a call why a rule does not match")
+		k.say("rules", "warning", "can never match: "+strings.Join(idle, ", "), "--explain NAME ARGUMENTS says why a rule does not match a call")
 	}
 	egress := k.inv.Gate.Egress.String()
 	switch {
@@ -276,9 +276,9 @@ func (k *checkup) judged() {
 	case fires:
 		k.ok("egress", egress+": "+why)
 	case k.inv.Gate.EgressOrigin == "": // nobody asked for it
-		k.ok("egress", egress+": it can never be about a call: "+why)
+		k.ok("egress", egress+": no call can match it: "+why)
 	default:
-		k.say("egress", "warning", egress+" can never be about a call: "+why)
+		k.say("egress", "warning", egress+" never applies to a call: "+why)
 	}
 }
 
@@ -292,7 +292,7 @@ func (k *checkup) terminal() {
 	case t.Reachable():
 		k.ok("terminal", "calls that no rule decides are asked about")
 	default:
-		k.ok("terminal", "there is none to ask on: a call that no rule allows ends the run with status 5")
+		k.ok("terminal", "there is no terminal for questions: a call that no rule allows ends the run with status 5")
 	}
 }
 

@@ -187,7 +187,7 @@ func loginError(srv *servers.Server, err error) error {
 		e.Hints = []string{setting.Hint}
 	}
 	if refused, ok := errors.AsType[*oauth.RefusedError](err); ok {
-		e.Hints = []string{"look at who can write to " + config.ShellQuote(refused.Place) + ", then remove it and sign in again"}
+		e.Hints = []string{"check who can write to " + config.ShellQuote(refused.Place) + ", then remove it and sign in again"}
 	}
 	return e
 }
@@ -239,7 +239,7 @@ func (l *logins) forget(ctx context.Context, srv *servers.Server, k oauth.Key) (
 	ctx, cancel := context.WithTimeout(ctx, revokeTime)
 	defer cancel()
 	if err := oauth.Revoke(ctx, srv.OAuth, *login); err != nil {
-		l.inv.Warn("login_not_revoked", srv.Name, "the login at "+srv.URL+" is forgotten here, but "+err.Error())
+		l.inv.Warn("login_not_revoked", srv.Name, "the login at "+srv.URL+" was deleted here, but "+err.Error())
 	}
 	return login, nil
 }

@@ -45,6 +45,6 @@ func (m *mode) saySkeleton() {
 	if lines == nil {
 		return
 	}
-	m.inv.Face.Say("nobody says what these tools do, so they count as able to do everything; a policy with what is so, and the arguments that are paths or destinations in the lists, says it:")
+	m.inv.Face.Say("the effects of these tools are not declared, so they count as able to do everything; to declare them, write these lines into a policy, keep the effects that are true, and name the arguments that are paths or destinations in the lists:")
 	m.inv.Face.Lines(`{"version":1,"labels":[` + "\n" + strings.Join(lines, ",\n") + "\n]}")
 }

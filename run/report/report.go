@@ -40,7 +40,7 @@ func Run(ctx context.Context, v *invocation.Invocation) error {
 	r := reader.Report()
 	for _, s := range r.Sources {
 		for _, cut := range s.Cut {
-			v.Face.Notef("%s:%d: byte %d: the line ends here: what wrote it was killed, or goes on", s.Name, cut.Line, cut.Byte)
+			v.Face.Notef("%s:%d: byte %d: the line ends here: its writer was killed, or goes on", s.Name, cut.Line, cut.Byte)
 		}
 		for _, line := range s.Long {
 			v.Face.Notef("%s:%d: the line %s", s.Name, line, history.Skipped)

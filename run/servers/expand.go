@@ -72,8 +72,8 @@ func FromHome(c *config.Config, path string) string {
 // anywhere.
 func (e *entry) variable(at document.Value, name string) (v string, set bool, err error) {
 	if !e.own && slices.Contains(e.keys, name) {
-		err := at.Errorf("server %q: the variable %q holds a model's key, which only your own config gives to a server", e.Name, name)
-		err.Hints = []string{"a server that is meant to have it goes into mcpServers of your own config; for a token of its own use a variable of another name"}
+		err := at.Errorf("server %q: the variable %q contains a model's key, which only your own config gives to a server", e.Name, name)
+		err.Hints = []string{"to give it to a server, put the server into mcpServers of your own config; for another token use a variable with another name"}
 		return "", false, err
 	}
 	v, set = e.c.LookupEnv(name)
@@ -114,7 +114,7 @@ const copilotPrefix = "COPILOT_MCP_"
 func (e *entry) bareSecret(at document.Value, s string) (string, error) {
 	value, set, err := e.variable(at, s)
 	if err == nil && !set {
-		e.warn("unknown_variable", at.Place()+": "+s+" stays as it is: no variable of this name is set")
+		e.warn("unknown_variable", at.Place()+": "+s+" stays unchanged: no variable of this name is set")
 		return s, nil
 	}
 	return value, err
@@ -127,7 +127,7 @@ func (e *entry) sayLiteral(at document.Value, s string) {
 		return
 	}
 	if name, size := ReferenceAt(s, true); size > 0 && secrets.Named(name) {
-		e.warn("unknown_variable", at.Place()+": "+name+" behind a $ alone stays as it is; ${"+name+"} would be the variable")
+		e.warn("unknown_variable", at.Place()+": "+name+" after a $ without braces stays unchanged; ${"+name+"} would be the variable")
 	}
 }
 

@@ -114,7 +114,7 @@ func (h *hostFile) readNamed(ctx context.Context, v document.Value) ([]Server, e
 	}
 	servers, found, err := h.placed(doc)
 	if err == nil && !found {
-		err = failure.UsageError([]string{formHint}, "%s: holds no servers", doc.Doc.Name())
+		err = failure.UsageError([]string{formHint}, "%s: contains no servers", doc.Doc.Name())
 	}
 	return servers, err
 }

@@ -81,7 +81,7 @@ func (s *Server) Misplaced() (hints []string) {
 		for i, w := range words[1:] {
 			args[i] = `"` + w + `"`
 		}
-		hints = append(hints, `"command" is the program alone: "command": "`+words[0]+`", "args": [`+config.JoinWords(args)+`]`)
+		hints = append(hints, `"command" is only the program: "command": "`+words[0]+`", "args": [`+config.JoinWords(args)+`]`)
 	}
 	if s.Dir != NeutralDir {
 		return hints
@@ -91,7 +91,7 @@ func (s *Server) Misplaced() (hints []string) {
 			continue
 		}
 		if here, err := filepath.Abs(w); err == nil {
-			hints = append(hints, "it starts in "+s.Dir+", where there is no "+config.ShellQuote(w)+"; that of this directory is "+config.ShellQuote(here))
+			hints = append(hints, "it starts in "+s.Dir+", where there is no "+config.ShellQuote(w)+"; the path from this directory is "+config.ShellQuote(here))
 		}
 	}
 	return hints

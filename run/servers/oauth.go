@@ -111,7 +111,7 @@ func checkOAuth(at document.Value, s *oauth.Settings) error {
 	case s.Issuer != "" && !secure && s.MetadataURL == "" && s.TokenURL == "": // its metadata is read from there
 		return at.Errorf("issuer: %q is neither an https URL nor http on this machine", s.Issuer)
 	case s.MetadataURL != "" && s.Issuer == "":
-		return at.Errorf("metadata_url needs issuer, the one that its document names")
+		return at.Errorf("metadata_url needs issuer, with the value in its document")
 	case s.AuthorizationURL != "" && s.TokenURL == "", s.TokenURL != "" && s.AuthorizationURL == "" && !machine:
 		return at.Errorf("authorization_url and token_url belong together")
 	case s.Grant == oauth.GrantClientCredentials && (s.ClientID == "" || s.Secret == "" && len(s.PrivateKey) == 0):

@@ -242,7 +242,7 @@ func (e *entry) readSandbox(m document.Member) error {
 		return err
 	}
 	if !e.own && (said.Write != nil || said.Show != nil || said.Network == "all") {
-		e.warn("unknown_key", m.At.Origin()+": what sandbox allows is ignored; it counts only in your own config and in --mcp-sandbox")
+		e.warn("unknown_key", m.At.Origin()+": rights that sandbox allows are ignored; they count only in your own config and in --mcp-sandbox")
 		said.Write, said.Show, said.Network = nil, nil, ""
 	}
 	e.Sandbox = said

@@ -69,7 +69,7 @@ func allServers(ctx context.Context, c *config.Config, from Sources, stdin io.Re
 			all = append(all, srv)
 			return
 		}
-		message := "server " + strconv.Quote(name) + " of " + shadowed.origin + " is shadowed by that of " + srv.origin
+		message := "server " + strconv.Quote(name) + " of " + shadowed.origin + " is shadowed by the server of " + srv.origin
 		if srv.Borrowed = foreign && (shadowed.own || shadowed.Borrowed); srv.Borrowed && from.Approves != "" {
 			message += "; what auto_approve of " + from.Approves + " allows is not for this one"
 		}
@@ -200,7 +200,7 @@ func applySandboxes(c *config.Config, all []Server) error {
 				continue
 			}
 			if found = true; s.URL != "" {
-				return failure.Usage("--mcp-sandbox: server %q is at a URL, and no program of this machine", name)
+				return failure.Usage("--mcp-sandbox: server %q is at a URL, and not a program of this machine", name)
 			}
 			s.Sandbox = said
 		}

@@ -102,7 +102,7 @@ func checkURL(target string) (*url.URL, error) {
 	case err != nil:
 		return nil, failure.Usage("%q is not a URL", target)
 	case u.User != nil:
-		return nil, failure.UsageError([]string{"--mcp-auth-env NAME=VAR sends the bearer token in VAR"}, "the URL holds a user name or password")
+		return nil, failure.UsageError([]string{"--mcp-auth-env NAME=VAR sends the bearer token in VAR"}, "the URL contains a user name or password")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, failure.Usage("%q is not an http or https URL", target)
 	}

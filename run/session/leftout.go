@@ -143,7 +143,7 @@ func (l *loader) readAdded(m document.Member) error {
 	}
 	i := l.answer(a.call)
 	if i < 0 {
-		return m.Errorf("no result before this line is of the call %q", a.call)
+		return m.Errorf("no line before this one has a result of the call %q", a.call)
 	}
 	l.places.added[a.call] = append(l.places.added[a.call], l.at)
 	if message := &l.messages[i]; message.Instead == nil {

@@ -72,7 +72,7 @@ func (l *loader) added(at place, line document.Line) error {
 	for i := range m.Calls {
 		call := &m.Calls[i]
 		if _, known := l.places.calls[call.ID]; known { // the call would get another id, which does not match the file
-			return line.Errorf("a call before has the id %q too", call.ID)
+			return line.Errorf("an earlier call has the id %q too", call.ID)
 		}
 		call.Name = l.named(call.Name)
 		l.places.calls[call.ID], l.open[call.ID] = result{message: -1}, &sent{id: call.ID}

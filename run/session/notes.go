@@ -80,7 +80,7 @@ func (l *loader) readTask(m document.Member) error {
 	}
 	was := l.open[call]
 	if was == nil || t.ID == "" {
-		return m.Errorf("a task without an id, or of no call without a result")
+		return m.Errorf("a task without an id, or without an open call")
 	}
 	was.task = t
 	return nil

@@ -47,7 +47,7 @@ func (l *loader) readHead(line document.Line) error {
 	was, h := 0, &l.Head
 	keys := document.Keys("stage", &was, "version", &h.Version, "policies", &h.Policies, "definitions", &h.Definitions, "dir", &h.Dir, "time", &h.Time)
 	if _, ok := line.Get("stage"); !ok {
-		return line.Errorf("this is no plan: it does not begin with the line of --stage")
+		return line.Errorf("this is not a plan: it does not begin with the line of --stage")
 	}
 	if err := line.ReadKeys(keys); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (l *loader) readCall(line document.Line) error {
 		return arguments.Errorf("%v", err)
 	}
 	if l.calls[c.ID] != nil {
-		return line.Errorf("a call before has the id %q too", c.ID)
+		return line.Errorf("an earlier call has the id %q too", c.ID)
 	}
 	l.calls[c.ID], l.ids[c.ID] = c, true
 	l.Calls = append(l.Calls, c)
@@ -128,7 +128,7 @@ func (l *loader) readResult(m document.Member) error {
 		return m.Errorf("no call that was sent before this line, and has no result, has the id %q", id)
 	}
 	if digest != l.digest() {
-		return m.Errorf("the result of the call %q is of another plan: it names the digest %q, and the lines before it have the digest %s", id, digest, l.digest())
+		return m.Errorf("the result of the call %q belongs to another plan: it names the digest %q, and the lines before it have the digest %s", id, digest, l.digest())
 	}
 	at, err := time.Parse(time.RFC3339, r.Time)
 	if err != nil || r.Status == "" {

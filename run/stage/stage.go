@@ -235,7 +235,7 @@ func (s *File) read(c *config.Config, makes, goesOn bool, warn config.Warner) er
 	cut := len(end.Cut) > 0 || end.Unended
 	switch {
 	case !s.begun && (cut || !makes):
-		return failure.Usage("%s: %q is no plan: it does not begin with the line of --stage", s.flag, s.path)
+		return failure.Usage("%s: %q is not a plan: it does not begin with the line of --stage", s.flag, s.path)
 	case s.begun && makes && !goesOn:
 		return failure.UsageError([]string{"toolpipe --apply " + config.ShellQuote(s.path) + " --dry-run shows it", "rm " + config.ShellQuote(s.path) + ", or name another file"},
 			"%s: %q is there already, with %d calls of %s", s.flag, s.path, len(s.Calls), s.Head.Time)

@@ -215,13 +215,13 @@ func (b *Toolbox) splitFar() error {
 		}
 		behind, is := farServers(c.Session.About())
 		if !is {
-			return failure.UsageError([]string{"--mcp NAME=" + config.ShellQuote(c.Target())}, "--mcp %s: the server there is no toolpipe, so it needs a name", c.Target())
+			return failure.UsageError([]string{"--mcp NAME=" + config.ShellQuote(c.Target())}, "--mcp %s: the server there is not a toolpipe, so it needs a name", c.Target())
 		}
 		var parts []*Connection
 		var entries []servers.Server
 		for _, s := range behind {
 			if b.named(s.Name) && s.Name != c.Name || servers.CheckName(s.Name, s.Name) != nil {
-				return failure.UsageError([]string{"--mcp NAME=" + config.ShellQuote(c.Target()) + " gives its tools names of their own"}, "--mcp %s: its server %q has the name of another server", c.Target(), s.Name)
+				return failure.UsageError([]string{"--mcp NAME=" + config.ShellQuote(c.Target()) + " gives its tools different names"}, "--mcp %s: its server %q has the name of another server", c.Target(), s.Name)
 			}
 			part := c.part(s)
 			if slices.Contains(c.FarTrust, s.Name) {

@@ -99,7 +99,7 @@ func loginHint(s *servers.Server, e *mcp.LoginError) string {
 	refused, ok := errors.AsType[*oauth.RefusedError](e.Why)
 	switch {
 	case ok:
-		return "look at who can write to " + config.ShellQuote(refused.Place) + ", then remove it and sign in again: " + s.LoginCommand()
+		return "check who can write to " + config.ShellQuote(refused.Place) + ", then remove it and sign in again: " + s.LoginCommand()
 	case len(e.Missing) > 0:
 		return s.ScopesHint(e.Missing)
 	case e.Forbidden:

@@ -80,7 +80,7 @@ func (f *Finder) start(ctx context.Context, v *invocation.Invocation, msgs []str
 	}
 	own := f.conn.Listed[0]
 	if f.box.Denies(own) {
-		return nil, nil, failure.Usage("--find-tools %s: a rule denies %s, by which the model finds its tools", v.Config.FindTools, own.ModelName)
+		return nil, nil, failure.Usage("--find-tools %s: a rule denies %s, the tool that finds tools for the model", v.Config.FindTools, own.ModelName)
 	}
 	f.box.Offer(own)
 	offered = []stream.Tool{own.ForModel()}
@@ -136,7 +136,7 @@ func (f *Finder) server(version string) *toolserver.Server {
 	s := toolserver.New(finderServer, version)
 	about := fmt.Sprintf("Find tools among %d of: %s. The tools found can be called from your next turn on. Use it before you say that you cannot do something.", len(f.tools), f.servers())
 	s.AddBuiltin(toolserver.Define(finderTool, about, toolserver.ReadsOnly, toolserver.Effects{None: true},
-		toolserver.Parameter{Name: "query", Kind: "string", About: "words of what the tool does, or of its name", Required: true},
+		toolserver.Parameter{Name: "query", Kind: "string", About: "words that describe the tool, or words of its name", Required: true},
 		toolserver.Parameter{Name: "limit", Kind: "integer", About: fmt.Sprintf("how many tools to find at most (default %d, at most %d)", foundTools, mostFoundTools)},
 	), func(_ context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 		return toolserver.TextResult(f.find(args.Text("query"), int(args.Integer("limit", foundTools)))), nil

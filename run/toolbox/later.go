@@ -175,7 +175,7 @@ func (b *Toolbox) checkStarted(c, started *Connection) *failure.Error {
 		}
 		return f
 	}
-	was, is, of := map[string]LockItem{}, []LockItem(nil), "those of "+strconv.Quote(b.inv.Config.ToolsLock)
+	was, is, of := map[string]LockItem{}, []LockItem(nil), "the tools of "+strconv.Quote(b.inv.Config.ToolsLock)
 	for _, before := range b.sharing(c) {
 		items := b.offeredOf(before)
 		if b.locked.items != nil {
@@ -187,7 +187,7 @@ func (b *Toolbox) checkStarted(c, started *Connection) *failure.Error {
 		}
 	}
 	if b.locked.items == nil {
-		of = "those that were offered"
+		of = "the tools that were offered"
 		is = slices.DeleteFunc(is, func(item LockItem) bool { _, known := was[item.Title()]; return !known })
 	}
 	diff := lockDiff(was, is)

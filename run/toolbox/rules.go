@@ -66,5 +66,5 @@ func (b *Toolbox) UseServers() error {
 	if diff == "" {
 		return nil
 	}
-	return &failure.Error{Status: failure.StatusServer, Message: "the tools are not those of " + strconv.Quote(c.ToolsLock) + ":" + diff, Hints: []string{lockReviewHint}}
+	return &failure.Error{Status: failure.StatusServer, Message: "the tools differ from the tools of " + strconv.Quote(c.ToolsLock) + ":" + diff, Hints: []string{lockReviewHint}}
 }

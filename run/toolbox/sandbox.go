@@ -27,7 +27,7 @@ func (b *Toolbox) AddBuiltins() error {
 func (b *Toolbox) makeSandbox(s *builtin.Sandbox, root, of string) error {
 	v := b.inv
 	return s.Make(v.Gate.Closes(root), append(v.OwnFiles(), invocation.LoginFiles(v.Config)...), func(what string) {
-		v.Warn("sandbox_partial", "", of+"the sandbox does not hold everything: "+what)
+		v.Warn("sandbox_partial", "", of+"the sandbox does not enforce everything: "+what)
 	})
 }
 

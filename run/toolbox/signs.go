@@ -35,7 +35,7 @@ func (r *definitionReader) unseen(member, text string) {
 			r.find("invisible character", member, text, i, i)
 		}
 		if lines > maxQuotedLines || blanks > maxBlanks {
-			r.find("text behind many blanks", member, text, i, i)
+			r.find("text after many blanks", member, text, i, i)
 		}
 		before, blanks, lines = c, 0, 0
 	}

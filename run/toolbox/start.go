@@ -141,9 +141,9 @@ func (b *Toolbox) compareRevision(c *Connection) {
 	spoken, known := c.Session.Protocol(), c.Spec.Protocol.Known
 	switch {
 	case known != "" && known != spoken:
-		b.inv.Warn("protocol_mismatch", c.Name, "server "+strconv.Quote(c.Name)+" speaks "+spoken+", not "+known+" as "+strconv.Quote(b.inv.Config.ToolsLock)+" has it, which can cost it one more start; --tools-lock-update writes the file anew")
+		b.inv.Warn("protocol_mismatch", c.Name, "server "+strconv.Quote(c.Name)+" speaks "+spoken+", not "+known+" as "+strconv.Quote(b.inv.Config.ToolsLock)+" says, which can cost one extra start; --tools-lock-update writes the file anew")
 	case known == "" && c.Session.Restarted():
-		b.inv.Face.Notef(`server %q was started twice, since it speaks %s alone; "protocol": "legacy" in its entry, or --tools-lock, saves the first start`, c.Name, spoken)
+		b.inv.Face.Notef(`server %q was started twice, because it speaks only %s; "protocol": "legacy" in its entry, or --tools-lock, saves the first start`, c.Name, spoken)
 	}
 }
 

@@ -275,7 +275,7 @@ func (b *Toolbox) Narrowed(globs []string, given bool) (*Toolbox, error) {
 	}
 	for _, glob := range globs {
 		if !slices.ContainsFunc(n.All(), func(t *Tool) bool { return t.IsLike([]string{glob}) }) {
-			return nil, errors.New("tools: no tool that a nested run can have is named like " + strconv.Quote(glob))
+			return nil, errors.New("tools: no tool of a nested run has a name like " + strconv.Quote(glob))
 		}
 	}
 	return n, nil

@@ -113,8 +113,8 @@ func (b *Toolbox) Unjudged(t *Tool) (what string) {
 				names = append(names, strconv.Quote(c.Name))
 			}
 		}
-		what = "--egress cannot judge what is sent by " + config.JoinWords(names) +
-			", since nobody says what its tools do; --list-tools -v prints what to write into a policy, and --egress ask counts them as able to do everything"
+		what = "--egress cannot judge the data sent by " + config.JoinWords(names) +
+			", because the effects of its tools are not declared; --list-tools -v prints the lines for a policy, and --egress ask counts them as able to do everything"
 	})
 	return what
 }

@@ -111,13 +111,13 @@ func (a *Agent) server(model string, run, goOn toolserver.BuiltinFunc) *toolserv
 	about := "Gives a task to another model (" + model + "), which works on it by itself with the tools of this run, and returns its answer and an id. " +
 		"It knows nothing of this conversation. Tasks that do not need each other's answers can be given in one reply."
 	s.AddBuiltin(toolserver.Define("run", about, toolserver.RunsFree, toolserver.Effects{None: true},
-		toolserver.Parameter{Name: "prompt", Kind: "string", About: "the whole task, with all that has to be known for it", Required: true},
+		toolserver.Parameter{Name: "prompt", Kind: "string", About: "the complete task, with all information that it needs", Required: true},
 		toolserver.Parameter{Name: "system", Kind: "string", About: "a system message"},
-		toolserver.Parameter{Name: "tools", Kind: "strings", About: "which tools it has: patterns over their names, such as files__read_*; [] is none, and without this it has all"},
+		toolserver.Parameter{Name: "tools", Kind: "strings", About: "the tools it has: patterns of their names, such as files__read_*; [] is none; all tools when absent"},
 		toolserver.Parameter{Name: "schema", Kind: "object", About: "a JSON Schema that the answer must fit; the answer is JSON then"},
 	), run)
-	s.AddBuiltin(toolserver.Define("continue", "Sends one more message to the model that has worked on a task of run, which still knows all of that, and returns its answer.", toolserver.RunsFree, toolserver.Effects{None: true},
-		toolserver.Parameter{Name: "id", Kind: "string", About: "id that the answer of run ended with", Required: true},
+	s.AddBuiltin(toolserver.Define("continue", "Sends one more message to the model that worked on a task of run, and returns its answer. The model still knows the earlier conversation.", toolserver.RunsFree, toolserver.Effects{None: true},
+		toolserver.Parameter{Name: "id", Kind: "string", About: "id from the end of the answer of run", Required: true},
 		toolserver.Parameter{Name: "prompt", Kind: "string", About: "the message: a question, a correction, the next part of the task", Required: true},
 	), goOn)
 	return s
@@ -163,14 +163,14 @@ func (a *Agent) run(ctx context.Context, n *nestedRun, args toolserver.Arguments
 func (a *Agent) goOn(ctx context.Context, n *nestedRun, args toolserver.Arguments) (*wire.Result, error) {
 	id := args.Text("id")
 	if n.round.nested == nil {
-		return nil, errors.New("this run makes one call alone, so it has no nested run that could go on")
+		return nil, errors.New("this run makes only one call, so it has no nested run to continue")
 	}
 	l, state := n.round.nested.Lend(id)
 	switch {
 	case state == lruLent:
-		return nil, fmt.Errorf("the nested run %.100q is at work at this moment: wait for its answer", id)
+		return nil, fmt.Errorf("the nested run %.100q is working at this moment: wait for its answer", id)
 	case state == lruDropped:
-		return nil, fmt.Errorf("the conversation of the nested run %.100q was dropped: of the last used ones %d are kept, and %d MiB, but none that was interrupted; begin a new one with all that it has to know", id, keptRuns, keptRunBytes>>20)
+		return nil, fmt.Errorf("the conversation of the nested run %.100q was dropped: only the last %d used ones are kept, with at most %d MiB, and no interrupted one; begin a new one with all information that it needs", id, keptRuns, keptRunBytes>>20)
 	case state != lruKept:
 		return nil, fmt.Errorf("no nested run of this run has the id %.100q: ids are at the end of the answers of %s__run, and work until the run or the connection ends", id, a.Name)
 	case l.nest.agent != a.Name:

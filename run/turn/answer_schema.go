@@ -45,7 +45,7 @@ func (l *Loop) checkAnswer(ctx context.Context) (again bool, err error) {
 	}
 	l.form.told = true
 	l.model.Request.Messages = append(l.model.Request.Messages, stream.Message{Role: stream.User, Parts: []stream.Part{{
-		Text: Prefix + "The answer does not fit the JSON Schema that was asked for: " + text + ". Answer again with one JSON value that fits it, and nothing else.",
+		Text: Prefix + "The answer does not fit the requested JSON Schema: " + text + ". Answer again with one JSON value that fits it, and nothing else.",
 	}}})
 	return true, l.emit(&event.Warning{Code: "answer_invalid", Message: "the answer does not fit " + l.form.from + ", and the model is asked once more: " + text})
 }
@@ -66,5 +66,5 @@ func fenced(text string) (inner string, ok bool) {
 // Unfit is the error for an answer that does not match its schema.
 func Unfit(from string, faults []schema.Fault) error {
 	return &failure.Error{Status: failure.StatusModel, Message: "model: the answer does not fit " + from + ": " + schema.Text(faults),
-		Hints: []string{"the endpoint may not support structured output; say in the prompt what the answer looks like"}}
+		Hints: []string{"the endpoint may not support structured output; describe the form of the answer in the prompt"}}
 }

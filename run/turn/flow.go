@@ -226,7 +226,7 @@ func (r *round) approvalEvent(c *call, v approve.Verdict) *event.Approval {
 // untrusted.
 func (r *round) warnOfEgress(c *call, asked *approve.Call) {
 	r.flow.warned.Do(func() {
-		r.emit(&event.Warning{Code: "egress", Message: c.Name + " may send out what is private: the conversation is private by " + asked.Seen.Private +
+		r.emit(&event.Warning{Code: "egress", Message: c.Name + " may send private data out: the conversation is private by " + asked.Seen.Private +
 			" and untrusted by " + asked.Seen.Untrusted + "; --egress ask asks about such calls, see --help=egress"})
 	})
 }

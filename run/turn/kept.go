@@ -91,7 +91,7 @@ func (r *round) takeUp(c *call) error {
 // another server or another call.
 func (r *round) resumeTask(ctx context.Context, c *call, server *mcp.Session, progress func(wire.Progress)) (*wire.Result, error) {
 	if *c.task != *r.taskOf(c, c.task.ID, server.Protocol()) {
-		return nil, &wire.NoReplyError{Sent: true, Message: "the run that sent the call ended before its result came, and its task is of another server"}
+		return nil, &wire.NoReplyError{Sent: true, Message: "the run that sent the call ended before its result came, and its task belongs to another server"}
 	}
 	if err := r.emit(&event.Task{ID: eventID(c), Server: c.tool.Conn.Name, Task: c.task.ID}); err != nil {
 		return nil, &wire.NoReplyError{Sent: true, Cause: err}
@@ -162,7 +162,7 @@ func (l *Loop) warnMissing(open []stream.Call) {
 		}
 	}
 	if len(names) > 0 {
-		l.emit(&event.Warning{Code: "tool_missing", Message: "the conversation leaves calls open whose tool this run does not have: " + config.JoinFew(names) +
+		l.emit(&event.Warning{Code: "tool_missing", Message: "the conversation has open calls of tools that this run does not have: " + config.JoinFew(names) +
 			"; they are answered as failed (was --files or --mcp of the run before left out?)"})
 	}
 }
@@ -209,7 +209,7 @@ func (n *nestedRun) told(l *Loop, id, text string) *wire.Result {
 	case kept.Keep(id, l, l.weight()):
 		text = "id: " + id + ", for " + n.agent + "__continue"
 	default:
-		text = "this conversation is too long to be gone on with"
+		text = "this conversation is too long to continue"
 	}
 	result.Content = append(result.Content, toolserver.TextResult(Prefix+text).Content...)
 	return result

@@ -67,7 +67,7 @@ func (p *Plan) BeginStaging(ctx context.Context) error {
 		}
 		if made.Err != nil || made.File != c.File || made.Before != c.Against {
 			return failure.UsageError([]string{"begin another conversation and another plan"},
-				"--stage: %s:%d: the change of %q that was staged before does not fit the file any more", p.Inv.Config.Stage, c.Line, c.File)
+				"--stage: %s:%d: the change of %q that was staged before no longer fits the file", p.Inv.Config.Stage, c.Line, c.File)
 		}
 		key := callKey(c.Name, c.Arguments)
 		p.staging.seen[key], p.staging.last[made.Path] = made.Path, key
@@ -107,7 +107,7 @@ func (r *round) stages(c *call, v approve.Verdict) bool {
 }
 
 // stagedText is the answer to a staged call.
-const stagedText = "staged: not run yet; it will run, exactly so, after somebody has reviewed it"
+const stagedText = "staged: not run yet; it will run unchanged after a review"
 
 // stage writes c to the plan. A built-in tool that changes a file first makes the change in memory:
 // a change that is impossible is an error now.

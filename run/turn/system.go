@@ -59,7 +59,7 @@ func frame(box *toolbox.Toolbox, cmdLines, stages bool) string {
 		lines[3] = "Prefer tools; for anything else write a line that begins with `CMD: ` and a shell command, and its output comes in the next turn."
 	}
 	if stages {
-		lines = append(lines, "A call that is answered with `[toolpipe] staged` has not run yet: it runs after a review, exactly so. Do not repeat it; go on with what does not need its result.")
+		lines = append(lines, "A call that is answered with `[toolpipe] staged` has not run yet: it runs unchanged after a review. Do not repeat it; continue with work that does not need its result.")
 	}
 	for _, c := range box.Conns {
 		if text := c.InstructionText(); text != "" {

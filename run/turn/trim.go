@@ -127,8 +127,8 @@ func (t *trimmer) keepLimit(r *stream.Request, turn int) error {
 	if tokens <= t.limit {
 		return nil
 	}
-	e := failure.Limit("", "--trim %d: the request has about %d tokens when everything is left out that may be", t.limit, t.tokens(t.load.weight))
-	e.Hints = append(t.remains(r), "--trim takes a larger number, if the model does")
+	e := failure.Limit("", "--trim %d: the request still has about %d tokens after leaving out everything that may be left out", t.limit, t.tokens(t.load.weight))
+	e.Hints = append(t.remains(r), "give --trim a larger number, if the model accepts it")
 	return e
 }
 
@@ -161,7 +161,7 @@ func (t *trimmer) learn(tokens int) {
 	if before := t.counted; !t.warned && tokens < before.tokens && t.load.weight > before.weight {
 		t.warned = true
 		t.Emit(&event.Warning{Code: "context_cut", Message: fmt.Sprintf("the endpoint counted %d tokens in a request that was longer than the one before, with %d tokens: "+
-			"it may have cut the conversation; a longer context there (num_ctx of Ollama), or --trim N with what its context takes, keeps it whole", tokens, before.tokens)})
+			"it may have cut the conversation; a longer context there (num_ctx of Ollama), or --trim N with the size of its context, keeps it complete", tokens, before.tokens)})
 	}
 	t.counted = tokenCount{tokens, t.load.weight}
 }
@@ -261,18 +261,18 @@ func (t *trimmer) remains(r *stream.Request) []string {
 	case users:
 		hint = "give the model less at once: --files DIR lets it read a large file in parts"
 	case own:
-		hint = "begin another session, or another conversation, with what matters of this one"
+		hint = "begin another session, or another conversation, with the important parts of this one"
 	case head:
-		hint = "--tools GLOBS offers fewer tools, and --find-tools auto offers them when they are looked for"
+		hint = "--tools GLOBS offers fewer tools, and --find-tools auto offers them when the model searches for them"
 	}
 	if r.MaxTokens > 0 {
-		hint += "; --max-tokens, which is " + strconv.Itoa(r.MaxTokens) + ", takes its room too"
+		hint += "; --max-tokens, which is " + strconv.Itoa(r.MaxTokens) + ", takes a part of the context too"
 	}
 	if t.cut.Bytes > 0 {
 		hint += "; left out already: " + readable.Grouped(t.cut.Bytes) + " bytes"
 	}
 	return []string{
-		fmt.Sprintf("what is left, in bytes: results of the last rounds %s, prompts and attachments %s, the model's own texts and calls %s, tools and system message %s",
+		fmt.Sprintf("the rest, in bytes: results of the last rounds %s, prompts and attachments %s, the model's own texts and calls %s, tools and system message %s",
 			readable.Grouped(results), readable.Grouped(users), readable.Grouped(own), readable.Grouped(head)),
 		hint,
 	}

@@ -264,7 +264,7 @@ func (c *caller) unapproved(stop *failure.Error, k *call, v approve.Verdict) *fa
 	}
 	hints := []string{ApprovalHint(k.tool.ModelName, v)}
 	if v.Egress == approve.EgressAsk.String() && k.tool.Assumed.Has(approve.Sends) {
-		hints = append(hints, "nobody says what the tools of "+strconv.Quote(k.tool.Conn.Name)+" do, so they count as able to do everything; --list-tools -v prints what to write into a policy")
+		hints = append(hints, "the effects of the tools of "+strconv.Quote(k.tool.Conn.Name)+" are not declared, so they count as able to do everything; --list-tools -v prints the lines for a policy")
 	}
 	if in := c.plan.Inv; in.IgnoredAllows(k.tool.Call(nil)) {
 		hints = append(hints, in.IgnoredNote())
@@ -285,12 +285,12 @@ func ApprovalHint(tool string, v approve.Verdict) string {
 			way = "without " + v.Rule
 		}
 		return `a --policy rule with "decision": "allow" and "when": ["private", "untrusted"] for such arguments, see --help=egress, or ` +
-			way + ", where every such call is sent with a warning"
+			way + ", which sends every such call with a warning"
 	}
 	hint := "--allow " + config.ShellQuote(tool)
 	if v.Rule != "" {
 		// --auto-approve would help too, but it approves every other call as well.
-		hint += ", with the rule " + v.Rule + " taken out: an allow does not outweigh a rule that asks"
+		hint += ", with the rule " + v.Rule + " removed: an allow does not outweigh a rule that asks"
 	}
 	return hint
 }
@@ -311,7 +311,7 @@ func (r *round) put(ctx context.Context, c *call, q *approve.Question) error {
 		case ask == nil:
 			return false, errors.New("the host has not declared that it can ask its user (elicitation)")
 		case r.silent.Load():
-			return false, errors.New("the host did not answer the question before")
+			return false, errors.New("the host did not answer the previous question")
 		}
 		limited, cancel := context.WithTimeoutCause(ctx, toolbox.HostPatience, fmt.Errorf("the host gave no answer in %v", toolbox.HostPatience))
 		defer cancel()

@@ -245,7 +245,7 @@ func TestApprovalHint(t *testing.T) {
 		"fs__write_file": "--allow fs__write_file",
 		"fs__w x":        "--allow 'fs__w x'",
 		"fs__it's":       `--allow 'fs__it'\''s'`,
-		"gh__push":       "--allow gh__push, with the rule config.json:3 taken out: an allow does not outweigh a rule that asks",
+		"gh__push":       "--allow gh__push, with the rule config.json:3 removed: an allow does not outweigh a rule that asks",
 	} {
 		server, tool, _ := strings.Cut(name, "__")
 		v, _, err := g.Decide(t.Context(), approve.Call{Server: server, Tool: tool, Name: name})
@@ -254,7 +254,7 @@ func TestApprovalHint(t *testing.T) {
 		}
 		// The hint is true: with it the call runs.
 		better := &approve.Gate{Rules: patterns(strings.NewReplacer("'", "?", " ", "?").Replace(name), approve.Allow, "--allow "), Otherwise: approve.OtherwiseAsk}
-		if !strings.Contains(want, "taken out") {
+		if !strings.Contains(want, "removed") {
 			better.Rules = append(better.Rules, asks...)
 		}
 		if v, _, _ := better.Decide(t.Context(), approve.Call{Server: server, Tool: tool, Name: name}); v.Outcome != approve.Allowed {

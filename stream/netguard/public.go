@@ -14,7 +14,7 @@ import (
 // after name resolution, so a public name for a private address does not help.
 func PublicOnly(_, address string, _ syscall.RawConn) error {
 	if new(Rules).Check(address, false) != nil {
-		return errors.New("refusing an address of the private network that the server named for authorization; an \"issuer\" in the server's \"oauth\" is asked there too")
+		return errors.New("refusing an address of the private network that the server named for authorization; only an \"issuer\" in the server's \"oauth\" may have such an address")
 	}
 	return nil
 }

@@ -212,7 +212,7 @@ func (g *guard) changed() string {
 func (g *guard) brackets() string {
 	was, _ := g.alone(g.before)
 	if is, last := g.alone(g.after); is > was {
-		return fmt.Sprintf("the brackets in the file would no longer match: %c in line %d would stand alone", g.after.mask[last], g.after.lineOf(last))
+		return fmt.Sprintf("the brackets in the file would no longer match: %c in line %d would have no partner", g.after.mask[last], g.after.lineOf(last))
 	}
 	for i := range g.before.partners {
 		other, found := g.before.partner(i)

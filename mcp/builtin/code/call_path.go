@@ -52,7 +52,7 @@ func showCallPath(ctx context.Context, c *call, args toolserver.Arguments) ([]by
 		t.add(g.branch(d))
 	}
 	if more := len(found) - maxTargets; more > 0 {
-		t.B = fmt.Appendf(t.B, "[toolpipe] %d more definitions of %q are left out; a path further down shows them\n", more, target)
+		t.B = fmt.Appendf(t.B, "[toolpipe] %d more definitions of %q are left out; a deeper path shows them\n", more, target)
 	}
 	return p.survey.appendTo(t.appendNotes(t.B)), context.Cause(ctx)
 }

@@ -26,7 +26,7 @@ func showSyntax(ctx context.Context, c *call, args toolserver.Arguments) ([]byte
 	case errors.Is(err, parsers.ErrUnchecked) && f.isLexed():
 		return f.lexed(err), nil
 	case errors.Is(err, parsers.ErrUnchecked):
-		return nil, fmt.Errorf("%q: %w; a build, a linter or a test may tell", f.path, err)
+		return nil, fmt.Errorf("%q: %w; a build, a linter or a test may show it", f.path, err)
 	case err != nil:
 		return nil, err
 	case len(problems) == 0:
@@ -66,7 +66,7 @@ func (f *sourceFile) checkedByLexer(unchecked error) string {
 	if f.language == nil {
 		return unchecked.Error()
 	}
-	return fmt.Sprintf("brackets, strings and comments close as before; no parser of %s has read it (%s)", f.language.Name, reasonOf(unchecked))
+	return fmt.Sprintf("brackets, strings and comments close as before; no parser of %s checked it (%s)", f.language.Name, reasonOf(unchecked))
 }
 
 // reasonOf is the reason why no parser could check a file.
@@ -85,11 +85,11 @@ func (f *sourceFile) isLexed() bool {
 func (f *sourceFile) lexed(unchecked error) []byte {
 	f.lay()
 	problems := f.unclosed()
-	what := fmt.Sprintf("this is no parser of %s: %s", f.language.Name, reasonOf(unchecked))
+	what := fmt.Sprintf("this check is not a complete parse of %s: %s", f.language.Name, reasonOf(unchecked))
 	if len(problems) == 0 {
 		return fmt.Appendf(nil, "no syntax error found: brackets, strings and comments close; %s\n", what)
 	}
-	return fmt.Appendf(nil, "%s[toolpipe] brackets, strings and comments alone were checked; %s\n", parsers.Lines(problems), what)
+	return fmt.Appendf(nil, "%s[toolpipe] only brackets, strings and comments were checked; %s\n", parsers.Lines(problems), what)
 }
 
 // unclosed returns the unmatched brackets, the lines where a string is cut off, and a comment

@@ -21,10 +21,10 @@ import (
 )
 
 // ErrNoCtags means that PATH has no usable ctags.
-var ErrNoCtags = errors.New("ctags is not in PATH, or only below a directory that is offered")
+var ErrNoCtags = errors.New("ctags is not in PATH, or only below an allowed root")
 
 // errWrongCtags means that a ctags is another program of that name, or is broken.
-var errWrongCtags = errors.New("is not Universal Ctags with JSON output: install it with apt install universal-ctags or brew install universal-ctags, and have it first in PATH")
+var errWrongCtags = errors.New("is not Universal Ctags with JSON output: install it with apt install universal-ctags or brew install universal-ctags, and put it first in PATH")
 
 // findCtags looks the program up in PATH. It first tries the names that systems use if
 // another ctags is installed too.

@@ -140,7 +140,7 @@ func TestLanguages(t *testing.T) {
 	})
 	for path, want := range map[string]string{
 		"run": "function f()  2-3\n", "sh": "function g()  2-4\n", "a.tsx": "function h()  1\n", "b.mts": "class K  1\n",
-		"plain": "no definitions: plain has 1 lines, of a language that is not known here\n", "empty.py": "no definitions: empty.py has 0 lines, in Python\n",
+		"plain": "no definitions: plain has 1 lines, in an unknown language\n", "empty.py": "no definitions: empty.py has 0 lines, in Python\n",
 		"empty.go": "no definitions: empty.go has 0 lines, in Go\n", "bare.go": "no definitions", "bom.py": "function f()  1\n", "latin.java": "method m()  2\n", "latin.c": "function f(int\uFFFD) -> int  1\n",
 		"a\nb\x1b.py": `"a\nb\x1b.py": 1 lines` + "\nfunction f()  1\n", "broken.go": "function f()  1\n",
 	} {

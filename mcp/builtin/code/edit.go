@@ -29,7 +29,7 @@ func editDefinition(ctx context.Context, c *call, args toolserver.Arguments) (an
 	l.Close()
 	err = l.Access.Change(ctx, path, func(text []byte) ([]byte, error) {
 		if len(text) > maxSource || toolserver.LooksBinary(text) {
-			return nil, fmt.Errorf("%q is no source file, or has more than %d bytes", path, maxSource)
+			return nil, fmt.Errorf("%q is not a source file, or has more than %d bytes", path, maxSource)
 		}
 		f := newSourceFile(c.shown(l.Access, l.Rel), text)
 		f.lay()
@@ -65,7 +65,7 @@ func checkEdit(args toolserver.Arguments) error {
 	case len(content) > maxContent:
 		return fmt.Errorf("content has %d bytes, at most %d are allowed", len(content), maxContent)
 	case strings.IndexByte(content, 0) >= 0:
-		return errors.New("content has a NUL byte; it is to be source")
+		return errors.New("content has a NUL byte; it must be source")
 	case wantsContent && isBlank(content):
 		return fmt.Errorf("%s needs content; remove removes a definition", name)
 	case !wantsContent && content != "":
@@ -134,16 +134,16 @@ func (f *sourceFile) certain(d *definition) error {
 		around := o.Line < d.Start && o.holds(d) || o.fullName() == d.fullName()
 		unnamed := strings.Contains(o.fullName(), anonymous) && o.Start >= d.Start && o.lastLine() <= d.End // of typedef struct
 		if !apart && !around && !unnamed && !d.holds(o) {
-			return fmt.Errorf("%s stands in one line with %s; edit_file of the file tools edits a part of a line", d.fullName(), o.fullName())
+			return fmt.Errorf("%s is on the same line as %s; edit_file of the file tools edits a part of a line", d.fullName(), o.fullName())
 		}
 	}
 	switch {
 	case d.Shared || f.assignsMore(d):
-		return fmt.Errorf("%s stands in one line with something else; edit_file of the file tools edits a part of a line", d.fullName())
+		return fmt.Errorf("%s is on the same line as something else; edit_file of the file tools edits a part of a line", d.fullName())
 	case d.Guessed || d.End == 0:
-		return fmt.Errorf("it is not certain where %s in line %d begins and ends; edit_file and set_file_slice of the file tools edit by text and by lines", d.fullName(), d.Line)
+		return fmt.Errorf("the first or last line of %s in line %d is not certain; edit_file and set_file_slice of the file tools edit by text and by lines", d.fullName(), d.Line)
 	case !f.matched(d.Start, d.End) || f.level(d.Start) != f.level(d.End+1):
-		return fmt.Errorf("the brackets in %s, which are those of %s, do not match; edit_file of the file tools edits any text", lineRange(d.Start-1, d.End), d.fullName())
+		return fmt.Errorf("the brackets in %s, the lines of %s, do not match; edit_file of the file tools edits any text", lineRange(d.Start-1, d.End), d.fullName())
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func (e *editor) insert() ([]byte, string, error) {
 func (e *editor) move() ([]byte, string, error) {
 	where, name, found := strings.Cut(e.args.Text("to"), " ")
 	if where != "before" && where != "after" || !found {
-		return nil, "", fmt.Errorf(`to is %q; it is to be "before NAME" or "after NAME"`, e.args.Text("to"))
+		return nil, "", fmt.Errorf(`to is %q; it must be "before NAME" or "after NAME"`, e.args.Text("to"))
 	}
 	target, err := e.findCertain(strings.TrimSpace(name))
 	if err != nil {
@@ -253,7 +253,7 @@ func (e *editor) signature() ([]byte, string, error) {
 	start := max(e.signatureStart(content), len(e.doc.mark))
 	h, isWhole := e.wholeHead(e.def)
 	if !isWhole {
-		return nil, "", fmt.Errorf("it is not certain where the body of %s begins; replace replaces all of it", e.def.fullName())
+		return nil, "", fmt.Errorf("the start of the body of %s is not certain; replace replaces all of it", e.def.fullName())
 	}
 	if h.open == arrow {
 		content = strings.TrimRight(strings.TrimSuffix(content, "{"), whiteSpace)

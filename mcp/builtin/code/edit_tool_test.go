@@ -42,7 +42,7 @@ func TestEditDefinitionTool(t *testing.T) {
 		t.Error(got)
 	}
 	servertest.Fails(t, s, "the brackets in the file would no longer match", "edit_definition", "path", "a.c", "name", "f", "operation", "replace", "content", "int f(void)\n{\n")
-	if got := servertest.Works(t, s, "edit_definition", "path", "a.c", "name", "f", "operation", "remove"); got != "edited a.c: removed f, lines 1-4; brackets, strings and comments close as before; no parser of C has read it (no parser for C (.c) is known that runs none of its code)\n" || servertest.Get(t, filepath.Join(dir, "a.c")) != "" {
+	if got := servertest.Works(t, s, "edit_definition", "path", "a.c", "name", "f", "operation", "remove"); got != "edited a.c: removed f, lines 1-4; brackets, strings and comments close as before; no parser of C checked it (no known parser for C (.c) checks the code without running it)\n" || servertest.Get(t, filepath.Join(dir, "a.c")) != "" {
 		t.Error(got)
 	}
 	servertest.Fails(t, s, "f:6", "edit_definition", "path", "two.py", "name", "f", "operation", "remove")
@@ -102,21 +102,21 @@ func TestEditDefinitionRefused(t *testing.T) {
 		{"is protected", good("path", "AGENTS.md", "name", "A")},
 		{"no file", good("path", "missing.go")},
 		{"is a directory", good("path", "dir.go")},
-		{"is no source", good("path", "bin.go")},
+		{"is not a source", good("path", "bin.go")},
 		{"defines no", good("path", "empty.go")},
 		{"name is empty", good("name", "")},
 		{"name is empty", good("name", " ")},
 		{"defines no", good("name", "F\x00")},
 		{"defines no", good("name", "\x1b[2J")},
 		{"defines no", good("name", strings.Repeat("F", 1<<20))},
-		{"stands in one line with H", good("name", "G", "content", "var G = 2")},
-		{"stands in one line with", good("path", "lines.c", "name", "s.a")},
+		{"is on the same line as H", good("name", "G", "content", "var G = 2")},
+		{"is on the same line as", good("path", "lines.c", "name", "s.a")},
 		{"", good("path", "lines.c", "name", "g")},
-		{"stands in one line with b", good("path", "chain.py", "name", "a")},
+		{"is on the same line as b", good("path", "chain.py", "name", "a")},
 		{"", good("path", "chain.py", "name", "c")},
-		{"stands in one line with A.g", good("path", "beside.java", "name", "f")},
-		{"stands in one line with A.f", good("path", "beside.java", "name", "g")},
-		{"stands in one line with C", good("path", "beside.java", "name", "C.C")},
+		{"is on the same line as A.g", good("path", "beside.java", "name", "f")},
+		{"is on the same line as A.f", good("path", "beside.java", "name", "g")},
+		{"is on the same line as C", good("path", "beside.java", "name", "C.C")},
 		{"", good("path", "guess.f90", "name", "f")},
 		{"operation is replace, ", good("operation", "")},
 		{"operation is replace, ", good("operation", "Replace")},
@@ -131,13 +131,13 @@ func TestEditDefinitionRefused(t *testing.T) {
 		{`to is "G"`, good("operation", "move", "content", nil, "to", "G")},
 		{"defines no", good("operation", "move", "content", nil, "to", "after  K")},
 		{"name is empty", good("operation", "move", "content", nil, "to", "after ")},
-		{"stands in one line with", good("operation", "move", "content", nil, "to", "before G")},
+		{"is on the same line as", good("operation", "move", "content", nil, "to", "before G")},
 		{"cannot be moved to F", good("operation", "move", "content", nil, "to", "before F")},
 		{"content needs one line {definition}", good("operation", "wrap_region")},
 		{"content needs one line {definition}", good("operation", "wrap_region", "content", "{definition}\n{definition}")},
-		{"{ in line 3 would stand alone", good("operation", "wrap_region", "content", "{{{\n{definition}")},
-		{"( in line 4 would stand alone", good("operation", "signature", "content", "func F(")},
-		{"( in line 3 would stand alone", good("content", "func F( {}", "force", true)},
+		{"{ in line 3 would have no partner", good("operation", "wrap_region", "content", "{{{\n{definition}")},
+		{"( in line 4 would have no partner", good("operation", "signature", "content", "func F(")},
+		{"( in line 3 would have no partner", good("content", "func F( {}", "force", true)},
 		{"would no longer parse", good("content", "func F() { return return }")},
 		{"would have", good("path", "large.go", "operation", "insert_after", "content", strings.Repeat("//"+strings.Repeat("x", 997)+"\n", maxContent/1000))},
 	} {

@@ -132,8 +132,8 @@ func TestGuard(t *testing.T) {
 		{"a.py", "a = 1\nb = 2\n", "a = '\nb = 2\n", "a string would not be closed in its line"},
 		{"a.js", "a\nb = `\n`\n", "`\nb = `\n`\n", "line 2 would no longer begin in the same"},
 		{"a.tsx", "a\nb\n", "<p>don't</p>\nb\n", ""},
-		{"a.go", "a\n{\n}\n", "{\n{\n}\n", "{ in line 1 would stand alone"},
-		{"a.go", "a\n{\n}\n", "}\n{\n}\n", "} in line 1 would stand alone"},
+		{"a.go", "a\n{\n}\n", "{\n{\n}\n", "{ in line 1 would have no partner"},
+		{"a.go", "a\n{\n}\n", "}\n{\n}\n", "} in line 1 would have no partner"},
 		{"a.go", "a\n)\n", "(\n)\n", ") in line 2 would have another partner"},
 		{"a.c", "a\n{\n}\n", "#if X\nif (a) {\n#else\nif (b) {\n#endif\n}\n{\n}\n", ""},
 		{"a.sh", "a\nb\n", "cat <<X\nb\n", ""}, // its end is missing: it is none

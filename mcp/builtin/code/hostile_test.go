@@ -130,7 +130,7 @@ const program = `printf '{"_type":"program","name":"Universal Ctags","version":"
 func TestBadCtags(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct{ script, want string }{
-		"Exuberant":         {"echo 'ctags: Unknown option: --_interactive' >&2; exit 1", `is not Universal Ctags with JSON output: install it with apt install universal-ctags or brew install universal-ctags, and have it first in PATH (it says: ctags: Unknown option: --_interactive)`},
+		"Exuberant":         {"echo 'ctags: Unknown option: --_interactive' >&2; exit 1", `is not Universal Ctags with JSON output: install it with apt install universal-ctags or brew install universal-ctags, and put it first in PATH (it says: ctags: Unknown option: --_interactive)`},
 		"silent":            {"exit 0", "is not Universal Ctags"},
 		"text":              {"echo hello; cat >&2", "is not Universal Ctags"},
 		"another program":   {`echo '{"_type":"program","name":"x"}'; cat`, "is not Universal Ctags"},

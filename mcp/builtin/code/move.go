@@ -79,7 +79,7 @@ func (c *call) target(own *sourceFile, asked string) (*sourceFile, error) {
 	}
 	f := newSourceFile(c.shown(own.root, rel), nil)
 	if f.language != own.language {
-		return nil, fmt.Errorf("%q is no file of %s", asked, own.language.Name)
+		return nil, fmt.Errorf("%q is not a file of %s", asked, own.language.Name)
 	}
 	if rel == own.rel {
 		return nil, fmt.Errorf("it is in %q already; edit_definition moves within a file", asked)

@@ -21,7 +21,7 @@ func outlineFile(_ context.Context, c *call, args toolserver.Arguments) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	if language := "of a language that is not known here"; len(f.defs) == 0 {
+	if language := "in an unknown language"; len(f.defs) == 0 {
 		if f.language != nil {
 			language = "in " + f.language.Name
 		}

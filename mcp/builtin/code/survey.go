@@ -212,13 +212,13 @@ func (s *survey) outline(ctx context.Context, f *sourceFile) error {
 // appendTo appends a line for each kind of omitted files.
 func (s *survey) appendTo(b []byte) []byte {
 	if s.full {
-		b = fmt.Appendf(b, "[toolpipe] the search ends after %d files of %d bytes together, and the files behind were not read; a path further down reads others\n", s.files, s.bytes)
+		b = fmt.Appendf(b, "[toolpipe] the search stopped after %d files of %d bytes together, and the remaining files were not read; a deeper path reads others\n", s.files, s.bytes)
 	}
 	if s.long > 0 {
 		b = fmt.Appendf(b, "[toolpipe] %d files of more than %d bytes were not read\n", s.long, maxSource)
 	}
 	if len(s.unread) > 0 {
-		b = fmt.Appendf(b, "[toolpipe] of %d files no definitions are known, as ctags failed: %s\n", len(s.unread), firstPlaces(s.unread))
+		b = fmt.Appendf(b, "[toolpipe] the definitions of %d files are not known because ctags failed: %s\n", len(s.unread), firstPlaces(s.unread))
 	}
 	if len(s.faulty) > 0 {
 		b = fmt.Appendf(b, "[toolpipe] %d files were left out because of a defect in toolpipe: %s\n", len(s.faulty), firstPlaces(s.faulty))
@@ -288,7 +288,7 @@ func lastName(name string) (string, error) {
 	case len(name) > maxName:
 		return "", fmt.Errorf("the name has %d bytes, at most %d are allowed", len(name), maxName)
 	case last == "", strings.ContainsFunc(last, func(r rune) bool { return !unicode.IsGraphic(r) }), strings.ContainsFunc(named, func(r rune) bool { return !unicode.IsGraphic(r) || r == ' ' || r == '/' }):
-		return "", fmt.Errorf("%q is no name of a definition; a name is such as parse, Parser.parse or Parser::parse", name)
+		return "", fmt.Errorf("%q is not the name of a definition; a name looks like parse, Parser.parse or Parser::parse", name)
 	}
 	return last, nil
 }

@@ -29,7 +29,7 @@ func TestCheckSyntaxTool(t *testing.T) {
 		word string
 		args []any
 	}{
-		{`"Makefile": the syntax cannot be checked: no parser for Make`, []any{"path", "Makefile"}},
+		{`"Makefile": the syntax cannot be checked: no known parser for Make`, []any{"path", "Makefile"}},
 		{"binary", []any{"path", "d.go"}},
 		{"is a directory", []any{"path", "e.go"}},
 		{"symbolic link", []any{"path", "out.py"}},
@@ -50,8 +50,8 @@ func TestCheckSyntaxTool(t *testing.T) {
 // Where no parser can tell, the lexer says what it knows, and that it is no parser.
 func TestCheckSyntaxByLexer(t *testing.T) {
 	t.Parallel()
-	const closed = "no syntax error found: brackets, strings and comments close; this is no parser of "
-	const alone = "[toolpipe] brackets, strings and comments alone were checked; this is no parser of "
+	const closed = "no syntax error found: brackets, strings and comments close; this check is not a complete parse of "
+	const alone = "[toolpipe] only brackets, strings and comments were checked; this check is not a complete parse of "
 	files := map[string]string{
 		"a.rs": "fn f<'a>(x: &'a str) -> char { '\\'' } // (\n", "b.rs": "fn f() {\n    let é = (1];\n}\n", "c.rs": "/* fn f() {}\n",
 		"a.c": "#ifdef A\nint f(int a) {\n#else\nint f(void) {\n#endif\n  return ')';\n}\n", "b.c": "char *s = \"abc;\nint x;\n", "c.c": "int a[3;\n",
@@ -60,7 +60,7 @@ func TestCheckSyntaxByLexer(t *testing.T) {
 	}
 	_, s := newServer(t, files)
 	for name, want := range map[string]string{
-		"a.rs": closed + "Rust: no parser for Rust (.rs) is known that runs none of its code\n",
+		"a.rs": closed + "Rust: no known parser for Rust (.rs) checks the code without running it\n",
 		"b.rs": "2:13: ( is not closed\n2:15: ] closes nothing\n" + alone + "Rust: ", "c.rs": "1: a comment is open at the end of the file\n" + alone,
 		"a.c": closed + "C: ", "b.c": "1: a string is not closed in its line\n" + alone, "c.c": "1:6: [ is not closed\n" + alone,
 		"a.ts": closed + "TypeScript: ", "b.ts": "1:9: { is not closed\n" + alone + "TypeScript: ", "a.tsx": closed,

@@ -75,7 +75,7 @@ func (t *tree) add(br branch) {
 // appendNotes appends lines about what the tree left out.
 func (t *tree) appendNotes(b []byte) []byte {
 	if t.more > 0 {
-		b = fmt.Appendf(b, "[toolpipe] %d more branches, and what is below them, are left out; a path further down shows less\n", t.more)
+		b = fmt.Appendf(b, "[toolpipe] %d more branches, and everything below them, are left out; a deeper path shows less\n", t.more)
 	}
 	if t.deeper > 0 {
 		b = fmt.Appendf(b, "[toolpipe] \"...\": %d branches go on below level %d\n", t.deeper, t.deepest)

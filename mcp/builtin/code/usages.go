@@ -31,7 +31,7 @@ func showUsages(ctx context.Context, c *call, args toolserver.Arguments) ([]byte
 	}
 	switch {
 	case u.more > 0:
-		u.text = fmt.Appendf(u.text, "[toolpipe] %d more lines in %d files are left out; a path further down shows them\n", u.more, u.moreFiles)
+		u.text = fmt.Appendf(u.text, "[toolpipe] %d more lines in %d files are left out; a deeper path shows them\n", u.more, u.moreFiles)
 	case u.shown == 0:
 		u.text = fmt.Appendf(u.text, "%q is not used in %q\n", word, args.TextOr("path", "."))
 	}

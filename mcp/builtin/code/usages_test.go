@@ -98,7 +98,7 @@ func TestUsagesAreCapped(t *testing.T) {
 	}
 	_, s := newServer(t, files)
 	got := servertest.Works(t, s, "usages", "name", "f")
-	if n := strings.Count(got, ": f;\n"); n != maxUsages || !strings.HasSuffix(got, "\n[toolpipe] 203 more lines in 3 files are left out; a path further down shows them\n") {
+	if n := strings.Count(got, ": f;\n"); n != maxUsages || !strings.HasSuffix(got, "\n[toolpipe] 203 more lines in 3 files are left out; a deeper path shows them\n") {
 		t.Errorf("%d lines: …%s", n, got[max(0, len(got)-200):])
 	}
 	if got := servertest.Works(t, s, "usages", "name", "f", "path", "y.c"); !strings.Contains(got, "[toolpipe: 402 bytes in this line]\n    5: f\n") {

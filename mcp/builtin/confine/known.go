@@ -209,7 +209,7 @@ func (f *knownFile) change(now content, away string) string {
 	case now.diff && f.last.diff:
 		diff = Diff(f.last.text, now.text)
 	default:
-		note = fmt.Sprintf("%d bytes; too large for a diff, or no text", now.size)
+		note = fmt.Sprintf("%d bytes; too large for a diff, or not text", now.size)
 	}
 	if away == "" && f.away != "" {
 		note = strings.TrimSuffix("there again, "+note, ", ")
@@ -233,7 +233,7 @@ func (f *knownFile) look() (now content, away string) {
 	case absent || errors.Is(err, fs.ErrNotExist):
 		away = "deleted"
 	case err != nil:
-		away = "not shown: it cannot be read any more, or a link or another kind of file took its place"
+		away = "not shown: it can no longer be read, or a link or another kind of file replaced it"
 	}
 	return now, away
 }

@@ -232,7 +232,7 @@ func (l *Location) linkTarget() (string, error) {
 	case err != nil:
 		return "", l.fail(ErrChanged)
 	case filepath.IsAbs(target):
-		return "", fmt.Errorf("%q leads over a symbolic link with an absolute target: only relative ones inside the allowed root %q are followed", l.Asked, l.Access.Path)
+		return "", fmt.Errorf("%q leads through a symbolic link with an absolute target: only relative ones inside the allowed root %q are followed", l.Asked, l.Access.Path)
 	}
 	return target, nil
 }

@@ -18,21 +18,21 @@ import (
 // proj.key may be any directory.
 var secretNames = nameTable{kinds: []nameKind{
 	{why: "it belongs to git", names: `.git git~1`},
-	{why: "it holds keys", names: `.ssh .gnupg .aws .azure .kube .oci .config/gcloud .config/op .password-store .subversion/auth .netrc _netrc .pgpass .pypirc .git-credentials .htpasswd
+	{why: "it contains keys", names: `.ssh .gnupg .aws .azure .kube .oci .config/gcloud .config/op .password-store .subversion/auth .netrc _netrc .pgpass .pypirc .git-credentials .htpasswd
 		id_rsa id_dsa id_ecdsa id_ecdsa_sk id_ed25519 id_ed25519_sk id_xmss`},
-	{why: "it holds keys", onlyFiles: true, names: `*.pem *.key *.p12 *.pfx *.p8 *.jks *.keystore *.kdbx *.ppk id_*.bak`},
-	{why: "it holds an environment's secrets", names: `.env .envrc .env.*`},
-	{why: "it holds an environment's secrets", onlyFiles: true, names: `.env* *.env .flaskenv`},
-	{why: "it holds logins", names: `.mcp-auth .credentials.json`}, // of mcp-remote and of coding agents
-	{why: "it holds logins", onlyFiles: true, names: `mcp-oauth-tokens* .codex/auth.json opencode/auth.json oauth_creds.json .vault-token kubeconfig *.kubeconfig gh/hosts.yml glab-cli/config.yml
+	{why: "it contains keys", onlyFiles: true, names: `*.pem *.key *.p12 *.pfx *.p8 *.jks *.keystore *.kdbx *.ppk id_*.bak`},
+	{why: "it contains the secrets of an environment", names: `.env .envrc .env.*`},
+	{why: "it contains the secrets of an environment", onlyFiles: true, names: `.env* *.env .flaskenv`},
+	{why: "it contains logins", names: `.mcp-auth .credentials.json`}, // of mcp-remote and of coding agents
+	{why: "it contains logins", onlyFiles: true, names: `mcp-oauth-tokens* .codex/auth.json opencode/auth.json oauth_creds.json .vault-token kubeconfig *.kubeconfig gh/hosts.yml glab-cli/config.yml
 		.config/hub .databrickscfg .huggingface/token huggingface/token kaggle.json credentials.tfrc.json`},
-	{why: "it holds the keys of an account in a cloud", onlyFiles: true, names: `credentials.json application_default_credentials.json service-account*.json service_account*.json client_secret*.json
+	{why: "it contains the keys of a cloud account", onlyFiles: true, names: `credentials.json application_default_credentials.json service-account*.json service_account*.json client_secret*.json
 		.boto .s3cfg rclone.conf`},
-	{why: "it holds the login of a package registry", onlyFiles: true, names: `.npmrc .docker/config.json .dockercfg .cargo/credentials .cargo/credentials.toml .gem/credentials .composer/auth.json
+	{why: "it contains the login of a package registry", onlyFiles: true, names: `.npmrc .docker/config.json .dockercfg .cargo/credentials .cargo/credentials.toml .gem/credentials .composer/auth.json
 		.m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties`},
-	{why: "it holds the login of a database", onlyFiles: true, names: `.my.cnf .mylogin.cnf`},
-	{why: "it holds what Terraform knows, with passwords", onlyFiles: true, names: `*.tfstate *.tfvars *.tfvars.json`},
-	{why: "it holds commands that were typed, with passwords", onlyFiles: true, names: `.*_history fish_history .zhistory .histfile`},
+	{why: "it contains the login of a database", onlyFiles: true, names: `.my.cnf .mylogin.cnf`},
+	{why: "it contains the state of Terraform, with passwords", onlyFiles: true, names: `*.tfstate *.tfvars *.tfvars.json`},
+	{why: "it contains typed commands, with passwords", onlyFiles: true, names: `.*_history fish_history .zhistory .histfile`},
 }}
 
 // secretName is the reason why a file or directory of this name is secret, in a directory
@@ -122,8 +122,8 @@ var readOnlyNames = nameTable{kinds: []nameKind{
 		.azure-pipelines bitbucket-pipelines.yml jenkinsfile jenkinsfile.* *.jenkinsfile .tekton cloudbuild.yaml cloudbuild.yml buildspec.yml .wercker.yml wercker.yml
 		codeship-*.yml .screwdriver screwdriver.yaml .vela.yml .packit.yaml .copr bitrise.yml codemagic.yaml .harness .mergify.yml .renovaterc* renovate.json* .readthedocs.yml
 		.readthedocs.yaml`},
-	{why: "it is another version control system's", names: `.hg .hgrc .hgsub .jj .sl .svn .bzr .pijul _darcs .fslckout _fossil_ .repo`},
-	{why: "git runs or obeys what it says", names: `.gitconfig .gitmodules .gitattributes .githooks .config/git`},
+	{why: "it belongs to another version control system", names: `.hg .hgrc .hgsub .jj .sl .svn .bzr .pijul _darcs .fslckout _fossil_ .repo`},
+	{why: "git runs commands from it or follows its settings", names: `.gitconfig .gitmodules .gitattributes .githooks .config/git`},
 	{why: "it defines hooks that git runs", names: `.husky .huskyrc* .pre-commit-config.yaml .pre-commit-config.yml .pre-commit-hooks.yaml lefthook.* lefthook-local.* .lefthook .lefthook.* .lefthook-local.*
 		.config/lefthook.* .overcommit.yml .simple-git-hooks.* simple-git-hooks.* .lintstagedrc* lint-staged.config.*`},
 	{why: "it is an editor's configuration", names: `.vscode .vscode-server .vs .idea .fleet .zed .editorconfig .vimrc .nvimrc .gvimrc .exrc _vimrc .nvim.lua .vim .nvim .lvimrc .lazy.lua .ideavimrc .nanorc
@@ -143,11 +143,11 @@ var readOnlyNames = nameTable{kinds: []nameKind{
 		.config/goose .config/opencode .config/crush .config/zed .claude-code-router claude_desktop_config.json`},
 	{why: "it is a shell's start-up file", names: `.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .login .logout .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc
 		.inputrc .xprofile .xinitrc .xsession .xsessionrc .pam_environment .config/fish .config/powershell *profile.ps1`},
-	{why: "a shell runs it or obeys it in that directory", names: `.direnv .direnvrc .config/direnv .tool-versions .mise mise/config*.toml mise*.toml .mise*.toml .config/mise .rtx.toml .asdfrc .rvmrc .autoenv .autoenv.zsh .sdkmanrc`},
-	{why: "a package manager or build tool runs or obeys what it says", names: `.yarnrc .yarnrc.yml .yarn .pnpmfile.cjs .pnpmfile.mjs bunfig.toml .bundle/config .gemrc pip.conf .pip .condarc
+	{why: "a shell runs it or follows its settings in that directory", names: `.direnv .direnvrc .config/direnv .tool-versions .mise mise/config*.toml mise*.toml .mise*.toml .config/mise .rtx.toml .asdfrc .rvmrc .autoenv .autoenv.zsh .sdkmanrc`},
+	{why: "a package manager or build tool runs commands from it or follows its settings", names: `.yarnrc .yarnrc.yml .yarn .pnpmfile.cjs .pnpmfile.mjs bunfig.toml .bundle/config .gemrc pip.conf .pip .condarc
 		.cargo/config .cargo/config.toml .mvn gradle/wrapper .bazelrc .bazeliskrc .buckconfig nuget.config .sbtopts .jvmopts ansible.cfg .ansible.cfg
 		.terraformrc .terraform .docker .pylintrc`},
-	{why: "other programs run what it says", names: `.curlrc .wgetrc .screenrc .tmux.conf .mailcap .muttrc .procmailrc .forward .xbindkeysrc launchagents launchdaemons desktop.ini autorun.inf .config/systemd
+	{why: "other programs run commands from it", names: `.curlrc .wgetrc .screenrc .tmux.conf .mailcap .muttrc .procmailrc .forward .xbindkeysrc launchagents launchdaemons desktop.ini autorun.inf .config/systemd
 		.config/autostart .config/environment.d .config/gh .local/bin`},
 	{why: "it is a file that toolpipe is writing", names: temporaryPrefix + "*" + temporarySuffix},
 }}

@@ -13,7 +13,7 @@ import (
 func PrivateTempDir(pattern string) (string, error) {
 	temp := os.TempDir()
 	if err := SafeDirectory(temp); err != nil {
-		return "", fmt.Errorf("no temporary files are made: %w; set TMPDIR to a directory of your own", err)
+		return "", fmt.Errorf("no temporary files are created: %w; set TMPDIR to a directory that belongs to you", err)
 	}
 	dir, err := os.MkdirTemp(temp, pattern)
 	return dir, Reason(err)

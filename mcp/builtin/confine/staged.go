@@ -78,7 +78,7 @@ func (s *StagedFiles) Put(path string, content []byte, old io.Reader) (c StagedC
 	defer s.mu.Unlock()
 	grown := s.bytes + len(content) - len(s.contents[path])
 	if grown > maxStaged {
-		return c, fmt.Errorf("all staged contents may have %d MiB together", maxStaged>>20)
+		return c, fmt.Errorf("all staged contents together may have at most %d MiB", maxStaged>>20)
 	}
 	if s.contents == nil {
 		s.contents = map[string][]byte{}
@@ -169,5 +169,5 @@ func (s *StagedFiles) UnseenText() string {
 	if more := len(names) - maxNamed; more > 0 {
 		names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
 	}
-	return "[toolpipe] staged changes are not seen here, the files are as they were: " + strings.Join(names, ", ") + "\n"
+	return "[toolpipe] staged changes are not shown here, the files are unchanged: " + strings.Join(names, ", ") + "\n"
 }

@@ -109,7 +109,7 @@ func TestChangeAllFails(t *testing.T) {
 	changes := changesOf(a)[:2]
 	changes[1] = FileChange{Access: a, Path: "l", Before: []byte("a old\n"), After: []byte("a new\n")} // the same file
 	err := ChangeAll(t.Context(), changes)
-	if err == nil || err.Error() != `"a" is as it was: somebody else changed it meanwhile; read it again; "l" was written before, and has its new content` {
+	if err == nil || err.Error() != `"a" is unchanged: somebody else changed it meanwhile; read it again; "l" was written before, and has its new content` {
 		t.Error(err)
 	}
 	if got := stateOf(t, dir); got != "noo-" || change.Path != filepath.Join(dir, "a") {

@@ -165,10 +165,10 @@ func (l Skipped) AppendTo(b []byte) []byte {
 		b = fmt.Appendf(b, "[toolpipe] %d directories or files could not be read\n", l.Unreadable)
 	}
 	if l.Beyond > 0 {
-		b = fmt.Appendf(b, "[toolpipe] %d entries were not looked at: of a directory only the first %d are\n", l.Beyond, MaxEntries)
+		b = fmt.Appendf(b, "[toolpipe] %d entries were not read: only the first %d of a directory are\n", l.Beyond, MaxEntries)
 	}
 	if l.Deep > 0 {
-		b = fmt.Appendf(b, "[toolpipe] %d directories were not looked into, being %d levels down; give a path further down\n", l.Deep, MaxDepth)
+		b = fmt.Appendf(b, "[toolpipe] %d directories were not read because they are %d levels down; give a deeper path\n", l.Deep, MaxDepth)
 	}
 	return b
 }

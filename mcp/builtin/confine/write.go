@@ -26,7 +26,7 @@ func (a *Access) checkWritable(asked, rel string) error {
 		return a.protectedError(asked, why)
 	}
 	if dir := a.gitDirectoryMadeBy(rel); dir != "" {
-		return fmt.Errorf("%q is protected: with it, %q would be a git directory; file tools make none; the allowed root is %q", asked, dir, a.Path)
+		return fmt.Errorf("%q is protected: with it, %q would be a git directory; file tools do not create one; the allowed root is %q", asked, dir, a.Path)
 	}
 	if a.ReadOnly != "" {
 		return fmt.Errorf("%q is protected because of %s; file tools do not write it; the allowed root is %q", asked, a.ReadOnly, a.Path)
@@ -56,7 +56,7 @@ func (l *Location) Replace(ctx context.Context, content []byte) error {
 		l.written = true
 		return fmt.Errorf("%q: %w", l.Asked, err)
 	case err != nil:
-		return fmt.Errorf("%q is as it was: %w", l.Asked, Reason(err))
+		return fmt.Errorf("%q is unchanged: %w", l.Asked, Reason(err))
 	}
 	l.written = true
 	tell()
@@ -75,7 +75,7 @@ func (l *Location) checkReplace() error {
 		}
 	}
 	if _, ok := l.staged(); ok && l.Access.Bounds.Stage == nil {
-		return fmt.Errorf("%q has a staged change, which is made after a review: it cannot be written before that", l.Asked)
+		return fmt.Errorf("%q has a staged change that waits for a review: it cannot be written before that", l.Asked)
 	}
 	return nil
 }

@@ -52,9 +52,9 @@ func New(spec Spec) (*toolserver.Server, error) {
 		return nil, err
 	}
 	f := &fetch{spec: spec, rules: rules, limit: min(fetchTimeout, cmp.Or(spec.Limit, fetchTimeout))}
-	tool := toolserver.Define("fetch_url", "Fetch a web page or file by HTTP GET and answer its text; HTML is made readable.", toolserver.Fetches, toolserver.Effects{Sends: true, Destination: "url", Untrusted: true},
+	tool := toolserver.Define("fetch_url", "Fetch a web page or file by HTTP GET and return its text; HTML is made readable.", toolserver.Fetches, toolserver.Effects{Sends: true, Destination: "url", Untrusted: true},
 		toolserver.Parameter{Name: "url", Kind: "string", About: "http or https URL", Required: true},
-		toolserver.Parameter{Name: "raw", Kind: "boolean", About: "answer HTML as it is"},
+		toolserver.Parameter{Name: "raw", Kind: "boolean", About: "return HTML unchanged"},
 	)
 	s := toolserver.New("fetch", spec.Version)
 	s.AddBuiltin(tool, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
@@ -103,7 +103,7 @@ func (f *fetch) dial(ctx context.Context, network, address string) (net.Conn, er
 func checkURL(u *url.URL) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("the scheme %q is not fetched, only http and https", u.Scheme)
+		return fmt.Errorf("the scheme %q is not supported, only http and https are", u.Scheme)
 	case u.Host == "":
 		return errors.New("the URL has no host")
 	case u.User != nil:
@@ -123,7 +123,7 @@ func (f *fetch) url(ctx context.Context, address string, raw bool) (*wire.Result
 	if err := checkURL(u); err != nil {
 		return nil, fmt.Errorf("%q: %w", address, err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, f.limit, fmt.Errorf("no whole answer within %v", f.limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, f.limit, fmt.Errorf("no complete answer within %v", f.limit))
 	defer cancel()
 	header := http.Header{"User-Agent": {"toolpipe/" + f.spec.Version}, "Accept": {"text/markdown, text/plain;q=0.9, text/html;q=0.8, application/json;q=0.8, */*;q=0.1"}}
 	resp, err := f.client().Do((&http.Request{URL: u, Header: header}).WithContext(ctx))
@@ -151,7 +151,7 @@ func (f *fetch) failure(ctx context.Context, err error) error {
 func (f *fetch) readPage(ctx context.Context, resp *http.Response, raw bool) (*wire.Result, error) {
 	at := resp.Request.URL.String()
 	if e := resp.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return nil, fmt.Errorf("%q: the body is encoded as %q, which was not asked for", at, e)
+		return nil, fmt.Errorf("%q: the body is encoded as %q, which was not requested", at, e)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxFetched+1))
 	if err != nil && len(body) == 0 {

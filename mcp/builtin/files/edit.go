@@ -106,7 +106,7 @@ func replaceText(content []byte, before, after string, all bool) (edited []byte,
 		if more {
 			times = "more than " + times
 		}
-		return nil, 0, nil, fmt.Errorf("old_string occurs %s times, beginning in lines %s; give more of the text around the place that is meant, or set replace_all", times, joinLines(lines, more))
+		return nil, 0, nil, fmt.Errorf("old_string occurs %s times, beginning in lines %s; give more of the text around the intended occurrence, or set replace_all", times, joinLines(lines, more))
 	}
 	n = bytes.Count(content, b)
 	if size := int64(len(content)) + int64(n)*int64(len(after)-len(b)); size > confine.MaxEdited {
@@ -117,7 +117,7 @@ func replaceText(content []byte, before, after string, all bool) (edited []byte,
 }
 
 func errTooLarge(size int64) error {
-	return fmt.Errorf("the file would have %d bytes; no edit makes one of more than %d", size, confine.MaxEdited)
+	return fmt.Errorf("the file would have %d bytes; an edited file may have at most %d", size, confine.MaxEdited)
 }
 
 // beginnings returns the lines of the first ten positions where b begins, each at least step

@@ -57,7 +57,7 @@ func script(t testing.TB, dir, text string) {
 }
 
 func TestKnown(t *testing.T) {
-	const away = " (not shown: it cannot be read any more, or a link or another kind of file took its place)\n"
+	const away = " (not shown: it can no longer be read, or a link or another kind of file replaced it)\n"
 	for _, c := range []struct {
 		name string
 		read []any // the call that reads; read_file of f when nil
@@ -72,10 +72,10 @@ func TestKnown(t *testing.T) {
 		{"emptied", nil, ": >f", "[toolpipe] changed: f\n@@ -1,2 +0,0 @@\n-one\n-two\n"},
 		{"deleted", nil, "rm f", "[toolpipe] changed: f (deleted)\n"},
 		{"its directory deleted", []any{"read_file", "path", "sub/g"}, "rm -r sub", "[toolpipe] changed: sub/g (deleted)\n"},
-		{"no text any more", nil, `printf 'a\000b' >f`, "[toolpipe] changed: f (3 bytes; too large for a diff, or no text)\n"},
-		{"another encoding", nil, `printf '\344' >f`, "[toolpipe] changed: f (1 bytes; too large for a diff, or no text)\n"},
-		{"part of no text", []any{"read_file", "path", "bin", "offset", 0}, "echo x >bin", "[toolpipe] changed: bin (2 bytes; too large for a diff, or no text)\n"},
-		{"large", []any{"get_file_slice", "path", "large", "end_line", 1}, "echo x >>large", fmt.Sprintf("[toolpipe] changed: large (%d bytes; too large for a diff, or no text)\n", 2<<20+2)},
+		{"no text any more", nil, `printf 'a\000b' >f`, "[toolpipe] changed: f (3 bytes; too large for a diff, or not text)\n"},
+		{"another encoding", nil, `printf '\344' >f`, "[toolpipe] changed: f (1 bytes; too large for a diff, or not text)\n"},
+		{"part of no text", []any{"read_file", "path", "bin", "offset", 0}, "echo x >bin", "[toolpipe] changed: bin (2 bytes; too large for a diff, or not text)\n"},
+		{"large", []any{"get_file_slice", "path", "large", "end_line", 1}, "echo x >>large", fmt.Sprintf("[toolpipe] changed: large (%d bytes; too large for a diff, or not text)\n", 2<<20+2)},
 		{"a directory", nil, "rm f; mkdir f", "[toolpipe] changed: f" + away},
 		{"a link inside", nil, "ln -sf sub/g f", "[toolpipe] changed: f" + away},
 		{"a link out of the root", nil, "ln -sf ../out/key f", "[toolpipe] changed: f" + away},

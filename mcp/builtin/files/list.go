@@ -78,7 +78,7 @@ func getTree(ctx context.Context, l *confine.Location, args toolserver.Arguments
 		return nil, context.Cause(ctx)
 	}
 	if t.full {
-		t.text = fmt.Appendf(t.text, "[toolpipe] the tree stops here after %d entries; give a path further down or a smaller max_depth\n", t.lines)
+		t.text = fmt.Appendf(t.text, "[toolpipe] the tree stops here after %d entries; give a deeper path or a smaller max_depth\n", t.lines)
 	}
 	return t.skipped.AppendTo(t.text), nil
 }

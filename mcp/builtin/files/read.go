@@ -61,7 +61,7 @@ func appendEncodingNote(b []byte, part bool) []byte {
 	if utf8.Valid(inner) {
 		return b
 	}
-	return append(b, "\n[toolpipe] this is not all UTF-8: bytes that are not are shown as U+FFFD and would be lost if it were written back; edit_file and set_file_slice keep what they do not replace\n"...)
+	return append(b, "\n[toolpipe] this is not valid UTF-8: invalid bytes are shown as U+FFFD and would be lost if this text were written back; edit_file and set_file_slice keep all bytes that they do not replace\n"...)
 }
 
 func errBinary(path string, size int64) error {

@@ -36,7 +36,7 @@ func TestSliceCut(t *testing.T) {
 // be what it was.
 func TestNotUTF8(t *testing.T) {
 	_, s := fileServer(t, map[string]string{"latin1": "caf\xe9\nna\xefve", "utf8": "caf\u00e9\n\ufffd\n"})
-	const mark = "\n[toolpipe] this is not all UTF-8: bytes that are not are shown as U+FFFD and would be lost if it were written back; edit_file and set_file_slice keep what they do not replace\n"
+	const mark = "\n[toolpipe] this is not valid UTF-8: invalid bytes are shown as U+FFFD and would be lost if this text were written back; edit_file and set_file_slice keep all bytes that they do not replace\n"
 	if got := servertest.Works(t, s, "read_file", "path", "latin1"); got != "caf\ufffd\nna\ufffdve"+mark {
 		t.Errorf("read_file: %q", got)
 	}

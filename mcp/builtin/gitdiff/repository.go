@@ -84,7 +84,7 @@ func (r *repository) prepare(ctx context.Context) error {
 	}
 	dir, err := r.openBelow(at)
 	if err != nil {
-		return fmt.Errorf("the allowed root %q is not a git repository: it has no directory .git, nor a file .git that leads to one inside the root", r.access.Path)
+		return fmt.Errorf("the allowed root %q is not a git repository: it has neither a directory .git nor a file .git that leads to one inside the root", r.access.Path)
 	}
 	defer dir.Close()
 	common, err := r.pointer(dir, at, "commondir", "")

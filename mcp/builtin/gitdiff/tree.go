@@ -41,7 +41,7 @@ func (r *repository) list(ctx context.Context, revisions []string, isExact bool)
 		case status == "A" && len(revisions) == 1: // it is in the index, and in no commit
 			r.leave(name, errors.New("its name leads out of the root"))
 		default:
-			err = fmt.Errorf("a commit has a file whose name %q leads out of the root: no diff is made", name)
+			err = fmt.Errorf("a commit has a file with the name %q, which leads out of the root: no diff is made", name)
 		}
 	}
 	return slices.Compact(names), err // an unmerged file is listed twice

@@ -55,7 +55,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 			return toolserver.TextResult(answer), nil
 		})
 	}
-	s.AddBuiltin(toolserver.Define("notify", "Call the user's attention, when a person is needed or what was asked for is done. Nobody answers here.", toolserver.Adds, toolserver.Effects{None: true},
+	s.AddBuiltin(toolserver.Define("notify", "Notify the user that a person is needed, or that the task is done. The user does not answer here.", toolserver.Adds, toolserver.Effects{None: true},
 		toolserver.Parameter{Name: "reason", Kind: "string", About: fmt.Sprintf("a short sentence, at most %d bytes", maxReason), Required: true},
 	), attention)
 	return s, nil
@@ -74,17 +74,17 @@ func (n *server) tools() []tool {
 	name := toolserver.Parameter{Name: "name", Kind: "string", About: "name of the note", Required: true}
 	brings, none := toolserver.Effects{Private: true, Untrusted: true}, toolserver.Effects{None: true} // an earlier run may have written data from any source there
 	return []tool{
-		{toolserver.Define("list", "List the notes with their revisions and sizes. They are kept, and other runs may change them at any time.", toolserver.ReadsOnly, brings), n.list},
+		{toolserver.Define("list", "List the notes with their revisions and sizes. Notes are kept after the run, and other runs may change them at any time.", toolserver.ReadsOnly, brings), n.list},
 		{toolserver.Define("read", "Read a note and its revision.", toolserver.ReadsOnly, brings, name,
 			toolserver.Parameter{Name: "offset", Kind: "integer", About: "byte to begin at, from 0"},
-			toolserver.Parameter{Name: "max_bytes", Kind: "integer", About: fmt.Sprintf("the most to read; %d when absent", toolserver.MaxText)},
+			toolserver.Parameter{Name: "max_bytes", Kind: "integer", About: fmt.Sprintf("maximum number of bytes to read; %d when absent", toolserver.MaxText)},
 		), n.read},
-		{toolserver.Define("write", "Write a whole note, new or in the place of an old one.", toolserver.Destroys, none, name,
-			toolserver.Parameter{Name: "content", Kind: "string", About: "the whole new content", Required: true},
+		{toolserver.Define("write", "Create a note, or replace all of its content.", toolserver.Destroys, none, name,
+			toolserver.Parameter{Name: "content", Kind: "string", About: "the complete new content", Required: true},
 			toolserver.Parameter{Name: "expected_revision", Kind: "integer", About: "to replace a note: the revision that was read; absent for a new note"},
 		), n.write},
-		{toolserver.Define("append", "Add text to the end of a note, which is made if it is not there.", toolserver.Adds, none, name,
-			toolserver.Parameter{Name: "content", Kind: "string", About: "the text as it is; a line needs its newline", Required: true},
+		{toolserver.Define("append", "Add text to the end of a note. The note is created if it is missing.", toolserver.Adds, none, name,
+			toolserver.Parameter{Name: "content", Kind: "string", About: "the text, added unchanged; a line needs its newline", Required: true},
 		), n.append},
 		{toolserver.Define("delete", "Delete a note.", toolserver.Destroys, none, name,
 			toolserver.Parameter{Name: "expected_revision", Kind: "integer", About: "the revision that was read or listed", Required: true},
@@ -131,7 +131,7 @@ func (n note) about() string {
 func (n *server) read(_ context.Context, args toolserver.Arguments) (string, error) {
 	offset, most := args.Integer("offset", 0), args.Integer("max_bytes", toolserver.MaxText)
 	if offset < 0 || most < 1 {
-		return "", errors.New("offset must be from 0 on, and max_bytes from 1 on")
+		return "", errors.New("offset must be at least 0, and max_bytes at least 1")
 	}
 	d, err := n.store.read()
 	if err != nil {
@@ -150,7 +150,7 @@ func (n *server) read(_ context.Context, args toolserver.Arguments) (string, err
 	piece = readable.WholeRunes(piece[:min(int64(len(piece)), max(most, utf8.UTFMax), toolserver.MaxText)])
 	b := fmt.Appendf(nil, "[toolpipe] %s\n%s", note.about(), piece)
 	if end := from + len(piece); end < len(note.content) {
-		b = fmt.Appendf(b, "\n[toolpipe] these are the bytes %d to %d; offset %d goes on\n", from, end, end)
+		b = fmt.Appendf(b, "\n[toolpipe] bytes %d to %d are shown; go on with offset %d\n", from, end, end)
 	}
 	return string(b), nil
 }
@@ -246,5 +246,5 @@ func attention(_ context.Context, args toolserver.Arguments, _ func(wire.Progres
 	case len(reason) > maxReason:
 		return nil, fmt.Errorf("the reason has %d bytes, at most %d are allowed", len(reason), maxReason)
 	}
-	return toolserver.Attention(toolserver.TextResult("the user is told\n"), reason), nil
+	return toolserver.Attention(toolserver.TextResult("the user was notified\n"), reason), nil
 }

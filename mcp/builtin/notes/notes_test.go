@@ -76,17 +76,17 @@ func TestPieces(t *testing.T) {
 		offset, most int
 		want         string
 	}{
-		{0, 5, "aäö\n[toolpipe] these are the bytes 0 to 5; offset 5 goes on\n"},
-		{0, 6, "aäö\n[toolpipe] these are the bytes 0 to 5; offset 5 goes on\n"},
-		{2, 4, "öü\n[toolpipe] these are the bytes 3 to 7; offset 7 goes on\n"},
-		{12, 1, "𝄞\n[toolpipe] these are the bytes 12 to 16; offset 16 goes on\n"},
+		{0, 5, "aäö\n[toolpipe] bytes 0 to 5 are shown; go on with offset 5\n"},
+		{0, 6, "aäö\n[toolpipe] bytes 0 to 5 are shown; go on with offset 5\n"},
+		{2, 4, "öü\n[toolpipe] bytes 3 to 7 are shown; go on with offset 7\n"},
+		{12, 1, "𝄞\n[toolpipe] bytes 12 to 16 are shown; go on with offset 16\n"},
 		{16, 1 << 30, "z"},
 		{17, 1, ""},
 	} {
 		equal(t, servertest.Works(t, s, "read", "name", "n", "offset", c.offset, "max_bytes", c.most), "[toolpipe] revision 1, 17 bytes\n"+c.want)
 	}
 	servertest.Works(t, s, "write", "name", "long", "content", strings.Repeat("x", maxNote))
-	if got := servertest.Works(t, s, "read", "name", "long"); !strings.HasSuffix(got, "offset 245760 goes on\n") || len(got) > 250_000 {
+	if got := servertest.Works(t, s, "read", "name", "long"); !strings.HasSuffix(got, "go on with offset 245760\n") || len(got) > 250_000 {
 		t.Errorf("%d bytes of a long note, which end with %q", len(got), got[len(got)-80:])
 	}
 }
@@ -121,8 +121,8 @@ func TestRefusals(t *testing.T) {
 		{`no note "Plam"; did you mean "plan"?`, "read", []any{"name", "Plam"}},
 		{"offset 3 is after the end", "read", []any{"name", "plan", "offset", 3}},
 		{"offset 2147483647 is after", "read", []any{"name", "plan", "offset", 1<<31 - 1}},
-		{"from 0 on", "read", []any{"name", "plan", "offset", -1}},
-		{"from 1 on", "read", []any{"name", "plan", "max_bytes", 0}},
+		{"at least 0", "read", []any{"name", "plan", "offset", -1}},
+		{"at least 1", "read", []any{"name", "plan", "max_bytes", 0}},
 		{"whole number", "read", []any{"name", "plan", "max_bytes", 1.5}},
 		{"whole number", "read", []any{"name", "plan", "offset", "1"}},
 		{"whole number", "write", []any{"name", "plan", "content", "x", "expected_revision", "2"}},

@@ -306,7 +306,7 @@ func parse(text []byte) (*document, error) {
 		}
 		content := jsontext.Member(value, "content")
 		if n.revision < 1 || n.revision > revision || jsontext.Kind(content) != '"' {
-			return nil, fmt.Errorf("it is damaged: the note %q is not {\"revision\":N,\"content\":\"…\"} with a revision from 1 to that of the file", name)
+			return nil, fmt.Errorf("it is damaged: the note %q is not {\"revision\":N,\"content\":\"…\"} with a revision from 1 to the revision of the file", name)
 		}
 		n.content, n.literal = jsontext.Unquote(content), content
 		d.notes[name] = n

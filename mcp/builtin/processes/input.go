@@ -77,9 +77,9 @@ func (p *program) keyBytes(key string) (string, error) {
 	case known:
 		return text, nil
 	case noScreen == nil:
-		return "", fmt.Errorf("key %.100q is not known: it is %s", key, terminalKeys)
+		return "", fmt.Errorf("key %.100q is not known; the keys are %s", key, terminalKeys)
 	}
-	return "", fmt.Errorf("key %.100q: a process without pty has enter, tab and ctrl-d alone; signal INT is its ctrl-c", key)
+	return "", fmt.Errorf("key %.100q: a process without pty has only enter, tab and ctrl-d; signal INT is its ctrl-c", key)
 }
 
 // terminalKeyBytes are the bytes of a terminal's keys, from the terminfo of xterm-256color.
@@ -136,7 +136,7 @@ func sendSignal(_ context.Context, p *program, args toolserver.Arguments, _ func
 	}[strings.TrimPrefix(strings.ToUpper(name), "SIG")]
 	switch {
 	case !known:
-		return nil, fmt.Errorf("signal %.100q is not known: it is TERM, %s", name, otherSignals)
+		return nil, fmt.Errorf("signal %.100q is not known; the signals are TERM, %s", name, otherSignals)
 	case sig == syscall.SIGKILL:
 		p.process.KillTree(killLimit)
 	case !p.process.Signal(sig) && p.hasEnded():

@@ -23,9 +23,9 @@ func findPorts(_ context.Context, p *program, _ toolserver.Arguments, _ func(wir
 	}
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		b = append(b, "[toolpipe] this system does not tell which sockets it listens on\n"...)
+		b = append(b, "[toolpipe] this system does not report on which sockets it listens\n"...)
 	case err != nil:
-		b = fmt.Appendf(b, "[toolpipe] which sockets it listens on is not known: %v\n", err)
+		b = fmt.Appendf(b, "[toolpipe] the sockets on which it listens are not known: %v\n", err)
 	case len(sockets) == 0:
 		b = append(b, "[toolpipe] it listens on no TCP port\n"...)
 	default:

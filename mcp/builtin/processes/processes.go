@@ -108,11 +108,11 @@ type tool struct {
 }
 
 func (s *server) tools() []tool {
-	id := toolserver.Parameter{Name: "id", Kind: "string", About: "id of the process, as start and list say it", Required: true}
+	id := toolserver.Parameter{Name: "id", Kind: "string", About: "id of the process, from start or list", Required: true}
 	runs := shell.Effects()
 	brings := toolserver.Effects{Private: true, Untrusted: true} // output of a program
 	return []tool{
-		{toolserver.Define("start", "Start a program that goes on in the background, such as a server, a long build or an interactive program, and answer its id. "+
+		{toolserver.Define("start", "Start a program that goes on in the background, such as a server, a long build or an interactive program, and return its id. "+
 			strings.TrimSpace("Give argv, or script for /bin/sh. It is killed at the end of the run, or of the connection that started it. "+s.note), toolserver.RunsFree, runs, append(shell.Parameters(),
 			toolserver.Parameter{Name: "env", Kind: "object", About: `variables to set for it, such as {"PORT":"8080"}`},
 			toolserver.Parameter{Name: "name", Kind: "string", About: "its id, such as server: letters, digits, - and _; p1, p2 and so on when absent"},
@@ -121,39 +121,39 @@ func (s *server) tools() []tool {
 			toolserver.Parameter{Name: "rows", Kind: "integer", About: fmt.Sprintf("rows of the terminal, %d when absent, at most %d", usualRows, screen.MaxRows)},
 		)...), s.start},
 		{toolserver.Define("list", "List the processes that were started, with their state and the size of their output.", toolserver.ReadsOnly, brings), s.list},
-		{toolserver.Define("output", "Read what a process wrote (stdout and stderr together), without escape sequences, and the offset that follows. Of a long output the middle is lost.", toolserver.ReadsOnly, brings, id,
+		{toolserver.Define("output", "Read the output of a process (stdout and stderr together), without escape sequences, and the offset after it. The middle of a long output is lost.", toolserver.ReadsOnly, brings, id,
 			toolserver.Parameter{Name: "since", Kind: "integer", About: "offset to read from; when absent, the last max_bytes are read"},
-			toolserver.Parameter{Name: "max_bytes", Kind: "integer", About: fmt.Sprintf("how much to read; %d when absent, at most %d", defaultRead, toolserver.MaxText)},
+			toolserver.Parameter{Name: "max_bytes", Kind: "integer", About: fmt.Sprintf("number of bytes to read; %d when absent, at most %d", defaultRead, toolserver.MaxText)},
 			toolserver.Parameter{Name: "raw", Kind: "boolean", About: "keep escape sequences and control characters"},
-			toolserver.Parameter{Name: "screen", Kind: "boolean", About: "with pty: what a person sees on the terminal, as rows of text, with the place of the cursor and a version, which grows with each change"},
+			toolserver.Parameter{Name: "screen", Kind: "boolean", About: "with pty: the screen of the terminal as rows of text, with the position of the cursor and a version that grows with each change"},
 		), s.forProgram(readOutput)},
 		{toolserver.Define("search", "Find the lines of output that match an RE2 regular expression.", toolserver.ReadsOnly, brings,
 			toolserver.Parameter{Name: "pattern", Kind: "string", About: "regular expression, such as error|warning", Required: true},
 			toolserver.Parameter{Name: "id", Kind: "string", About: "id of one process; all of them when absent"},
-			toolserver.Parameter{Name: "screen", Kind: "boolean", About: "with pty: look at the rows of the screen instead"},
+			toolserver.Parameter{Name: "screen", Kind: "boolean", About: "with pty: search the rows of the screen instead"},
 		), s.search},
 		{toolserver.Define("wait", "Wait for processes: until a line of output matches pattern, until their screen changes, until they are quiet for idle_s, or until they end. Without ids it is a timer: it sleeps for timeout_s.", toolserver.ReadsOnly, brings,
 			toolserver.Parameter{Name: "ids", Kind: "strings", About: `ids of the processes, such as ["server"]`},
 			toolserver.Parameter{Name: "all", Kind: "boolean", About: "wait for all of them; for the first one when absent"},
 			toolserver.Parameter{Name: "pattern", Kind: "string", About: "RE2 regular expression for a line of output, such as listening on"},
-			toolserver.Parameter{Name: "since", Kind: "integer", About: "offset in the output from which the pattern is looked for; 0, all of it, when absent"},
+			toolserver.Parameter{Name: "since", Kind: "integer", About: "offset in the output at which the search for the pattern begins; 0 when absent"},
 			toolserver.Parameter{Name: "screen_pattern", Kind: "string", About: "with pty: RE2 regular expression for a row of the screen"},
 			toolserver.Parameter{Name: "screen_after", Kind: "integer", About: "with pty: version of a screen; wait for a later one, on which screen_pattern matches if it is given"},
 			toolserver.Parameter{Name: "idle_s", Kind: "number", About: "seconds without output"},
-			toolserver.Parameter{Name: "exit", Kind: "boolean", About: "until they end, which is so without pattern and idle_s too; an end always ends the wait for that process"},
+			toolserver.Parameter{Name: "exit", Kind: "boolean", About: "wait until they end; without pattern and idle_s this is the default. The wait for a process always ends when it ends"},
 			toolserver.Parameter{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("longest time to wait; %v when absent, at most %v", min(defaultWait, s.limit).Seconds(), s.limit.Seconds())},
 		), s.wait},
 		{toolserver.Define("input", "Type into a process: text, then key.", toolserver.RunsFree, runs, id,
-			toolserver.Parameter{Name: "text", Kind: "string", About: `text as it is; key "enter" behind it ends the line`},
+			toolserver.Parameter{Name: "text", Kind: "string", About: `text to type, unchanged; key "enter" after it ends the line`},
 			toolserver.Parameter{Name: "key", Kind: "string", About: terminalKeys + "; without pty: enter, tab, and ctrl-d, which closes its input"},
-			toolserver.Parameter{Name: "tail_s", Kind: "number", About: "answer the output that follows too: wait for it up to so many seconds, until it pauses"},
+			toolserver.Parameter{Name: "tail_s", Kind: "number", About: "return the output that follows too: wait for it up to this many seconds, until it pauses"},
 		), s.forProgram(s.input)},
 		{toolserver.Define("resize", "Give the terminal of a process another size.", toolserver.RunsFree, runs, id,
-			toolserver.Parameter{Name: "cols", Kind: "integer", About: fmt.Sprintf("columns, at most %d; as they are when absent", screen.MaxColumns)},
-			toolserver.Parameter{Name: "rows", Kind: "integer", About: fmt.Sprintf("rows, at most %d; as they are when absent", screen.MaxRows)},
+			toolserver.Parameter{Name: "cols", Kind: "integer", About: fmt.Sprintf("columns, at most %d; unchanged when absent", screen.MaxColumns)},
+			toolserver.Parameter{Name: "rows", Kind: "integer", About: fmt.Sprintf("rows, at most %d; unchanged when absent", screen.MaxRows)},
 		), s.forProgram(resize)},
-		{toolserver.Define("ports", "Tell the addresses that a process and its children listen on, and the URLs in its output.", toolserver.ReadsOnly, brings, id), s.forProgram(findPorts)},
-		{toolserver.Define("signal", "Send a signal to a process and its group, and answer whether it has ended. KILL ends its children wherever they are.", toolserver.RunsFree, runs, id,
+		{toolserver.Define("ports", "List the addresses on which a process and its children listen, and the URLs in its output.", toolserver.ReadsOnly, brings, id), s.forProgram(findPorts)},
+		{toolserver.Define("signal", "Send a signal to a process and its group, and report whether it ended. KILL ends its children wherever they are.", toolserver.RunsFree, runs, id,
 			toolserver.Parameter{Name: "signal", Kind: "string", About: "TERM (when absent), " + otherSignals},
 		), s.forProgram(sendSignal)},
 		{toolserver.Define("restart", "End a process and its children, and start it again as it was started, under its id. Its output and its screen begin anew.", toolserver.RunsFree, runs, id), s.forProgram(s.restart)},
@@ -229,7 +229,7 @@ func variables(raw []byte) (map[string]string, error) {
 		case jsontext.Kind(value) != '"':
 			return nil, fmt.Errorf("env %q must be a string, not %s", name, wire.Snippet(value))
 		case name == "" || strings.ContainsAny(name, "=\x00"):
-			return nil, fmt.Errorf("env %q is no name of a variable", name)
+			return nil, fmt.Errorf("env %q is not the name of a variable", name)
 		}
 		if env[name] = jsontext.Text(value); strings.IndexByte(env[name], 0) >= 0 {
 			return nil, fmt.Errorf("env %q cannot have a NUL byte", name)
@@ -282,7 +282,7 @@ func (s *server) find(id string) (*program, error) {
 	for _, p := range s.programs {
 		ids = append(ids, p.id)
 	}
-	return nil, fmt.Errorf("no process has the id %.100q; there are %s", id, strings.Join(ids, ", "))
+	return nil, fmt.Errorf("no process has the id %.100q; known ids: %s", id, strings.Join(ids, ", "))
 }
 
 // all are the programs, including ended ones.

@@ -404,7 +404,7 @@ func TestInput(t *testing.T) {
 	if answer := servertest.Works(t, s, "input", "id", "c", "text", "one", "key", "enter", "tail_s", 300); !strings.HasSuffix(answer, "follow\ngot one\n") || time.Since(began) > 2*time.Minute {
 		t.Errorf("after %v: %s", time.Since(began), answer)
 	}
-	servertest.Fails(t, s, "enter, tab and ctrl-d alone; signal INT", "input", "id", "c", "key", "ctrl-c")
+	servertest.Fails(t, s, "only enter, tab and ctrl-d; signal INT", "input", "id", "c", "key", "ctrl-c")
 	servertest.Works(t, s, "input", "id", "c", "text", "two\n", "key", "ctrl-d")
 	servertest.Works(t, s, "wait", "ids", []string{"c"}, "timeout_s", 60)
 	if answer := servertest.Works(t, s, "output", "id", "c"); !strings.HasSuffix(answer, "\ngot one\ntwo\nend\n") {
@@ -628,7 +628,7 @@ func TestBadArguments(t *testing.T) {
 			}
 			if p.Name == "id" {
 				for _, value := range []string{"", "y", "X", "x ", "../x", "x\x00", "\x1b[31m", strings.Repeat("x", 1<<20)} {
-					if answer, failed := call(tools[i], "id", value); !failed || !strings.Contains(answer, "; there are x") || len(answer) > 1000 {
+					if answer, failed := call(tools[i], "id", value); !failed || !strings.Contains(answer, "; known ids: x") || len(answer) > 1000 {
 						t.Errorf("%s id=%.50q: %.1000s", tools[i].Name, value, answer)
 					}
 				}
@@ -658,9 +658,9 @@ func TestBadArguments(t *testing.T) {
 		{"a name is letters", []any{"start", "script", "true", "name", "\u00e4"}},
 		{"a name is letters", []any{"start", "script", "true", "name", strings.Repeat("x", 33)}},
 		{`env "A" must be a string`, []any{"start", "script", "true", "env", map[string]any{"A": 1}}},
-		{"no name of a variable", []any{"start", "script", "true", "env", map[string]any{"": "x"}}},
-		{"no name of a variable", []any{"start", "script", "true", "env", map[string]any{"A=B": "x"}}},
-		{"no name of a variable", []any{"start", "script", "true", "env", map[string]any{"A\x00": "x"}}},
+		{"not the name of a variable", []any{"start", "script", "true", "env", map[string]any{"": "x"}}},
+		{"not the name of a variable", []any{"start", "script", "true", "env", map[string]any{"A=B": "x"}}},
+		{"not the name of a variable", []any{"start", "script", "true", "env", map[string]any{"A\x00": "x"}}},
 		{"NUL", []any{"start", "script", "true", "env", map[string]any{"A": "x\x00"}}},
 		{"did not start", []any{"start", "script", "true", "env", map[string]any{"A": strings.Repeat("x", 3<<20)}}},
 		{"max_bytes is 0", []any{"output", "id", "x", "max_bytes", 0}},
@@ -676,7 +676,7 @@ func TestBadArguments(t *testing.T) {
 		{"at most 4096", []any{"search", "pattern", strings.Repeat("x", 1<<20)}},
 		{"no process has the id", []any{"wait", "ids", []string{"x", "y"}}},
 		{"at most 32 are allowed", []any{"wait", "ids", strings.Split(strings.Repeat("x ", 33), " ")}},
-		{"one beside since", []any{"wait", "ids", []string{"x", "x"}, "since", 0}},
+		{"only one together with since", []any{"wait", "ids", []string{"x", "x"}, "since", 0}},
 		{"give ids", []any{"wait"}},
 		{"give ids", []any{"wait", "ids", []string{}}},
 		{"ids is missing", []any{"wait", "pattern", "x"}},

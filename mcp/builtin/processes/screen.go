@@ -114,7 +114,7 @@ func screenText(v screen.View) string {
 
 func readScreen(p *program, args toolserver.Arguments) (*wire.Result, error) {
 	if args.Has("since") || args.Has("max_bytes") || args.Has("raw") {
-		return nil, errors.New("since, max_bytes and raw are for the output as a stream, and not for the screen")
+		return nil, errors.New("since, max_bytes and raw apply to the output, not to the screen")
 	}
 	state := p.describe() // before the screen is read: if the program has ended, its screen is the last one
 	v, err := p.view()
@@ -175,7 +175,7 @@ func (c *screenCondition) isMet(p *program) string {
 	v, _ := p.view()
 	c.looked, c.hasSeen = v.Version, true
 	if c.row == nil {
-		return fmt.Sprintf("another screen than %d", c.after)
+		return fmt.Sprintf("a later screen than %d", c.after)
 	}
 	for i, row := range v.Rows {
 		if c.row.MatchString(row) {

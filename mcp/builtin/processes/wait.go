@@ -85,7 +85,7 @@ func (s *server) conditions(args toolserver.Arguments) (all []*condition, err er
 	case len(ids) == 0 && !args.Has("timeout_s"):
 		return nil, errors.New("give ids, the processes to wait for, or timeout_s for a delay")
 	case len(ids) > maxPrograms || ofOne && len(ids) > 1:
-		return nil, fmt.Errorf("ids has %d elements; at most %d are allowed, and one beside since and screen_after", len(ids), maxPrograms)
+		return nil, fmt.Errorf("ids has %d elements; at most %d are allowed, and only one together with since or screen_after", len(ids), maxPrograms)
 	}
 	want, err := s.condition(args)
 	if err != nil {

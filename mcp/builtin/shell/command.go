@@ -73,7 +73,7 @@ func Parameters() []toolserver.Parameter {
 	return []toolserver.Parameter{
 		{Name: "argv", Kind: "strings", About: "program and arguments; no shell interprets them"},
 		{Name: "script", Kind: "string", About: "text for /bin/sh -c; instead of argv", Script: true},
-		{Name: "cwd", Kind: "string", About: "directory to run in; relative to the starting directory, which it is when absent"},
+		{Name: "cwd", Kind: "string", About: "directory to run in, relative to the starting directory; the starting directory when absent"},
 	}
 }
 

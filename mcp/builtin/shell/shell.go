@@ -55,8 +55,8 @@ func New(spec Spec) (*toolserver.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	tool := toolserver.Define("run_command", strings.TrimSpace("Run a command and answer its output and exit code. Give argv, or script for /bin/sh. Its input is empty. "+spec.Commands.Note), toolserver.RunsFree, Effects(), append(Parameters(),
-		toolserver.Parameter{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("seconds after which the command is killed with what it started; %v when absent", sh.timeout.Seconds())},
+	tool := toolserver.Define("run_command", strings.TrimSpace("Run a command and return its output and exit code. Give argv, or script for /bin/sh. Its input is empty. "+spec.Commands.Note), toolserver.RunsFree, Effects(), append(Parameters(),
+		toolserver.Parameter{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("seconds after which the command and its child processes are killed; %v when absent", sh.timeout.Seconds())},
 	)...)
 	s := toolserver.New("shell", spec.Version)
 	s.AddBuiltin(tool, sh.run)
@@ -96,7 +96,7 @@ func (sh *shell) run(ctx context.Context, args toolserver.Arguments, progress fu
 // The results of a timeout, in an answer's words.
 const (
 	killedAll   = "the command and its child processes were killed"
-	killedGroup = "the command's process group was sent SIGKILL; what it started may still run"
+	killedGroup = "the command's process group was sent SIGKILL; its child processes may still run"
 )
 
 // await returns when the command has ended and its output was read, or when it was killed.

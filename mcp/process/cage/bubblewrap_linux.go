@@ -80,7 +80,7 @@ func rootOwned(path string) error {
 		}
 		stat, ok := info.Sys().(*syscall.Stat_t)
 		if !ok || stat.Uid != 0 || info.Mode().Perm()&0o022 != 0 {
-			return fmt.Errorf("%q is not root's alone", at)
+			return fmt.Errorf("a user other than root can replace %q", at)
 		}
 		if at == "/" {
 			return nil

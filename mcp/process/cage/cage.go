@@ -51,7 +51,7 @@ func (s *Spec) checkAlone(landlock bool) error {
 	case !landlock:
 		return errors.New("only Landlock (Linux 5.19) can limit a child process to some files")
 	case s.Read != nil && len(s.Hide) > 0:
-		return errors.New("nothing can be hidden below the files that alone may be read")
+		return errors.New("nothing can be hidden below the only files that may be read")
 	}
 	return nil
 }

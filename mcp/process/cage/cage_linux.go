@@ -42,7 +42,7 @@ func New(spec Spec) (*Cage, Open, error) {
 		return &Cage{spec: spec}, open, nil
 	}
 	if spec.Network == OwnNetwork {
-		return nil, open, errors.New("no network of its own can be had from Landlock")
+		return nil, open, errors.New("Landlock cannot give a process a separate network")
 	}
 	version, err := abi()
 	if err != nil {

@@ -35,7 +35,7 @@ func New(spec Spec) (*Cage, Open, error) {
 		return nil, Open{}, err
 	}
 	if spec.Network == OwnNetwork {
-		return nil, Open{}, errors.New("this system gives no network of its own")
+		return nil, Open{}, errors.New("this system cannot give a process a separate network")
 	}
 	if _, err := os.Stat(seatbelt); err != nil {
 		return nil, Open{}, err

@@ -197,7 +197,7 @@ type Change struct {
 }
 
 // NoDiff says why a plan is shown without diffs.
-const NoDiff = "a report reads no files, and a diff in the plan is only what its writer says; --apply --dry-run computes it."
+const NoDiff = "a report reads no files, and a diff in the plan is only a claim of its writer; --apply --dry-run computes it."
 
 // A Review is the part of a planned call that a reviewer needs.
 type Review struct {

@@ -41,7 +41,7 @@ func (p *plan) counts(e *event) {
 func (p *plan) head(e *event) error {
 	p.counts(e)
 	if p.calls != nil {
-		return errors.New("the plan has begun before this line")
+		return errors.New("the plan began before this line")
 	}
 	p.calls = map[string]*Call{}
 	if string(e.get("stage")) != "1" {
@@ -56,7 +56,7 @@ func (p *plan) call(e *event) error {
 	p.counts(e)
 	c, server := newCall(e.get("id").str(), e.number), e.get("server")
 	if p.calls[c.ID] != nil {
-		return errors.New("a call before has the id " + strconv.Quote(c.ID) + " too")
+		return errors.New("an earlier call has the id " + strconv.Quote(c.ID) + " too")
 	}
 	p.run.Counts.Calls++
 	p.run.Counts.Staged++
@@ -94,7 +94,7 @@ func (p *plan) result(v value) error {
 	case c == nil || c.Review.State != "unknown":
 		return errNoCall
 	case v.get("digest").str() != p.digest():
-		return errors.New("the result is of another plan: it names another digest than the lines before it have")
+		return errors.New("the result belongs to another plan: its digest differs from the digest of the lines before it")
 	}
 	p.run.Plan.Last = v.get("time").str()
 	c.Review.State = stateOf(v.get("status").str())

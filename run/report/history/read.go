@@ -147,7 +147,7 @@ func (f *file) next() bool {
 
 // failure is an error at an offset of the current line.
 func (f *file) failure(src *Source, offset int, message string) error {
-	hints := []string{"a log is what -o ndjson or --log FILE wrote; a session that of --session, a plan that of --stage"}
+	hints := []string{"a log comes from -o ndjson or --log FILE, a session from --session, a plan from --stage"}
 	return failure.UsageError(hints, "--report: %s:%d: byte %d: %s", src.Name, f.number, offset+1, message)
 }
 

@@ -81,7 +81,7 @@ func (d *document) changes(r *history.Run, most int) {
 			text += " (new)"
 		}
 		if c.Change.Diff.IsEmpty() {
-			return text + ": no diff, since it is no text or too large\n\n"
+			return text + ": no diff, because it is not text or is too large\n\n"
 		}
 		return text + "\n\n" + fence(c.Change.Diff, "diff", most)
 	})

@@ -91,7 +91,7 @@ func (d *document) sources(r *history.Report) {
 		}
 		text += ", " + grouped(s.Bytes) + " bytes, SHA-256 `" + s.SHA256 + "`."
 		for _, c := range s.Cut {
-			text += " **Line " + strconv.Itoa(c.Line) + " is cut off at byte " + strconv.FormatInt(c.Byte, 10) + ": what wrote it was killed.**"
+			text += " **Line " + strconv.Itoa(c.Line) + " is cut off at byte " + strconv.FormatInt(c.Byte, 10) + ": its writer was killed.**"
 		}
 		for _, line := range s.Long {
 			text += " **Line " + strconv.Itoa(line) + " " + history.Skipped + ".**"
@@ -222,7 +222,7 @@ func (d *document) facts(r *history.Run) string {
 		add(f.Name, cell(f.Value))
 	}
 	if r.End.Cut {
-		add("cut", "the last line of the file is not whole")
+		add("cut", "the last line of the file is not complete")
 	}
 	text := "| | |\n|---|---|\n"
 	for _, row := range rows {

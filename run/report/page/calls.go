@@ -122,7 +122,7 @@ func (p *page) verdicts(c *history.Call, level int) {
 			p.fact("asked for", span(v.Asked))
 		}
 		if v.Egress != "" {
-			p.fact("may send out what is private", v.Egress)
+			p.fact("may send private data out", v.Egress)
 			p.fact("private by", v.Private)
 			p.fact("untrusted by", v.Untrusted)
 		}
@@ -160,7 +160,7 @@ func (p *page) change(c *history.Call) {
 		p.raw("<p>There is no diff here: " + history.NoDiff + "</p>\n")
 		return
 	case c.Change.Diff.IsEmpty():
-		p.raw("<p>There is no diff: the file is no text, or too large.</p>\n")
+		p.raw("<p>There is no diff: the file is not text, or is too large.</p>\n")
 		return
 	}
 	p.block(&c.Change.Diff, "diff")
@@ -190,10 +190,10 @@ func (p *page) result(c *history.Call, level int) {
 	}
 	p.heading(level, "Result")
 	if r.Truncated {
-		p.raw("<p>The model got the head and the tail of it alone.</p>\n")
+		p.raw("<p>The model got only its head and its tail.</p>\n")
 	}
 	if len(r.Labels) > 0 {
-		p.raw("<p>It brings these labels into the conversation: ")
+		p.raw("<p>It adds these labels to the conversation: ")
 		p.line(strings.Join(r.Labels, ", "))
 		p.raw("</p>\n")
 	}
@@ -213,7 +213,7 @@ func (p *page) changes(r *history.Run, level int) {
 		}
 		if !begun {
 			p.heading(level, "Changed files")
-			p.raw("<p class=\"dim\">By the built-in file tools. What commands and other servers have changed is in no log.</p>\n")
+			p.raw("<p class=\"dim\">By the built-in file tools. Logs do not contain the changes by commands and other servers.</p>\n")
 		}
 		begun = true
 		p.raw("<details><summary>")

@@ -52,7 +52,7 @@ func Write(w io.Writer, r *history.Report) error {
 		p.section(run, i+1)
 	}
 	if len(r.Runs) == 0 {
-		p.raw("<p>There is no run in what was read.</p>\n")
+		p.raw("<p>The input contains no run.</p>\n")
 	}
 	p.raw("</main>\n<script>" + script + "</script>\n</body>\n</html>\n")
 	return p.w.Flush()
@@ -194,20 +194,20 @@ func (p *page) sources() {
 		p.figures("lines", int64(s.Lines))
 		p.fact("SHA-256", s.SHA256)
 		for _, c := range s.Cut {
-			p.fact("cut", "line "+strconv.Itoa(c.Line)+" ends at byte "+strconv.FormatInt(c.Byte, 10)+": what wrote it was killed, or has not written the rest yet")
+			p.fact("cut", "line "+strconv.Itoa(c.Line)+" ends at byte "+strconv.FormatInt(c.Byte, 10)+": its writer was killed, or has not written the rest yet")
 		}
 		for _, line := range s.Long {
 			p.fact("skipped", "line "+strconv.Itoa(line)+" "+history.Skipped)
 		}
 		p.raw("</dl>\n")
 	}
-	p.raw("<p>Of a text up to ")
+	p.raw("<p>A text of more than ")
 	p.count(int64(p.report.Limit))
-	p.raw(" bytes are shown, its head and its tail")
+	p.raw(" bytes is shown without its middle")
 	if p.report.Short > 0 {
-		p.raw(", and of the last texts " + readable.Grouped(int64(p.report.Short)) + ", because there are so many")
+		p.raw(", and the last texts with at most " + readable.Grouped(int64(p.report.Short)) + " bytes, because there are so many")
 	}
-	p.raw(". Secrets that toolpipe hid when it wrote these files are hidden here. Nothing here was checked: who can write the files can make them say anything.</p>\n</details>\n")
+	p.raw(". Secrets that toolpipe hid when it wrote these files are hidden here. Nothing here was checked: anyone who can write the files can change their content.</p>\n</details>\n")
 }
 
 // contents writes a table of the runs.

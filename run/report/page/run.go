@@ -90,10 +90,10 @@ func (p *page) warnings(r *history.Run) {
 	if r.Form == history.Log && !r.End.Known {
 		p.raw(`<p class="note">The log has no end of this run: it was killed, or it goes on. What follows is up to there.</p>` + "\n")
 	} else if r.End.Cut {
-		p.raw(`<p class="note">The last line of the file is not whole: what wrote it was killed. What follows is up to there.</p>` + "\n")
+		p.raw(`<p class="note">The last line of the file is not complete: its writer was killed. What follows is up to there.</p>` + "\n")
 	}
 	if m := r.More; m != (history.More{}) {
-		p.raw(`<p class="note">Too long to be shown whole. Counted and not shown: questions ` + readable.Grouped(m.Questions) + ", calls " + readable.Grouped(m.Calls) + ", turns " + readable.Grouped(m.Turns) + ", other events " + readable.Grouped(m.Notes) + ".</p>\n")
+		p.raw(`<p class="note">Too long to be shown completely. Counted and not shown: questions ` + readable.Grouped(m.Questions) + ", calls " + readable.Grouped(m.Calls) + ", turns " + readable.Grouped(m.Turns) + ", other events " + readable.Grouped(m.Notes) + ".</p>\n")
 	}
 }
 

@@ -235,7 +235,7 @@ func (p *page) caption(r *history.Run, c chart, model []bar, timed bool) {
 	}
 	p.raw(strings.Join(say, ", ") + ".")
 	if !timed {
-		p.raw(" This file does not say when things happened, so what ran at the same time is drawn one behind the other.")
+		p.raw(" This file contains no times, so calls that ran at the same time are drawn one after the other.")
 	}
 }
 

@@ -205,7 +205,7 @@ func parsersOf(language, extension string, text []byte) ([]textParser, error) {
 		if kind != "" {
 			language += " (" + confine.ShownName(kind) + ")"
 		}
-		return nil, unchecked("no parser for %s is known that runs none of its code", language)
+		return nil, unchecked("no known parser for %s checks the code without running it", language)
 	}
 	return parsers, nil
 }
