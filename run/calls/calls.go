@@ -1,6 +1,6 @@
-// Package calls makes calls without a model: those that standard input lists as JSON lines
-// (--calls), and those of a reviewed plan that --stage wrote (--apply). The rules, the lock
-// and the log of this run apply to each call.
+// Package calls makes calls without a model: the calls that standard input lists as JSON
+// lines (--calls), or a reviewed plan that --stage wrote (--apply). The rules, the lock and
+// the log of this run apply to each call.
 package calls
 
 import (

@@ -1,19 +1,19 @@
-// Package stage is the file of --stage and --apply: a plan of calls that are made after a
-// review. It is JSON lines, which are only ever added:
+// Package stage reads and writes the file of --stage and --apply: a plan of calls that are
+// made after a review. The file consists of JSON lines, which are only appended:
 //
-//	{"stage":1,…}                  the head: what staged the calls (type Head)
-//	{"id":"ID","server":{…},…}     a call (type Call), in the order in which calls are made
+//	{"stage":1,…}                  the head: the run that staged the calls (type Head)
+//	{"id":"ID","server":{…},…}     a call (type Call); calls are made in this order
 //	{"sending":"ID"}               --apply is about to make this call
-//	{"not_sent":"ID"}              it did not after all
-//	{"result":{"call":"ID",…}}     what it came to (type Result)
+//	{"not_sent":"ID"}              --apply did not make it
+//	{"result":{"call":"ID",…}}     the result of the call (type Result)
 //
-// A call is open if it has no line of its sending, done if it has a result, and unknown
-// otherwise: a run was killed while it was under way. The digest of a plan is that of its
-// head and its calls, as they stand. A result names the digest of the lines before it, so
-// that it counts for no other plan, and for none that was changed after it. A line is on the
-// disk before the step that it tells of.
+// A call is open if no line says that it is sent, done if it has a result, and otherwise
+// unknown: a run was killed during the call. The digest of a plan covers its head and its
+// calls, byte for byte. A result names the digest of the lines before it, so it counts for no
+// other plan, and not after a change of these lines. A line is on the disk before its step
+// happens.
 //
-// The file is data: nothing in it names what is started or trusted.
+// The file is only data: no program starts and no server is trusted because of it.
 package stage
 
 import (

@@ -7,9 +7,8 @@ import (
 
 // An lruStore keeps a bounded number of values by their ids, and a bounded number of bytes of
 // them. When there is no room, the value that was used longest ago is dropped. A value is lent
-// to one user at a time, who may change it, and gives it back. The methods may be called
-// concurrently. The zero value keeps nothing,
-// because its limits are 0.
+// to one user at a time. The user may change it and gives it back. The methods may be called
+// concurrently. The zero value keeps nothing, because its limits are 0.
 type lruStore[T any] struct {
 	Number int // of values, at most
 	Bytes  int // of all values together, at most

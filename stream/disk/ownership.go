@@ -1,6 +1,6 @@
-// Package disk knows what other users and other processes can do to the files that this
-// program uses: who owns a file and can replace it, whether a link of theirs is on the way to
-// it, and who has its lock. It also waits until the disk has the content of a file. All other
+// Package disk protects the files of this program against other users and processes. It
+// finds the owner of a file and all users that can replace it, follows no foreign link on the
+// path, and locks files. It also waits until the content of a file is on the disk. All other
 // packages may use it.
 package disk
 
