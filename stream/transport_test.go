@@ -163,8 +163,8 @@ func TestIdleTimeout(t *testing.T) {
 		message string
 	}{
 		"silence":        {hold(t, delta("a")+": ping\n\n"+delta("b"), nil), Stalled, "sent nothing for 300ms after event 2 of its reply"},
-		"blank lines":    {hold(t, "\n\n", nil), Stalled, "behind 2 bytes of its answer"},
-		"half an event":  {hold(t, `data: {"cho`, nil), Stalled, "behind 11 bytes of its answer"},
+		"blank lines":    {hold(t, "\n\n", nil), Stalled, "after 2 bytes of its answer"},
+		"half an event":  {hold(t, `data: {"cho`, nil), Stalled, "after 11 bytes of its answer"},
 		"only a head":    {hold(t, "", nil), Stalled, "after the head of its answer"},
 		"half a refusal": {func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(400); hold(t, "no", nil)(w, r) }, Refused, "400"},
 	} {

@@ -130,7 +130,7 @@ func TestSurveyIsBounded(t *testing.T) {
 		if err := s.each(t.Context(), ".", func(s *sourceFile) error { read += s.path + " "; return nil }); err != nil {
 			t.Fatal(err)
 		}
-		if got := string(s.appendTo(nil)); read != "a.c b.c " || !strings.Contains(got, "ends after 2 files of 4 bytes") || !strings.Contains(got, "1 files of more than 16777216 bytes") {
+		if got := string(s.appendTo(nil)); read != "a.c b.c " || !strings.Contains(got, "stopped after 2 files of 4 bytes") || !strings.Contains(got, "1 files of more than 16777216 bytes") {
 			t.Errorf("read %s: %s", read, got)
 		}
 	}
