@@ -186,8 +186,8 @@ func (a *argumentTests) testsMatchWide(e *evaluation) bool {
 }
 
 // passesWide reports whether nodes[at], or a value inside it, passes the test wide. A scalar
-// passes if the test is for another type, because a server may convert it to that type. The
-// test of a list or an object decides itself about the scalars in it.
+// passes if the test is for another type, because a server may convert it to that type. For the
+// scalars in a list or an object, equal and isWords apply the same rule.
 func (t *argumentTest) passesWide(e *evaluation, at int) bool {
 	d := &e.document
 	for j := at; j < d.nodes[at].next; j++ {

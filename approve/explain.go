@@ -7,16 +7,14 @@ import (
 	"strings"
 )
 
-// Explain says how Decide would decide about c, and which rules match. It asks
-// nobody. The error is ctx's cause.
+// Explain says how Decide would decide about c, and which rules match. It asks nobody.
+// The error is ctx's cause.
 func (g *Gate) Explain(ctx context.Context, c Call) (Explanation, error) {
 	var x Explanation
-	var decided bool
 	rule := g.weigh(ctx, &c, &x)
-	x.Verdict, decided = g.ruled(&c, rule)
-	x.Ask = !decided
-	x.Approver = g.Approver != nil && rule.Decision != Deny
-	x.Verdict.Egress = c.egress
+	v, decided := g.ruled(&c, rule)
+	v.Egress = c.egress
+	x.Verdict, x.Ask, x.Approver = v, !decided, g.asksApprover(rule)
 	return x, context.Cause(ctx)
 }
 

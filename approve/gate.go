@@ -84,11 +84,10 @@ func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, *Q
 // match. If the budget is exhausted or ctx has ended, the rule denies.
 //
 // A rule that asks restricts, as a deny does: one matching value is enough. If Otherwise denies
-// all other calls, such a rule also lets a call pass. For that it must match as an allow must:
-// name the tool in the exact case and test every argument.
+// all other calls, an asking rule is also a permission: without it the call is denied. For that
+// it must match as an allow must: name the tool in the exact case and test every argument.
 //
-// Among the rules that allow, one that lifts Egress comes first; among those that ask, one with
-// when.
+// An allow that lifts Egress comes before other allows, and an ask with when before other asks.
 func (g *Gate) evaluate(ctx context.Context, c *Call, x *Explanation) *Rule {
 	var f found
 	e := &g.evaluation
@@ -182,10 +181,13 @@ func (g *Gate) ruled(c *Call, rule *Rule) (v Verdict, decided bool) {
 	return unapproved(rule, "somebody must be asked"), false
 }
 
+// asksApprover reports whether the approver is asked about a call that this rule decides.
+func (g *Gate) asksApprover(r *Rule) bool { return g.Approver != nil && r.Decision != Deny }
+
 // verdict returns the verdict of the rule that decides, or the next question: to the approver
 // first, then to the person. asked is the question that was answered before, or nil.
 func (g *Gate) verdict(c *Call, rule *Rule, asked *Question) (Verdict, *Question) {
-	if g.Approver != nil && rule.Decision != Deny {
+	if g.asksApprover(rule) {
 		if asked == nil {
 			return Verdict{}, &Question{call: *c, rule: rule, approver: g.Approver}
 		}

@@ -37,7 +37,7 @@ type Effects struct {
 	Path          string // the argument with the file or directory; if absent, the root
 	To            string // the argument with a second file; "" for none
 	Shows         bool   // it writes, and the answer shows old content of the file
-	Opens         bool   // it answers a file: a rule that denies it a path denies the path to all tools that read
+	Opens         bool   // its answer is a file: a rule that denies the tool a path denies the path to every tool that reads
 
 	Runs bool   // programs that the arguments name, in the sandbox if there is one
 	Dir  string // the argument with the working directory; if absent, the root

@@ -9,8 +9,9 @@ import (
 )
 
 // veil removes secrets from events before any output gets them, so that standard output, the log
-// and stderr agree. Requests to the model and to servers, questions on the terminal and resumed
-// conversations are not changed.
+// and the events on stderr agree. Other lines on stderr are cleaned where they are written.
+// Requests to the model and to servers, questions on the terminal and resumed conversations are
+// not changed.
 type veil struct {
 	set             *secrets.Set
 	text, reasoning turnText
@@ -145,7 +146,7 @@ func (v *veil) hideValue(in reflect.Value, ours bool) {
 	case *json.RawMessage:
 		*p = content.HideJSON(*p)
 		return
-	case **failure.Error: // contains none
+	case **failure.Error: // the end of the run has removed them
 		return
 	}
 	switch in.Kind() {

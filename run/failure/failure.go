@@ -21,7 +21,7 @@ const (
 	StatusModel       Status = "model"       // unreachable, refused, cut off, malformed, content filter
 	StatusServer      Status = "server"      // a required tool server failed
 	StatusUnapproved  Status = "unapproved"  // a call needed an approval that nobody could give
-	StatusLimit       Status = "limit"       // rounds, time, tokens, the answer's length
+	StatusLimit       Status = "limit"       // rounds, time, tokens, cost, the answer's length
 	StatusUnknown     Status = "unknown"     // a call's outcome is unknown and there is no answer
 	StatusOutput      Status = "output"      // the output could not be written
 	StatusInternal    Status = "internal"    // a defect of toolpipe
