@@ -41,6 +41,7 @@ type process struct {
 	screen         *capture // what the terminal shows; nil without one
 	master         *os.File
 	stdinPipe      *os.File
+	written        chan struct{} // closed after command.stdin was written to stdinPipe
 
 	done      chan struct{} // closed when all of the following is known
 	status    int           // 128+N when ended by signal N
@@ -52,7 +53,7 @@ type process struct {
 
 // start runs c. The caller must wait.
 func (c command) start() (*process, error) {
-	p := &process{command: c, stdout: newCapture(), stderr: newCapture(), done: make(chan struct{})}
+	p := &process{command: c, stdout: newCapture(), stderr: newCapture(), written: make(chan struct{}), done: make(chan struct{})}
 	var slave string
 	if c.terminal {
 		var err error
@@ -109,6 +110,7 @@ func (c command) start() (*process, error) {
 	p.stdinPipe = inW
 	go func() {
 		inW.Write(c.stdin) // an error means that the command does not read, which it may do
+		close(p.written)
 		if !c.stdinOpen {
 			inW.Close()
 		}

@@ -158,6 +158,7 @@ func (s *script) send(args []string) error {
 	f := s.running.master
 	if args[0] == "-stdin" {
 		f, args = s.running.stdinPipe, args[1:]
+		<-s.running.written
 	}
 	text, err := unquote(args[0])
 	if err != nil {
