@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"toolpipe/testdata/load"
 )
 
 // testdata/faults.md lists what can go wrong outside toolpipe, and its tests. The
@@ -18,6 +20,9 @@ import (
 // commands. The caller may add to it, then plays it.
 func newFault(t *testing.T, archive string) *script {
 	t.Helper()
+	if !load.In(part, t.Name()) {
+		t.Skip("another part of the scripts, by TOOLPIPE_SCRIPTS")
+	}
 	files, err := splitArchive(archive)
 	if err != nil {
 		t.Fatal(err)

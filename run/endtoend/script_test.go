@@ -27,7 +27,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// part is the part of the cases of scripts that is played, as load.In describes it. With the
+// part is the part of the scripts and faults that is played, as load.In describes it. With the
 // race detector .ci/run plays a seventh, by the number of the commit.
 var part = os.Getenv("TOOLPIPE_SCRIPTS")
 
