@@ -42,7 +42,7 @@ func New(spec Spec) (*Cage, Open, error) {
 		return &Cage{spec: spec}, open, nil
 	}
 	if spec.Network == OwnNetwork {
-		return nil, open, errors.New("Landlock cannot give a process a separate network")
+		return nil, open, errors.New("no separate network is possible with Landlock")
 	}
 	version, err := abi()
 	if err != nil {
