@@ -27,7 +27,6 @@ type program struct {
 	id       string
 	cmd      *exec.Cmd // as a call requested it; each start takes a copy
 	terminal *terminal // nil: it was started without pty
-	patience patience
 	began    time.Time
 	process  *process.Process
 	out      process.Output
@@ -46,7 +45,7 @@ func (s *server) launch(id string, cmd *exec.Cmd, of size) (*program, error) {
 		return nil, errors.New("the connection has ended")
 	}
 	p := &program{
-		id: id, cmd: cmd, patience: s.patience, out: process.Output{Head: keptHead, Tail: keptTail},
+		id: id, cmd: cmd, out: process.Output{Head: keptHead, Tail: keptTail},
 		read: make(chan struct{}), ended: make(chan struct{}),
 	}
 	if of != (size{}) {
@@ -146,7 +145,7 @@ func (p *program) end() bool {
 	if !p.hasEnded() {
 		p.process.Signal(syscall.SIGTERM)
 		p.process.Signal(syscall.SIGCONT) // a stopped process handles no other signal
-		goroutine.Await(p.ended, p.patience.end)
+		goroutine.Await(p.ended, termTime)
 	}
 	p.process.KillTree(killLimit)
 	return goroutine.Await(p.ended, killLimit)
