@@ -2,11 +2,7 @@ package code
 
 import (
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
-
-	"toolpipe/mcp/builtin/code/lexis"
 )
 
 // An importRule describes how files of some languages name others, as a pattern in their
@@ -47,34 +43,14 @@ var importRules = []importRule{
 	{"Make", false, "", "dir root", "-", `-?include[ \t]+([^\n#]+)`},
 }
 
-var (
-	importOnce     sync.Once
-	importPatterns []*regexp.Regexp // for importRules, in the same order
-)
-
-// importRulesOf returns the rules of a language; none for a language without known rules.
-func importRulesOf(l *lexis.Language) (found []*importRule) {
-	for i := range importRules {
-		if l.Is(strings.Fields(importRules[i].Languages)...) {
-			found = append(found, &importRules[i])
-		}
-	}
-	return found
-}
-
 // Pattern is the expression that finds the names. Its first group is the shown text, its
-// second the names. All patterns are compiled when a file first needs one.
+// second the names.
 func (r *importRule) Pattern() *regexp.Regexp {
-	importOnce.Do(func() {
-		for _, rule := range importRules {
-			start := `(?m)^[ \t]*`
-			if strings.HasPrefix(rule.pattern, `\b`) {
-				start = ""
-			}
-			importPatterns = append(importPatterns, regexp.MustCompile(start+`(`+rule.pattern+`)`))
-		}
-	})
-	return importPatterns[slices.IndexFunc(importRules, func(other importRule) bool { return other == *r })]
+	start := `(?m)^[ \t]*`
+	if strings.HasPrefix(r.pattern, `\b`) {
+		start = ""
+	}
+	return regexp.MustCompile(start + `(` + r.pattern + `)`)
 }
 
 // List returns the names in a match of the second group.

@@ -68,8 +68,12 @@ type finder struct {
 // lines.
 func (f *finder) imports() (found []imported, err error) {
 	f.lay()
-	rules := importRulesOf(f.language)
-	for _, rule := range rules {
+	known := false
+	for _, rule := range importRules {
+		if !f.language.Is(strings.Fields(rule.Languages)...) {
+			continue
+		}
+		known = true
 		for _, m := range rule.Pattern().FindAllSubmatchIndex(f.text, 2*maxImports) {
 			from, code := f.mask, m[4] // in a comment or a string, a match is not an import
 			if rule.Quoted {
@@ -79,10 +83,10 @@ func (f *finder) imports() (found []imported, err error) {
 				continue
 			}
 			written := strings.Join(strings.Fields(string(from[m[2]:m[3]])), " ")
-			found = append(found, imported{f.lineOf(m[2]), written, f.files(rule, string(from[m[4]:m[5]]))})
+			found = append(found, imported{f.lineOf(m[2]), written, f.files(&rule, string(from[m[4]:m[5]]))})
 		}
 	}
-	if len(rules) == 0 {
+	if !known {
 		return nil, fmt.Errorf("how %s names other files is not known", f.language.Name)
 	}
 	slices.SortStableFunc(found, func(a, b imported) int { return a.line - b.line })
