@@ -103,7 +103,7 @@ func (s *session) outline(f *sourceFile) error {
 		f.defs = sorted(goDefinitions(f.text))
 	case f.language.Is("Ruby"):
 		f.lay()
-		f.defs = f.place(sorted(f.rubyDefinitions()))
+		f.defs = f.place(sorted(rubyDefinitions(f.mask, f.lines()+1)))
 	default:
 		defs, err := s.definitions(ctagsName(f.path, f.language), f.text)
 		if err != nil {

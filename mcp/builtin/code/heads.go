@@ -102,7 +102,7 @@ func (h *heads) isInvented(d *definition) bool {
 	case "alias":
 		return next != '=' && next != '<'
 	case "method":
-		return isNoName(d.Name) && !h.inType()
+		return slices.Contains(notNames, d.Name) && !h.inType()
 	case "constant", "variable":
 		if end := h.nameEnd(d); h.behindPattern(end) != end || h.isInside(d) && wordAt(line, []byte("for"), 0) >= 0 {
 			return true // pattern finds the names in { }
@@ -146,16 +146,7 @@ func (l *layout) before(d *definition) []byte {
 }
 
 // wordBefore is the word directly before the name of a definition; "" for none.
-func (l *layout) wordBefore(d *definition) string { return lastWordOf(l.before(d)) }
-
-// lastWordOf is the word at the end of a text; "" for none.
-func lastWordOf(text []byte) string {
-	n := len(text)
-	for n > 0 && lexis.IsWord(text[n-1]) {
-		n--
-	}
-	return string(text[n:])
-}
+func (l *layout) wordBefore(d *definition) string { return lexis.LastWord(l.before(d)) }
 
 // inType reports whether the line is directly in the body of the innermost type.
 func (h *heads) inType() bool {

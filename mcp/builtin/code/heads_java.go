@@ -2,6 +2,7 @@ package code
 
 import (
 	"bytes"
+	"slices"
 
 	"toolpipe/mcp/builtin/code/lexis"
 )
@@ -18,11 +19,8 @@ func (h *heads) java(text []byte) []definition {
 			continue
 		}
 		from := i
-		for i < len(text) && lexis.IsWord(text[i]) {
-			i++
-		}
-		kind := h.javaMember(begin+from, begin+i)
-		if kind != "" {
+		i += lexis.WordLen(text[i:])
+		if kind := h.javaMember(begin+from, begin+i); kind != "" {
 			return h.found(kind, string(text[from:i]))
 		}
 	}
@@ -49,24 +47,11 @@ func (h *heads) javaType(text []byte) (kind, name string) {
 	}
 }
 
-// isNoType reports whether a word before a name is not a type: then a value follows it.
-func isNoType(word string) bool {
-	switch word {
-	case "return", "throw", "new", "else", "case", "yield", "assert", "do", "instanceof", "extends", "implements", "throws", "import", "package",
-		"goto", "break", "continue", "permits", "default":
-		return true
-	}
-	return false
-}
+// notTypes are words that a name may follow although they are no types.
+var notTypes = []string{"return", "throw", "new", "else", "case", "yield", "assert", "do", "instanceof", "extends", "implements", "throws", "import", "package", "goto", "break", "continue", "permits", "default"}
 
-// isNoName reports whether a word before a bracket is not a name.
-func isNoName(word string) bool {
-	switch word {
-	case "if", "while", "for", "switch", "synchronized", "catch", "try", "new", "return", "throw", "super", "this", "do", "else":
-		return true
-	}
-	return false
-}
+// notNames are words that a bracket may follow although they are no names.
+var notNames = []string{"if", "while", "for", "switch", "synchronized", "catch", "try", "new", "return", "throw", "super", "this", "do", "else"}
 
 // javaMember is the kind of the definition with a name between the offsets; "" for none. A
 // method has a type or modifier before its name, and parameters and a body after it. A
@@ -74,12 +59,12 @@ func isNoName(word string) bool {
 // type.
 func (h *heads) javaMember(from, to int) string {
 	before := bytes.TrimRight(h.mask[max(0, from-maxLooked):from], whiteSpace)
-	if len(before) == 0 || isNoName(string(h.mask[from:to])) {
+	if len(before) == 0 || slices.Contains(notNames, string(h.mask[from:to])) {
 		return ""
 	}
-	word := lastWordOf(before)
+	word := lexis.LastWord(before)
 	last := before[len(before)-1]
-	isTyped := word != "" && !isNoType(word) || last == '>' && !bytes.HasSuffix(before, []byte("->")) || last == ']'
+	isTyped := word != "" && !slices.Contains(notTypes, word) || last == '>' && !bytes.HasSuffix(before, []byte("->")) || last == ']'
 	if isTyped && lexis.IsWord(last) && bytes.HasSuffix(before[:len(before)-len(word)], []byte("@")) {
 		isTyped = false // after an annotation, as in @Override foo() before a constructor
 	}

@@ -146,11 +146,7 @@ func trim(text []byte) []byte { return bytes.Trim(text, whiteSpace) }
 
 // behind is the first byte of code from an offset on that is not one of passed; 0 for none.
 func (l *layout) behind(at int, passed string) byte {
-	rest := bytes.TrimLeft(l.mask[at:min(at+maxLooked, len(l.mask))], passed)
-	if len(rest) == 0 {
-		return 0
-	}
-	return rest[0]
+	return l.at(l.pass(at, passed))
 }
 
 // trimmed is an offset moved back over the white space before it.

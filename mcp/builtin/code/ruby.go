@@ -9,14 +9,14 @@ import (
 )
 
 // rubyDefinitions returns the definitions of a Ruby text, in the order of their lines: its
-// modules, classes, methods, constants, accessors and aliases. End 0 means that a definition is
-// never closed.
+// modules, classes, methods, constants, accessors and aliases. A definition that is never
+// closed ends in the line open.
 //
 // It reads the mask of the text, in which comments and the insides of strings are blank. In a
 // mask, a block opens with a word such as class, def, do or if, and closes with end. The
 // parser checks only these words and knows no other syntax.
-func rubyDefinitions(mask []byte) []definition {
-	p := &rubyParser{rubyCursor: rubyCursor{mask: mask, line: 1}, begins: true}
+func rubyDefinitions(mask []byte, open int) []definition {
+	p := &rubyParser{rubyCursor: rubyCursor{mask: mask, line: 1}, unclosed: open, begins: true}
 	for p.at < len(mask) {
 		p.token()
 	}
@@ -32,6 +32,8 @@ type rubyCursor struct {
 
 type rubyParser struct {
 	rubyCursor
+	unclosed int // the last line of a definition that is never closed
+
 	last   byte // the last byte that is not white space; 0 at the beginning
 	begins bool // a statement may begin here
 	loop   bool // while, until or for began in this statement: its do opens no further block
@@ -68,9 +70,7 @@ func (p *rubyParser) token() {
 		p.at++
 		return
 	case c-'0' < 10: // a number may have letters
-		for p.at < len(p.mask) && (lexis.IsWord(p.mask[p.at])) {
-			p.at++
-		}
+		p.at += lexis.WordLen(p.mask[p.at:])
 		p.last, p.begins = '0', false
 		return
 	case lexis.IsWord(c):
@@ -159,17 +159,25 @@ func (p *rubyParser) word() {
 		p.pop()
 	case "then", "else", "ensure", "and", "or", "not":
 		p.begins = true
+	case "attr_reader", "attr_writer", "attr_accessor", "attr":
+		if begins {
+			p.accessors(word)
+		}
+	case "alias", "alias_method":
+		if begins {
+			p.symbols(1, func(name string) { p.member(name, "alias") })
+		}
 	default:
-		p.statement(word, begins)
+		if begins && word[0] >= 'A' && word[0] <= 'Z' {
+			p.assignment(word)
+		}
 	}
 }
 
 // name reads a word, including a final ? or !.
 func (p *rubyParser) name() string {
 	from := p.at
-	for p.at < len(p.mask) && lexis.IsWord(p.mask[p.at]) {
-		p.at++
-	}
+	p.at += lexis.WordLen(p.mask[p.at:])
 	if p.at+1 < len(p.mask) && (p.mask[p.at] == '?' || p.mask[p.at] == '!') && p.mask[p.at+1] != '=' {
 		p.at++
 	}
@@ -216,13 +224,11 @@ func (p *rubyParser) scope() []string {
 }
 
 func (p *rubyParser) define(name, kind string, scope []string) int {
-	p.found = append(p.found, definition{Name: name, Kind: kind, Scope: strings.Join(scope, "."), Line: p.line})
+	p.found = append(p.found, definition{Name: name, Kind: kind, Scope: strings.Join(scope, "."), Line: p.line, End: p.unclosed})
 	return len(p.found) - 1
 }
 
 // blanks skips white space in the line.
 func (p *rubyParser) blanks() {
-	for p.at < len(p.mask) && (p.mask[p.at] == ' ' || p.mask[p.at] == '\t') {
-		p.at++
-	}
+	p.at = len(p.mask) - len(bytes.TrimLeft(p.mask[p.at:], " \t"))
 }

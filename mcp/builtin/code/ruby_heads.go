@@ -119,23 +119,6 @@ func (p *rubyParser) brackets() {
 	}
 }
 
-// statement reads the head of a statement that may define constants, accessors or an alias.
-func (p *rubyParser) statement(word string, begins bool) {
-	if !begins {
-		return
-	}
-	switch word {
-	case "attr_reader", "attr_writer", "attr_accessor", "attr":
-		p.accessors(word)
-	case "alias", "alias_method":
-		p.symbols(1, func(name string) { p.member(name, "alias") })
-	default:
-		if c := word[0]; c >= 'A' && c <= 'Z' {
-			p.assignment(word)
-		}
-	}
-}
-
 // assignment reads the beginning of an assignment to a constant, such as A or B::A.
 func (p *rubyParser) assignment(word string) {
 	names := append([]string{word}, p.path()...)

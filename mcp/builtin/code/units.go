@@ -209,10 +209,7 @@ func (l *layout) decorated(from, until int) int {
 		case c == '[' && l.language.Is("C", "C++", "C#"):
 			next = l.passBracket(from)
 		case l.language.Is("C", "C++"):
-			word := from
-			for word < until && lexis.IsWord(l.mask[word]) {
-				word++
-			}
+			word := from + lexis.WordLen(l.mask[from:until])
 			switch string(l.mask[from:word]) {
 			case "template":
 				next = l.passAngles(word)

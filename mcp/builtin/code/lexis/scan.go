@@ -287,12 +287,10 @@ func (s *scanner) afterOperator() bool {
 	if s.last < 0 {
 		return true
 	}
-	switch c := s.in[s.last]; {
-	case !IsWord(c):
+	if c := s.in[s.last]; !IsWord(c) {
 		return strings.IndexByte(")]}\"'`$", c) < 0
-	default:
-		return slices.Contains(s.regexAfter, string(s.in[s.lastWord:min(s.last+1, s.lastWord+16)]))
 	}
+	return slices.Contains(s.regexAfter, string(s.in[s.lastWord:min(s.last+1, s.lastWord+16)]))
 }
 
 // content scans a comment or a string, up to its end or the opening of code in it.
@@ -366,9 +364,7 @@ func (s *scanner) variable(rest []byte) {
 		n = 2
 	}
 	s.blank(n, false)
-	for s.i < len(s.in) && IsWord(s.in[s.i]) {
-		s.i++
-	}
+	s.i += WordLen(s.in[s.i:])
 }
 
 // blank turns n bytes into blanks, except line ends and, with quotes, quotes. With quotes,
