@@ -77,7 +77,6 @@ func (l *layout) declares(d *definition) (end int, isOpen bool) {
 
 const maxBeside = 100 // definitions in one line that are checked
 
-// opensBody reports whether a line has a bracket {, or one follows directly after it.
 func (l *layout) opensBody(n int) bool {
 	return bytes.IndexByte(l.line(l.mask, n), '{') >= 0 || l.behind(l.starts[n], whiteSpace) == '{'
 }

@@ -54,7 +54,6 @@ type heads struct {
 	body   body         // of the innermost type, from inType
 }
 
-// A body is where the body of a definition opens.
 type body struct {
 	name    string
 	line    int
@@ -145,7 +144,6 @@ func (l *layout) before(d *definition) []byte {
 	return bytes.TrimRight(l.mask[max(0, end-maxLooked):end], whiteSpace)
 }
 
-// wordBefore is the word directly before the name of a definition; "" for none.
 func (l *layout) wordBefore(d *definition) string { return lexis.LastWord(l.before(d)) }
 
 // inType reports whether the line is directly in the body of the innermost type.
@@ -164,7 +162,6 @@ func (h *heads) inType() bool {
 	return h.body.bracket > 0 && h.level(h.line).bracket == h.body.bracket
 }
 
-// find returns the definitions with names in the line.
 func (h *heads) find() []definition {
 	if !h.code(h.line) {
 		return nil
@@ -197,7 +194,6 @@ func (h *heads) found(kind, name string) []definition {
 	return []definition{d}
 }
 
-// macro finds a definition by #define.
 func (h *heads) macro(text []byte) []definition {
 	text, isDirective := bytes.CutPrefix(trim(text), []byte("#"))
 	if !isDirective || h.states[h.line-1].Part != lexis.Code || h.line > 1 && h.joinsNext(h.line-1) {

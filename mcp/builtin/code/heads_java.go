@@ -27,7 +27,6 @@ func (h *heads) java(text []byte) []definition {
 	return nil
 }
 
-// javaType finds the head of a type.
 func (h *heads) javaType(text []byte) (kind, name string) {
 	for {
 		word, rest := cutWord(text)

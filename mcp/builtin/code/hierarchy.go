@@ -138,7 +138,6 @@ func withoutBrackets(text string) string {
 	}, text)
 }
 
-// branch is a type, and below it the types that next returns.
 func (h *hierarchy) branch(name string, next func(*typeNode) []string) branch {
 	t := h.types[name]
 	label := name + "  " + firstPlaces(t.places)

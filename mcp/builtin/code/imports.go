@@ -18,7 +18,6 @@ import (
 
 const maxImports = 1000 // of one file
 
-// An imported is an import at a line of a file.
 type imported struct {
 	line  int
 	text  string // as written
@@ -57,7 +56,6 @@ func showImports(_ context.Context, c *call, args toolserver.Arguments) ([]byte,
 	return b, nil
 }
 
-// A finder finds the imports of a file, and the imported files.
 type finder struct {
 	*sourceFile
 	call   *call
@@ -93,7 +91,6 @@ func (f *finder) imports() (found []imported, err error) {
 	return found, nil
 }
 
-// files returns the files for the names in an import.
 func (f *finder) files(rule *importRule, text string) (files []string) {
 	for _, name := range rule.List(text) {
 		if file := f.find(rule, name); file != "" && !slices.Contains(files, file) {
@@ -142,7 +139,6 @@ func (f *finder) isPackage(dir string) bool {
 	return file == f.rel || f.look(file, fs.FileMode.IsRegular) != ""
 }
 
-// bases are the directories that a rule searches.
 func (f *finder) bases(from string) (bases []string) {
 	dir := path.Dir(f.rel)
 	for from := range strings.FieldsSeq(from) {
@@ -165,7 +161,6 @@ func (f *finder) bases(from string) (bases []string) {
 	return bases
 }
 
-// first returns the first existing file other than the importing one.
 func (f *finder) first(bases []string, name, endings string) string {
 	for _, base := range bases {
 		for ending := range strings.FieldsSeq(endings) {

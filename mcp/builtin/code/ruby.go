@@ -24,7 +24,6 @@ func rubyDefinitions(mask []byte, open int) []definition {
 	return p.found
 }
 
-// A rubyCursor is the position of a parser in a mask.
 type rubyCursor struct {
 	mask     []byte
 	at, line int
@@ -59,7 +58,6 @@ type rubyBlock struct {
 	singleton  bool     // class << self: its methods are the object's methods
 }
 
-// token reads a word, or another byte.
 func (p *rubyParser) token() {
 	c := p.mask[p.at]
 	switch {
@@ -109,7 +107,6 @@ func (p *rubyParser) newLine(atEnd bool) {
 	p.begins = true
 }
 
-// goesOn reports whether the statement of a line continues on the next line.
 func (p *rubyParser) goesOn() bool {
 	if strings.IndexByte("=+-*/%&|^?:<.\\,([{", p.last) >= 0 {
 		return true
@@ -215,7 +212,6 @@ func (p *rubyParser) pop() {
 	p.open = p.open[:n]
 }
 
-// scope is the names of the modules and classes around the cursor.
 func (p *rubyParser) scope() []string {
 	if n := len(p.open); n > 0 {
 		return slices.Clip(p.open[n-1].scope)
@@ -228,7 +224,6 @@ func (p *rubyParser) define(name, kind string, scope []string) int {
 	return len(p.found) - 1
 }
 
-// blanks skips white space in the line.
 func (p *rubyParser) blanks() {
 	p.at = len(p.mask) - len(bytes.TrimLeft(p.mask[p.at:], " \t"))
 }

@@ -101,7 +101,6 @@ func (p *rubyParser) methodName() string {
 	return ""
 }
 
-// brackets skips a bracket and its content.
 func (p *rubyParser) brackets() {
 	for depth := 0; p.at < len(p.mask); {
 		switch p.mask[p.at] {
@@ -119,7 +118,6 @@ func (p *rubyParser) brackets() {
 	}
 }
 
-// assignment reads the beginning of an assignment to a constant, such as A or B::A.
 func (p *rubyParser) assignment(word string) {
 	names := append([]string{word}, p.path()...)
 	to := p.at
@@ -134,7 +132,6 @@ func (p *rubyParser) assignment(word string) {
 	p.values = append(p.values, rubyValue{at, len(p.open) + p.depth})
 }
 
-// accessors defines the methods that attr_reader, attr_writer or attr_accessor makes.
 func (p *rubyParser) accessors(word string) {
 	p.symbols(100, func(name string) {
 		if word != "attr_writer" {

@@ -32,7 +32,6 @@ type tree struct {
 	way      []string        // the labels from the first line to the present one
 }
 
-// newTree begins a tree of at most deepest levels below the first line.
 func newTree(ctx context.Context, deepest int) *tree {
 	return &tree{ctx: ctx, deepest: deepest, followed: map[string]bool{}}
 }
@@ -72,7 +71,6 @@ func (t *tree) add(br branch) {
 	t.way = t.way[:depth]
 }
 
-// appendNotes appends lines about what the tree left out.
 func (t *tree) appendNotes(b []byte) []byte {
 	if t.more > 0 {
 		b = fmt.Appendf(b, "[toolpipe] %d more branches, and everything below them, are left out; a deeper path shows less\n", t.more)

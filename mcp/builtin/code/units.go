@@ -151,7 +151,6 @@ func (l *layout) joinsNext(n int) bool {
 	return n < l.lines() && bytes.HasSuffix(bytes.TrimRight(l.line(l.text, n), "\r\n"), []byte(`\`))
 }
 
-// directiveEnd is the last line of a preprocessor directive.
 func (l *layout) directiveEnd(n int) int {
 	for l.joinsNext(n) {
 		n++

@@ -36,7 +36,6 @@ func newMatcher(expression string, ignoreCase bool) (*matcher, error) {
 	return m, nil
 }
 
-// literal is a text that a line must contain.
 type literal struct {
 	text string
 	fold bool // letters match in either case; text is in lower case

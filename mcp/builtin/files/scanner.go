@@ -15,7 +15,6 @@ import (
 
 const maxShownLine = 500 // bytes of a line in an answer
 
-// findings are the part of an answer about some files.
 type findings struct {
 	text       []byte
 	matches    int

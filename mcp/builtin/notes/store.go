@@ -92,7 +92,6 @@ func (s *store) open(flags int) (*os.File, error) {
 	return f, nil
 }
 
-// read returns the present content of the file.
 func (s *store) read() (*document, error) {
 	f, err := s.open(os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -191,7 +190,6 @@ type note struct {
 	literal  []byte // the content as in the file
 }
 
-// put creates a note, or replaces its content.
 func (d *document) put(name, content string) error {
 	if len(content) > maxNote {
 		return fmt.Errorf("the note would have %d bytes, at most %d are allowed; another note has room", len(content), maxNote)
@@ -242,7 +240,6 @@ func parse(text []byte) (*document, error) {
 	return d, nil
 }
 
-// hasOnly reports whether an object has only members with these names.
 func hasOnly(object []byte, names ...string) bool {
 	for literal := range jsontext.Members(object) {
 		if !slices.Contains(names, jsontext.Unquote(literal)) {

@@ -214,7 +214,6 @@ func terminalSize(args toolserver.Arguments) (size, error) {
 	return size{}, nil
 }
 
-// variables reads the argument env: the environment variables that a call sets.
 func variables(raw []byte) (map[string]string, error) {
 	env := map[string]string{}
 	for literal, value := range jsontext.Members(raw) {
@@ -279,7 +278,6 @@ func (s *server) find(id string) (*program, error) {
 	return nil, fmt.Errorf("no process has the id %.100q; known ids: %s", id, strings.Join(ids, ", "))
 }
 
-// all are the programs, including ended ones.
 func (s *server) all() []*program {
 	s.mu.Lock()
 	defer s.mu.Unlock()

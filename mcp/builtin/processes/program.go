@@ -151,13 +151,11 @@ func (p *program) end() bool {
 	return goroutine.Await(p.ended, killLimit)
 }
 
-// close closes our ends of the standard streams.
 func (p *program) close() {
 	p.in.Close()
 	p.from.Close()
 }
 
-// describe is the state of the program, in words.
 func (p *program) describe() string {
 	if !p.hasEnded() {
 		return fmt.Sprintf("%s is running (pid %d, for %v)", p.id, p.process.Pid(), time.Since(p.began).Round(time.Second/10))

@@ -38,7 +38,6 @@ func sizeOf(args toolserver.Arguments, otherwise size) (size, error) {
 	return size{int(columns), int(rows)}, nil
 }
 
-// A terminal is the terminal of a program: its screen, and its answers to the program.
 type terminal struct {
 	mu      sync.Mutex // locked while output is written to both the screen and the stream
 	size    size
@@ -57,7 +56,6 @@ func newTerminal(of size) *terminal {
 	return t
 }
 
-// keep keeps output of the program.
 func (p *program) keep(b []byte) {
 	if p.terminal == nil {
 		p.out.Write(b)
@@ -77,7 +75,6 @@ func (p *program) answer() {
 	}
 }
 
-// view is the screen of the program.
 func (p *program) view() (screen.View, error) {
 	if p.terminal == nil {
 		return screen.View{}, fmt.Errorf("%s has no screen: start it with pty", p.id)
@@ -94,7 +91,6 @@ func (p *program) version() int64 {
 	return p.terminal.shown.Version()
 }
 
-// describeScreen describes the version and size of a screen and the cursor's position.
 func describeScreen(v screen.View) string {
 	cursor := "the cursor is in row " + strconv.Itoa(v.Row) + ", column " + strconv.Itoa(v.Column)
 	if v.CursorHidden {

@@ -166,7 +166,6 @@ func await(ctx context.Context, conditions []*condition, wanted int, limit time.
 	}
 }
 
-// awaited describes in one line what is waited for.
 func awaited(conditions []*condition) string {
 	text := "waiting"
 	for _, c := range conditions {

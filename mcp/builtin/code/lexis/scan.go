@@ -89,7 +89,6 @@ func (s *scanner) state() State {
 	return state
 }
 
-// cut ends a comment or a string with its line.
 func (s *scanner) cut(f *frame) {
 	if f.flags&(comment|regex) == 0 {
 		s.cuts++
@@ -140,7 +139,6 @@ func (sp *span) inner() string {
 	return sp.open
 }
 
-// code scans code, up to the opening of a span or the end of code inside a string.
 func (s *scanner) code() {
 	var inside *frame
 	var open, shut byte
@@ -334,7 +332,6 @@ func (s *scanner) content(f *frame) {
 	}
 }
 
-// closes handles a text that may close a span, and reports whether it does.
 func (s *scanner) closes(f *frame, behind []byte) bool {
 	n := len(f.close)
 	switch {
