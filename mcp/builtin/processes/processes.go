@@ -307,10 +307,8 @@ func (s *server) restart(_ context.Context, old *program, _ toolserver.Arguments
 		return nil, fmt.Errorf("%s was started again by another call meanwhile", old.id)
 	}
 	var of size
-	if t := old.terminal; t != nil {
-		t.mu.Lock()
-		of = t.size
-		t.mu.Unlock()
+	if v, err := old.view(); err == nil {
+		of = shownSize(v)
 	}
 	p, err := s.launch(old.id, old.cmd, of)
 	if err != nil {

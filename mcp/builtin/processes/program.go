@@ -52,7 +52,7 @@ func (s *server) launch(id string, cmd *exec.Cmd, of size) (*program, error) {
 		p.terminal = newTerminal(of)
 	}
 	child := *cmd
-	theirs, err := p.connect(&child)
+	theirs, err := p.connect(&child, of)
 	if err == nil {
 		if p.process, err = s.commands.Start(&child); err != nil {
 			err = fmt.Errorf("%q did not start: %w", cmd.Args[0], confine.Reason(err))
@@ -76,10 +76,10 @@ func (s *server) launch(id string, cmd *exec.Cmd, of size) (*program, error) {
 
 // connect gives the child its standard streams, and returns the ends that belong only to the
 // child. After an error some of the files are nil.
-func (p *program) connect(child *exec.Cmd) (theirs []*os.File, err error) {
+func (p *program) connect(child *exec.Cmd, of size) (theirs []*os.File, err error) {
 	var stdin, stdout *os.File
 	if p.terminal != nil {
-		if p.in, stdin, err = openTerminal(p.terminal.size); err != nil {
+		if p.in, stdin, err = openTerminal(of); err != nil {
 			return nil, fmt.Errorf("pty: %w", err)
 		}
 		p.from, stdout = p.in, stdin

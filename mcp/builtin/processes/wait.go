@@ -194,12 +194,6 @@ func (c *condition) isMet() bool {
 	return c.outcome != ""
 }
 
-// onScreen reports whether the screen's condition is met.
-func (c *condition) onScreen() bool {
-	c.outcome = c.screen.isMet(c.program)
-	return c.outcome != ""
-}
-
 // isIdle reports whether the program was silent for long enough.
 func (c *condition) isIdle() bool {
 	changed := c.program.began.Add(time.Duration(c.changed.Load()))
