@@ -449,7 +449,7 @@ var house = map[string]int{
 	"fields of mcp/builtin/code.definition":    12,
 	"fields of mcp/builtin/code.layout":        11,
 	"fields of mcp/builtin/code/lexis.scanner": 13,
-	"fields of mcp/builtin/processes.program":  13,
+	"fields of mcp/builtin/processes.program":  12,
 	"fields of mcp/oauth.Settings":             19,
 	"fields of run/config.Config":              69,
 	"fields of run/servers.Server":             23,
