@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"slices"
 
 	"toolpipe/stream/text/jsontext"
 )
@@ -67,19 +68,14 @@ func (l *log) line(e *event) error {
 func (l *log) close(t *taken) {
 	t.finish()
 	delete(l.runs, t.word)
-	for i, other := range l.all {
-		if other == t {
-			l.all = append(l.all[:i], l.all[i+1:]...)
-			break
-		}
-	}
+	l.all = slices.DeleteFunc(l.all, func(other *taken) bool { return other == t })
 	if !t.kept && t.End.Exit != 0 {
 		l.reader.report.Failed++
 	}
 }
 
 func (l *log) end() {
-	for _, t := range append([]*taken(nil), l.all...) {
+	for _, t := range slices.Clone(l.all) {
 		t.End.Cut = len(l.source.Cut) > 0
 		l.close(t)
 	}

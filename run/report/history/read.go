@@ -235,12 +235,7 @@ func (r *Reader) addCall(run *Run, c *Call, failed bool) bool {
 
 // ask keeps a question. The next answer belongs to it.
 func (r *Reader) ask(run *Run, prompt Text) {
-	if r.talk >= maxTalk {
-		run.More.Questions++
-		return
-	}
-	r.talk++
-	run.Talk = append(run.Talk, Exchange{Prompt: prompt.Within(r.report.Limit)})
+	add(&run.Talk, Exchange{Prompt: prompt.Within(r.report.Limit)}, &r.talk, maxTalk, &run.More.Questions)
 }
 
 // answer keeps the answer to the last question. A later answer replaces it.
@@ -253,26 +248,24 @@ func (r *Reader) answer(run *Run, answer Text) {
 	}
 }
 
-// addTurn keeps a turn, and reports whether it did.
-func (r *Reader) addTurn(run *Run, t *Turn) bool {
-	if r.turns >= maxTurns {
-		run.More.Turns++
+// add appends an item to a list, unless the report has most of its kind; then more counts it. It
+// reports whether the list has the item.
+func add[T any](list *[]T, item T, kept *int, most int, more *int) bool {
+	if *kept >= most {
+		*more++
 		return false
 	}
-	r.turns++
-	run.Turns = append(run.Turns, t)
+	*kept++
+	*list = append(*list, item)
 	return true
 }
 
-// addNote keeps a note, and reports whether it did.
+func (r *Reader) addTurn(run *Run, t *Turn) bool {
+	return add(&run.Turns, t, &r.turns, maxTurns, &run.More.Turns)
+}
+
 func (r *Reader) addNote(run *Run, n *Note) bool {
-	if r.notes >= maxNotes {
-		run.More.Notes++
-		return false
-	}
-	r.notes++
-	run.Notes = append(run.Notes, n)
-	return true
+	return add(&run.Notes, n, &r.notes, maxNotes, &run.More.Notes)
 }
 
 // tally counts a word from a file. A file may contain any number of different words.

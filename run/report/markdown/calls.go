@@ -64,7 +64,7 @@ func known(n int64) string {
 	if n == history.Unknown {
 		return ""
 	}
-	return grouped(n)
+	return history.Grouped(n)
 }
 
 // changes lists the files that calls changed.

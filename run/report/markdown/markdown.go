@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"toolpipe/run/report/history"
-	"toolpipe/stream/text/readable"
 )
 
 // MaxBytes is the longest report. GitHub accepts 1 MiB as the summary of a step, and refuses a
@@ -89,7 +88,7 @@ func (d *document) sources(r *history.Report) {
 		if s.Form != "" {
 			text += ", " + article(string(s.Form))
 		}
-		text += ", " + grouped(s.Bytes) + " bytes, SHA-256 `" + s.SHA256 + "`."
+		text += ", " + history.Grouped(s.Bytes) + " bytes, SHA-256 `" + s.SHA256 + "`."
 		for _, c := range s.Cut {
 			text += " **Line " + strconv.Itoa(c.Line) + " is cut off at byte " + strconv.FormatInt(c.Byte, 10) + ": its writer was killed.**"
 		}
@@ -184,13 +183,6 @@ func firstLines(t history.Text) history.Text {
 	return history.Text{Head: head, Left: t.Size() - int64(len(head))}
 }
 
-func grouped(n int64) string {
-	if n == history.Unknown {
-		return "?"
-	}
-	return readable.Grouped(n)
-}
-
 // facts is a table of facts about a run.
 func (d *document) facts(r *history.Run) string {
 	var rows [][2]string
@@ -204,19 +196,19 @@ func (d *document) facts(r *history.Run) string {
 		add(f.Name, cell(f.Value))
 	}
 	if r.End.Ms != history.Unknown {
-		add("took", grouped(r.End.Ms)+" ms")
+		add("took", history.Grouped(r.End.Ms)+" ms")
 	}
 	if r.Form != history.Plan {
-		add("turns", grouped(r.Counts.Turns))
+		add("turns", history.Grouped(r.Counts.Turns))
 	}
-	add("calls", grouped(r.Counts.Calls))
+	add("calls", history.Grouped(r.Counts.Calls))
 	results := slices.Sorted(maps.Keys(r.Counts.Results))
 	for i, status := range results {
-		results[i] = cell(cmp.Or(status, "?")) + " " + grouped(r.Counts.Results[status])
+		results[i] = cell(cmp.Or(status, "?")) + " " + history.Grouped(r.Counts.Results[status])
 	}
 	add("results", strings.Join(results, ", "))
 	if t := r.Counts.Tokens; t != (history.Tokens{}) {
-		add("tokens", grouped(t.Input)+" in ("+grouped(t.Cached)+" cached), "+grouped(t.Output)+" out ("+grouped(t.Reasoning)+" reasoning)")
+		add("tokens", history.Grouped(t.Input)+" in ("+history.Grouped(t.Cached)+" cached), "+history.Grouped(t.Output)+" out ("+history.Grouped(t.Reasoning)+" reasoning)")
 	}
 	for _, f := range history.Came(r) {
 		add(f.Name, cell(f.Value))

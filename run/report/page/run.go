@@ -209,7 +209,7 @@ func (p *page) turns(r *history.Run, level int) {
 	}
 	p.heading(level, "Turns")
 	for _, t := range r.Turns {
-		p.raw(`<details><summary><span class="row"><span class="name">turn ` + number(t.Number) + `</span><span class="dim">`)
+		p.raw(`<details><summary><span class="row"><span class="name">turn ` + history.Grouped(t.Number) + `</span><span class="dim">`)
 		p.line(strings.Join(words(t.Finish, span(t.Ms), t.Model), ", "))
 		p.raw(`</span><span class="v">`)
 		p.text(short(t.Text.Head, 60))
@@ -229,13 +229,6 @@ func (p *page) turns(r *history.Run, level int) {
 		}
 		p.raw("</details>\n")
 	}
-}
-
-func number(n int64) string {
-	if n == history.Unknown {
-		return "?"
-	}
-	return readable.Grouped(n)
 }
 
 // words returns the strings that are not empty.
@@ -268,7 +261,7 @@ func (p *page) notes(r *history.Run, level int) {
 			p.raw("<p>The next try came after " + span(n.Wait) + ".</p>\n")
 		}
 		p.details(n.Details)
-		p.raw("<p class=\"dim\">after turn " + number(n.Turn) + "</p></details>\n")
+		p.raw("<p class=\"dim\">after turn " + history.Grouped(n.Turn) + "</p></details>\n")
 	}
 }
 

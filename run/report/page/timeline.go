@@ -28,7 +28,7 @@ const maxLanes = 30
 func (p *page) barsOf(r *history.Run) (model, asked, tools []bar) {
 	for _, t := range r.Turns {
 		if t.At != history.Unknown {
-			name := "turn " + number(t.Number)
+			name := "turn " + history.Grouped(t.Number)
 			model = append(model, bar{from: t.At - max(0, t.Ms), to: t.At, class: "model", name: name, title: name + ": " + span(t.Ms), first: t.First})
 		}
 	}
@@ -224,7 +224,7 @@ func (p *page) tokens(r *history.Run, level int) {
 	p.raw(`<ol class="bars">` + "\n")
 	for _, t := range r.Turns {
 		k := t.Tokens
-		p.raw(`<li><span>turn ` + number(t.Number) + `</span><svg aria-hidden="true" height="16">`)
+		p.raw(`<li><span>turn ` + history.Grouped(t.Number) + `</span><svg aria-hidden="true" height="16">`)
 		at := int64(0)
 		for _, part := range []struct {
 			class string
