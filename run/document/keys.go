@@ -23,7 +23,6 @@ func Keys(namesAndTargets ...any) []Key {
 	return keys
 }
 
-// NamesOf are the names of keys.
 func NamesOf(keys []Key) (names []string) {
 	for _, k := range keys {
 		names = append(names, strings.Fields(k.names)...)
@@ -118,7 +117,6 @@ func Into[T any](to *T, read func(Member) (T, error)) func(Member) error {
 	}
 }
 
-// OneOf reads a string that is one of the words.
 func (m Member) OneOf(words ...string) (string, error) {
 	s, err := m.Str()
 	if err == nil && !slices.Contains(words, s) {

@@ -71,7 +71,6 @@ func (m *Emitter) deliver(e Event) {
 	}
 }
 
-// Flush writes buffered output. It is called before a wait.
 func (m *Emitter) Flush() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

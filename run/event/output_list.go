@@ -85,7 +85,6 @@ func (o *ListOutput) Event(e Event) error {
 	return nil
 }
 
-// end writes the table of a list, and the result of a call.
 func (o *ListOutput) end(e *End) error {
 	if len(o.table.rows) > 0 {
 		lines := o.table.appendTo(nil, o.Columns)

@@ -2,7 +2,6 @@ package event
 
 import "encoding/json"
 
-// Usage counts tokens.
 type Usage struct {
 	Input      int `event:"input_tokens"`
 	Output     int `event:"output_tokens"`

@@ -22,7 +22,6 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
-// Options are the settings of the face from flags and the environment.
 type Options struct {
 	Quiet            bool
 	Verbose          int
@@ -175,7 +174,6 @@ func (f *Face) Lines(text string) {
 	}
 }
 
-// Notef is Say with a format.
 func (f *Face) Notef(format string, args ...any) { f.Say(fmt.Sprintf(format, args...)) }
 
 // VerboseLine prints a line that is not an event, with -v.
@@ -309,7 +307,6 @@ func (f *Face) started(e *event.Start) {
 	f.awaitModel()
 }
 
-// said shows the model's text besides the answer.
 func (f *Face) said(text []byte) {
 	if text = bytes.TrimSpace(text); len(text) == 0 || !f.showsFrames {
 		return
@@ -376,7 +373,6 @@ func (f *Face) Suspend(stop <-chan func()) {
 	}
 }
 
-// Close removes the live line for good.
 func (f *Face) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -25,7 +25,6 @@ type liveLine struct {
 	busy       func() bool                     // another program asks on the terminal; nil: none
 }
 
-// wait is one wait of the run.
 type wait struct {
 	what    string    // name of the wait; "": none
 	since   time.Time // when the wait began
@@ -93,7 +92,6 @@ func elapsed(d time.Duration) string {
 	return fmt.Sprintf("%d min %02d s", s/60, s%60)
 }
 
-// tick draws the live line repeatedly while the run waits.
 func (f *Face) tick() {
 	for again := true; again; again = f.tickOnce() {
 		time.Sleep(liveEvery)
@@ -138,7 +136,6 @@ func (f *Face) await(what string) {
 	}
 }
 
-// Awaiting sets what the live line says the run waits for; "" stops it.
 func (f *Face) Awaiting(what string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -76,7 +76,6 @@ func (f *Face) signs(s string) string {
 	return s
 }
 
-// fit cuts a line to the terminal's width.
 func (f *Face) fit(s string) string { return f.signs(f.fitBehind("", s)) }
 
 // fitBehind cuts s so that it fits after a prefix on the same line.

@@ -154,7 +154,6 @@ func (f *Face) openFrame(t *toolFrame) {
 	f.print(line + "\n")
 }
 
-// margin is the prefix of each line of the frame.
 func (t *toolFrame) margin() string {
 	if t.parent != "" {
 		return "│ "
@@ -223,7 +222,6 @@ func fromTool(e *event.Result) bool {
 
 func statusWords(e *event.Result) string { return strings.ReplaceAll(string(e.Status), "_", " ") }
 
-// size is the duration of a call and the size of its answer.
 func size(e *event.Result) string { return " · " + duration(e.Time) + " · " + byteCount(e.Bytes) }
 
 // resultText is the first lines of a result, escaped and without tabs.

@@ -13,7 +13,6 @@ import (
 // Status is how a run ended: the status field of the end event. Each has one exit status, see Exit.
 type Status string
 
-// The statuses that a run can end with.
 const (
 	StatusOK          Status = "ok"
 	StatusTool        Status = "tool"        // only --call: the tool reported an error or was refused
@@ -56,7 +55,6 @@ func (e *Error) Exit() int {
 	return exits()[e.Status]
 }
 
-// ExitStatus is the exit status of a run that returned err.
 func ExitStatus(err error) int {
 	if err == nil {
 		return 0
@@ -79,7 +77,6 @@ func UsageError(hints []string, format string, args ...any) *Error {
 	return &Error{Status: StatusUsage, Message: fmt.Sprintf(format, args...), Hints: hints}
 }
 
-// Usage returns an error of status usage without hints.
 func Usage(format string, args ...any) *Error { return UsageError(nil, format, args...) }
 
 // Within returns err with a position or a flag before its message, and with its hints.

@@ -28,7 +28,6 @@ var (
 // before the cursor. So a --config among these words is used, and a "--" among them does no harm.
 var shells = []string{"bash", "zsh", "fish"}
 
-// CompletionText is the script or the list for --completion.
 func (t *Table) CompletionText() (string, error) {
 	switch t.Completion {
 	case "bash":

@@ -38,7 +38,6 @@ func (s *Stdin) Data() []byte {
 	return s.all[s.prompt:]
 }
 
-// text is the prompt, a blank line and the data.
 func (s *Stdin) text() string { return stringOf(s.all) }
 
 // stringOf converts data to a string without a copy. data must not change after that.
@@ -237,7 +236,6 @@ func holds(msg document.Value, key string) bool {
 	return ok && !v.IsNull() && !(v.Kind() == '[' && v.IsEmpty())
 }
 
-// plainContent reports whether the content of a message is only text.
 func plainContent(msg document.Value) bool {
 	content, ok := msg.Get("content")
 	if !ok || content.Kind() == '"' {

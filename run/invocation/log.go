@@ -14,7 +14,6 @@ import (
 	"toolpipe/stream/disk"
 )
 
-// OpenLog adds the log at path to the outputs.
 func (o *Outputs) OpenLog(ctx context.Context, path string) error {
 	f, err := disk.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	"toolpipe/stream/text/escape"
 )
 
-// Endpoint is the model of a run, resolved.
 type Endpoint struct {
 	stream.Config
 	Model   string

@@ -106,7 +106,6 @@ func (o *Outputs) Announced(server, method string, params []byte) {
 	}
 }
 
-// Restarting reports to the host that a server restarts.
 func (o *Outputs) Restarting(server string) {
 	if host := o.Host.Load(); host != nil {
 		host.Restarting(server)

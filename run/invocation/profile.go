@@ -60,12 +60,10 @@ func (s *Settings) ModelList(c *config.Config) (names []string, err error) {
 	return names, nil
 }
 
-// ProfileAPI is the API of a profile.
 func (s *Settings) ProfileAPI(profile string) string {
 	return cmp.Or(s.profiles[profile].API, "chat")
 }
 
-// ProfileModel is the model that a profile asks for.
 func (s *Settings) ProfileModel(profile string) string {
 	return cmp.Or(s.profiles[profile].model, profile)
 }

@@ -41,7 +41,6 @@ func (h *host) feed(client int) *turn.Feed {
 	return f
 }
 
-// offered returns the tools as the host gets them.
 func (h *host) offered() (all []wire.Tool) {
 	for _, t := range h.box.All() {
 		if !t.Withheld {
@@ -104,7 +103,6 @@ func (m *mode) openSocket(ctx context.Context) (err error) {
 	return listenError(m.cfg.Listen, err)
 }
 
-// listenError is the error for a socket that cannot be opened.
 func listenError(address string, err error) error {
 	switch {
 	case err == nil, failure.IsCancelled(err):
@@ -143,7 +141,6 @@ func (h *host) behind() (all []toolbox.FarServer) {
 	return all
 }
 
-// A readError says why reading from a client failed.
 type readError struct{ error }
 
 // client serves one client until it sends no more. The error says why it ended earlier.

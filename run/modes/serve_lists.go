@@ -96,7 +96,6 @@ func newListedItem(c *toolbox.Connection, l mcp.List, item []byte) listedItem {
 	return x
 }
 
-// readResource reads a resource from its server.
 func (h *host) readResource(ctx context.Context, r *toolserver.HostRequest, uri string) ([]byte, error) {
 	c := h.ownerOf(ctx, uri)
 	if c == nil {

@@ -27,7 +27,6 @@ func (s *Schema) Check(text []byte) (faults []Fault, err error) {
 	return c.found, nil
 }
 
-// check is the state of one Check.
 type check struct {
 	schema *Schema
 	left   int  // steps left

@@ -9,7 +9,6 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// any checks the keywords for values of any type.
 func (x *visit) any() {
 	if want := x.n.raw["type"]; want != nil {
 		names, _ := typeNames(want)
@@ -82,7 +81,6 @@ func (x *visit) number() {
 	}
 }
 
-// multiple reports whether a is a multiple of b.
 func (x *visit) multiple(a, b jsontext.Decimal) bool {
 	const most = 2000 // digits
 	zeros := (a.Exponent - int64(len(a.Digits))) - (b.Exponent - int64(len(b.Digits)))

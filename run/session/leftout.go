@@ -13,7 +13,6 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Left is one content that requests leave out.
 type Left struct {
 	Call    string // id of the call with this result; "" for an attachment
 	Message int    // of an attachment: index of its message in the conversation
@@ -21,7 +20,6 @@ type Left struct {
 	Says    string // the text that replaces it in requests
 }
 
-// WholeMessage is the Part of a result.
 const WholeMessage = -1
 
 // ApplyTo replaces the content of m in requests by l.Says.
@@ -37,13 +35,11 @@ func (l *Left) ApplyTo(m *stream.Message) {
 	m.Instead[l.Part] = says
 }
 
-// A place is the position of a line in the file.
 type place struct {
 	begin  int64
 	length int
 }
 
-// places are the positions of lines, and the end of the file.
 type places struct {
 	unended bool               // the last line is complete except for its line end
 	longest int64              // longest line in bytes
@@ -53,7 +49,6 @@ type places struct {
 	others  []place            // lines of messages, by index in the conversation; empty for results
 }
 
-// A result is the result of a call.
 type result struct {
 	line    place
 	message int // index of its message when the file was opened; -1: none
@@ -135,7 +130,6 @@ func (s *File) AddTo(call, text string, labels []string) error {
 	return s.write(line)
 }
 
-// readAdded reads what was added to the result of a call.
 func (l *loader) readAdded(m document.Member) error {
 	a, err := readAddition(m)
 	if err != nil {
@@ -152,7 +146,6 @@ func (l *loader) readAdded(m document.Member) error {
 	return nil
 }
 
-// An addition is a text, and labels, that were added to the result of a call.
 type addition struct {
 	call, text string
 	labels     []string

@@ -10,7 +10,6 @@ import (
 	"toolpipe/stream"
 )
 
-// A loader processes the lines of the file, in order.
 type loader struct {
 	*File
 	sequence input.Sequence
@@ -110,7 +109,6 @@ func (l *loader) reserve(at place) {
 	l.places.others = slices.Grow(l.places.others, cap(l.messages)-len(l.places.others))
 }
 
-// finish checks what the last lines left open.
 func (l *loader) finish() {
 	Sort(l.messages)
 	for _, m := range slices.Backward(l.messages) {
@@ -142,7 +140,6 @@ func lineKinds() map[string]func(*loader, document.Member) error {
 // IsKind reports whether sessions have lines with name as their only member that are no messages.
 func IsKind(name string) bool { return lineKinds()[name] != nil }
 
-// tell processes a line that is no message.
 func (l *loader) tell(line document.Line) error {
 	var member document.Member
 	n := 0

@@ -54,7 +54,6 @@ type File struct {
 	err    error // the first failed write; nothing is written after it
 }
 
-// Before is the state that earlier runs left.
 type Before struct {
 	Unknown []Sent         // calls that were sent and have no result
 	Ended   *failure.Error // why the last message is no answer; nil: not recorded
@@ -65,7 +64,6 @@ const flag = "--session" // prefix of errors
 // longestLine allows for a JSON text that takes six bytes for each byte of the largest input.
 const longestLine = 6 * config.MaxInput
 
-// Open opens the session of --session, or creates it.
 func Open(c *config.Config, warn config.Warner) (*File, error) {
 	path := c.Session
 	_, absent := os.Stat(path)
@@ -159,7 +157,6 @@ func (e *heldError) Error() string {
 	return "in use by process " + strconv.Itoa(e.pid)
 }
 
-// Size is the size of the file in bytes.
 func (s *File) Size() int {
 	if s == nil {
 		return 0

@@ -12,10 +12,8 @@
 // form.
 package history
 
-// A Form is the kind of a file.
 type Form string
 
-// The forms.
 const (
 	Log     Form = "event log"
 	Session Form = "session"
@@ -25,7 +23,6 @@ const (
 // Unknown marks a number that is missing, or that no run can have.
 const Unknown = -1
 
-// A Report is everything that was read.
 type Report struct {
 	Sources []*Source
 	Runs    []*Run // in the order of their start
@@ -36,7 +33,6 @@ type Report struct {
 	Failed   int // of these, the runs with an exit status other than 0
 }
 
-// A Source is a file that was read.
 type Source struct {
 	Name   string
 	Form   Form // "" for an empty file
@@ -50,13 +46,11 @@ type Source struct {
 // Skipped describes a line in Long.
 const Skipped = "is longer than 64 MiB and was skipped"
 
-// A Cut is an incomplete line.
 type Cut struct {
 	Line int
 	Byte int64
 }
 
-// A Detail is a name and its value.
 type Detail struct {
 	Name string
 	Text Text
@@ -85,7 +79,6 @@ type Run struct {
 // leaves a question without an answer.
 type Exchange struct{ Prompt, Answer Text }
 
-// A Start is the content of a start event.
 type Start struct {
 	Version, Model, API string
 	Time                string // start time
@@ -102,7 +95,6 @@ type Head struct {
 	Last               string // time of the last result
 }
 
-// An End is how a run ended.
 type End struct {
 	Known   bool   // there is an end event
 	Cut     bool   // the last line of the file is incomplete
@@ -126,13 +118,11 @@ type Counts struct {
 	Decisions                    map[string]int64 // number of approvals per decision
 }
 
-// Tokens are the tokens that a model read and wrote.
 type Tokens struct{ Input, Output, Reasoning, Cached, CacheWrite int64 }
 
 // More counts items beyond the limits, which are counted in Counts but not kept.
 type More struct{ Questions, Turns, Calls, Notes int }
 
-// A Turn is one reply of the model.
 type Turn struct {
 	Number    int64
 	At        int64 // when it ended
@@ -148,7 +138,6 @@ type Turn struct {
 	Details   []Detail
 }
 
-// A Call is one call of a tool with everything known about it.
 type Call struct {
 	ID, Name, Server, Tool string
 	Turn                   int64
@@ -167,7 +156,6 @@ type Call struct {
 	Line                   int // of the source
 }
 
-// A Verdict is one approval event.
 type Verdict struct {
 	Decision, By, Rule string
 	Reason             Text
@@ -176,7 +164,6 @@ type Verdict struct {
 	At, Asked          int64  // time of the verdict, and how long somebody was asked
 }
 
-// A Result is the result of a call.
 type Result struct {
 	Status    string // "" if there is none
 	Text      Text

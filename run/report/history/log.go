@@ -31,7 +31,6 @@ type taken struct {
 	word    string            // of the run, in its lines
 }
 
-// speech is the model's text in the current turn.
 type speech struct {
 	said  map[string]*collector // text, reasoning and commentary
 	first int64                 // when it began; Unknown
@@ -64,7 +63,6 @@ func (l *log) line(e *event) error {
 	return nil
 }
 
-// close ends the run t.
 func (l *log) close(t *taken) {
 	t.finish()
 	delete(l.runs, t.word)
@@ -180,7 +178,6 @@ func (r *Reader) more(details []Detail, e *event) []Detail {
 	return details
 }
 
-// say collects a piece of the model's text.
 func (t *taken) say(e *event) {
 	if !t.kept {
 		return
@@ -271,7 +268,6 @@ func (t *taken) ended(e *event) {
 	t.detail(e)
 }
 
-// finish completes the run after its last line.
 func (t *taken) finish() {
 	for _, n := range t.nested {
 		n.finish()

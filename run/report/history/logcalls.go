@@ -56,7 +56,6 @@ func (t *taken) approved(e *event) {
 // also keeps the unused members of an event in the details of its call.
 func (t *taken) also(c *Call, e *event) { c.Details = t.reader.more(c.Details, e) }
 
-// sourceText describes the source of a label.
 func sourceText(v value) string {
 	text := v.get("name").str()
 	if turn := v.get("turn").word(); turn != "" && turn != "0" {

@@ -41,7 +41,6 @@ type Reader struct {
 // NewReader returns a reader that keeps at most limit bytes of each text.
 func NewReader(limit int) *Reader { return &Reader{report: &Report{Limit: limit}, longest: 64 << 20} }
 
-// Report is the report about everything read so far.
 func (r *Reader) Report() *Report { return r.report }
 
 // A former processes the lines of a file of one form.
@@ -66,7 +65,6 @@ func (r *Reader) Read(name string, in io.Reader) error {
 	return nil
 }
 
-// lines reads the lines of a file.
 func (r *Reader) lines(f *file, src *Source) (form former, err error) {
 	var torn error // error of a cut line, which must be the last line of its run
 	for f.next() {
@@ -109,7 +107,6 @@ func (r *Reader) lines(f *file, src *Source) (form former, err error) {
 	return form, nil
 }
 
-// A file reads lines.
 type file struct {
 	in      *bufio.Reader
 	longest int   // bytes of a line
@@ -145,7 +142,6 @@ func (f *file) next() bool {
 	}
 }
 
-// failure is an error at an offset of the current line.
 func (f *file) failure(src *Source, offset int, message string) error {
 	hints := []string{"a log comes from -o ndjson or --log FILE, a session from --session, a plan from --stage"}
 	return failure.UsageError(hints, "--report: %s:%d: byte %d: %s", src.Name, f.number, offset+1, message)
@@ -171,7 +167,6 @@ func (r *Reader) form(e *event, src *Source) former {
 	return nil
 }
 
-// begin starts a run.
 func (r *Reader) begin(form Form, src *Source, line int) *Run {
 	run := newRun(form, src, line)
 	if len(r.report.Runs) >= maxRuns {
@@ -206,7 +201,6 @@ func (r *Reader) keep(t Text) Text {
 // shown keeps a string unchanged, and any other value as JSON; nothing for none.
 func (r *Reader) shown(v value) Text { return r.keep(v.text()) }
 
-// details keeps members for display.
 func (r *Reader) details(members []member) (all []Detail) {
 	for i, m := range members {
 		if i == maxMembers {

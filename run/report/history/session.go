@@ -65,7 +65,6 @@ func contentOf(v value) Text {
 	return v.text()
 }
 
-// told processes a message of the system or of the user.
 func (s *session) told(e *event, role string) {
 	text := contentOf(e.get("content"))
 	if role == "user" {

@@ -14,10 +14,8 @@ type Text struct {
 	Left int64  // number of bytes omitted between Head and Tail
 }
 
-// IsEmpty reports whether the text has no bytes.
 func (t *Text) IsEmpty() bool { return t.Head == "" && t.Left == 0 }
 
-// Size is the size of the complete text in bytes.
 func (t *Text) Size() int64 { return int64(len(t.Head)) + t.Left + int64(len(t.Tail)) }
 
 // Grouped is a number with commas; "?" for Unknown.
@@ -67,7 +65,6 @@ func (c *collector) add(piece string) {
 	}
 }
 
-// text is the collected text.
 func (c *collector) text() Text {
 	t := c.cut
 	if t.Left == 0 {
@@ -78,7 +75,6 @@ func (c *collector) text() Text {
 	return t.Within(c.limit)
 }
 
-// Within returns the text shortened to limit bytes.
 func (t Text) Within(limit int) Text {
 	t.shrink(limit)
 	return t

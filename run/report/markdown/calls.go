@@ -48,7 +48,6 @@ func eachCall(r *history.Run, inside string, do func(c *history.Call, inside str
 	}
 }
 
-// calls writes the table of calls.
 func (d *document) calls(r *history.Run) {
 	var rows []string
 	eachCall(r, "", func(c *history.Call, inside string) {
@@ -67,7 +66,6 @@ func known(n int64) string {
 	return history.Grouped(n)
 }
 
-// changes lists the files that calls changed.
 func (d *document) changes(r *history.Run, most int) {
 	var changed []*history.Call
 	eachCall(r, "", func(c *history.Call, _ string) {

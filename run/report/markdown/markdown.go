@@ -24,13 +24,11 @@ const MaxBytes = 900 << 10
 // counted is the space for the line that counts the omitted items.
 const counted = 200
 
-// A document is a report while it is written.
 type document struct {
 	b    strings.Builder
 	stop int // longest size at the end of this part
 }
 
-// Write writes a report. The error comes from w.
 func Write(w io.Writer, r *history.Report) error {
 	d := &document{stop: MaxBytes - counted}
 	d.sources(r)
@@ -81,7 +79,6 @@ func items[T any](d *document, head string, all []T, what string, item func(int,
 	d.b.WriteByte('\n')
 }
 
-// sources lists the files of the report.
 func (d *document) sources(r *history.Report) {
 	items(d, "", r.Sources, "files", func(_ int, s *history.Source) string {
 		text := "Made by `toolpipe --report` of " + code(s.Name, 200, false)
@@ -133,7 +130,6 @@ func (d *document) run(r *history.Run, n, of int) {
 	}
 }
 
-// talk writes the questions and answers in order.
 func (d *document) talk(r *history.Run, size int) {
 	items(d, "", r.Talk, "questions", func(_ int, x history.Exchange) (text string) {
 		if !x.Prompt.IsEmpty() {
@@ -146,7 +142,6 @@ func (d *document) talk(r *history.Run, size int) {
 	})
 }
 
-// mark shows whether a run succeeded.
 func mark(r *history.Run) string {
 	switch {
 	case r.Form != history.Log:
@@ -173,7 +168,6 @@ func statusOf(r *history.Run) string {
 	return s
 }
 
-// firstLines is the first lines of a prompt.
 func firstLines(t history.Text) history.Text {
 	lines := strings.SplitAfterN(t.Head, "\n", 6)
 	if len(lines) < 6 && t.Left == 0 {
@@ -183,7 +177,6 @@ func firstLines(t history.Text) history.Text {
 	return history.Text{Head: head, Left: t.Size() - int64(len(head))}
 }
 
-// facts is a table of facts about a run.
 func (d *document) facts(r *history.Run) string {
 	var rows [][2]string
 	add := func(name, value string) {

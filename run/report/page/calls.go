@@ -8,7 +8,6 @@ import (
 	"toolpipe/run/report/history"
 )
 
-// callList writes the calls of a run, and their filter.
 func (p *page) callList(r *history.Run, level int) {
 	if len(r.Calls) == 0 {
 		return
@@ -56,10 +55,8 @@ func (p *page) call(c *history.Call, n, level int) {
 	p.raw("</details>\n")
 }
 
-// nameOf is the name of a call; never empty.
 func nameOf(c *history.Call) string { return cmp.Or(c.Name, "(unknown tool)") }
 
-// whole writes everything known about a call.
 func (p *page) whole(c *history.Call, level int) {
 	p.heading(level, "Arguments")
 	if c.Raw {
@@ -204,7 +201,6 @@ func (p *page) result(c *history.Call, level int) {
 	}
 }
 
-// changes lists the files that calls changed.
 func (p *page) changes(r *history.Run, level int) {
 	begun := false
 	for _, c := range r.Calls {

@@ -26,7 +26,6 @@ var style string
 //go:embed script.js
 var script string
 
-// A page is a page while it is written.
 type page struct {
 	w      *bufio.Writer
 	report *history.Report
@@ -37,7 +36,6 @@ type page struct {
 	lists  int // number of call lists
 }
 
-// Write writes a report. The error comes from w.
 func Write(w io.Writer, r *history.Report) error {
 	p := &page{w: bufio.NewWriterSize(w, 64<<10), report: r, ids: map[*history.Call]string{}}
 	p.head()
@@ -58,7 +56,6 @@ func Write(w io.Writer, r *history.Report) error {
 	return p.w.Flush()
 }
 
-// number gives each call of a run its id.
 func (p *page) number(run *history.Run) {
 	for _, c := range run.Calls {
 		p.calls++
@@ -106,7 +103,6 @@ func (p *page) line(s string) {
 	p.text(escape.Cut(s, 2000))
 }
 
-// code writes a short text of a log as code.
 func (p *page) code(s string) {
 	p.raw("<code>")
 	p.line(s)
@@ -210,7 +206,6 @@ func (p *page) sources() {
 	p.raw(". Secrets that toolpipe hid when it wrote these files are hidden here. Nothing here was checked: anyone who can write the files can change their content.</p>\n</details>\n")
 }
 
-// contents writes a table of the runs.
 func (p *page) contents() {
 	p.raw("<nav aria-label=\"Runs\"><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table of runs\"><table><thead><tr><th scope=\"col\">Run</th><th scope=\"col\">Status</th><th scope=\"col\">Turns</th><th scope=\"col\">Calls</th><th scope=\"col\">Took</th></tr></thead><tbody>\n")
 	for i, r := range p.report.Runs {

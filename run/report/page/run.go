@@ -11,7 +11,6 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// title names a run in a few words.
 func title(r *history.Run) string {
 	switch {
 	case r.Start.ID != "":
@@ -24,7 +23,6 @@ func title(r *history.Run) string {
 	return string(r.Form) + ", line " + strconv.Itoa(r.Line)
 }
 
-// span formats a time for people.
 func span(ms int64) string {
 	switch {
 	case ms == history.Unknown:
@@ -37,7 +35,6 @@ func span(ms int64) string {
 	return strconv.FormatInt(ms/60_000, 10) + " min " + strconv.FormatInt(ms/1000%60, 10) + " s"
 }
 
-// tone is the CSS class for a status.
 func tone(status string) string {
 	switch {
 	case history.Good(status), status == "allow":
@@ -54,7 +51,6 @@ func (p *page) badge(status, shown string) {
 	p.raw("</span>")
 }
 
-// status writes how a run ended.
 func (p *page) status(r *history.Run) {
 	switch {
 	case r.Form != history.Log:
@@ -126,7 +122,6 @@ func (p *page) summary(r *history.Run) {
 	}
 }
 
-// titled writes a text with a heading, unless it is empty.
 func (p *page) titled(heading string, t *history.Text) {
 	if !t.IsEmpty() {
 		p.heading(3, heading)
@@ -134,7 +129,6 @@ func (p *page) titled(heading string, t *history.Text) {
 	}
 }
 
-// details writes the remaining members of a line.
 func (p *page) details(all []history.Detail) {
 	if len(all) == 0 {
 		return
@@ -146,13 +140,11 @@ func (p *page) details(all []history.Detail) {
 	p.raw("</dl>\n")
 }
 
-// heading writes a heading of a level.
 func (p *page) heading(level int, text string) {
 	n := strconv.Itoa(min(level, 6))
 	p.raw("<h" + n + ">" + text + "</h" + n + ">\n")
 }
 
-// body writes the events of a run or a nested run.
 func (p *page) body(r *history.Run, level int) {
 	p.concerns(r, level)
 	p.timeline(r, level)
@@ -231,7 +223,6 @@ func (p *page) turns(r *history.Run, level int) {
 	}
 }
 
-// words returns the strings that are not empty.
 func words(all ...string) (some []string) {
 	for _, w := range all {
 		if w != "" {

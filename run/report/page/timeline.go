@@ -11,7 +11,6 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// A bar is an activity with a duration.
 type bar struct {
 	from, to int64 // milliseconds
 	class    string
@@ -75,7 +74,6 @@ type chart struct {
 	from, all int64
 }
 
-// percent is the horizontal position of a time.
 func (c chart) percent(ms int64) float64 {
 	return 100 * float64(min(max(ms-c.from, 0), c.all)) / float64(max(1, c.all))
 }
@@ -133,7 +131,6 @@ func used(bars []bar, pairs ...string) (some []string) {
 	return some
 }
 
-// extent is the scale that contains all bars.
 func extent(bars []bar) chart {
 	from, to := int64(math.MaxInt64), int64(1)
 	for _, b := range bars {
@@ -171,7 +168,6 @@ func (p *page) bar(b *bar, c chart, y int) {
 	p.raw("\n")
 }
 
-// caption says in words what the picture shows.
 func (p *page) caption(r *history.Run, model []bar) {
 	sum, first := int64(0), int64(history.Unknown)
 	for _, b := range model {
@@ -201,7 +197,6 @@ func (p *page) caption(r *history.Run, model []bar) {
 	p.raw(strings.Join(say, ", ") + ".")
 }
 
-// key writes a legend of classes.
 func (p *page) key(pairs ...string) {
 	p.raw(`<ul class="key">`)
 	for pair := range slices.Chunk(pairs, 2) {
@@ -210,7 +205,6 @@ func (p *page) key(pairs ...string) {
 	p.raw("</ul>\n")
 }
 
-// tokens writes a bar for the tokens of each turn.
 func (p *page) tokens(r *history.Run, level int) {
 	most := int64(0)
 	for _, t := range r.Turns {
