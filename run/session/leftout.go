@@ -54,16 +54,13 @@ type result struct {
 	message int // index of its message when the file was opened; -1: none
 }
 
-// placed records the position of the i-th message. If i is beyond all earlier ones, it is appended.
-func (s *File) placed(m *stream.Message, i int, at place) {
+// placed records the position of the next message.
+func (s *File) placed(m *stream.Message, at place) {
 	if m.Role == stream.ToolRole {
-		s.places.calls[m.CallID] = result{at, i}
-		delete(s.places.added, m.CallID)
+		s.places.calls[m.CallID] = result{at, len(s.places.others)}
 		at = place{}
 	}
-	if i >= len(s.places.others) {
-		s.places.others = append(s.places.others, at)
-	}
+	s.places.others = append(s.places.others, at)
 }
 
 // LeaveOut writes what requests leave out from now on, so that requests of a later run begin with

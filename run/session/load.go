@@ -15,7 +15,6 @@ type loader struct {
 	sequence input.Sequence
 	kinds    map[string]func(*loader, document.Member) error
 	names    map[string]string // tool names, each once in memory
-	last     int               // index of the last message that is no result
 	open     map[string]*sent  // calls of the last assistant message without a result
 	at       place             // of the current line
 	size     int64             // of the file
@@ -36,11 +35,6 @@ func (l *loader) load(line document.Line) error {
 		p := &m.Parts[i]
 		p.JSON, p.Raw = line.Keep(p.JSON), line.Keep(p.Raw)
 	}
-	if i := l.answer(m.CallID); m.Role == stream.ToolRole && i > l.last { // an older version repeated the result with the text of --refresh
-		l.messages[i] = m
-		l.placed(&l.messages[i], i, at)
-		return nil
-	}
 	l.reserve(at)
 	l.messages = append(l.messages, m)
 	return l.added(at, line)
@@ -48,8 +42,7 @@ func (l *loader) load(line document.Line) error {
 
 // added checks the last message, which was read from the line at this position.
 func (l *loader) added(at place, line document.Line) error {
-	n := len(l.messages) - 1
-	m := &l.messages[n]
+	m := &l.messages[len(l.messages)-1]
 	if err := cmp.Or(l.sequence.Next(m, line.Value), input.ReadState(m, line.Value)); err != nil {
 		return err
 	}
@@ -59,11 +52,9 @@ func (l *loader) added(at place, line document.Line) error {
 		}
 		m.Name = l.named(m.Name)
 		delete(l.open, m.CallID)
-	} else {
-		l.last = n
 	}
 	l.Ended = nil
-	l.placed(m, n, at)
+	l.placed(m, at)
 	if m.Role != stream.Assistant {
 		return nil
 	}

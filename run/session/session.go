@@ -91,7 +91,7 @@ func (s *File) read(c *config.Config, warn config.Warner) error {
 	if err := config.RuleFile.Check(c, s.f, flag, s.path, warn); err != nil {
 		return err
 	}
-	l := &loader{File: s, kinds: lineKinds(), names: map[string]string{}, last: -1, open: map[string]*sent{}}
+	l := &loader{File: s, kinds: lineKinds(), names: map[string]string{}, open: map[string]*sent{}}
 	if info, err := s.f.Stat(); err == nil {
 		l.size = info.Size()
 	}
@@ -213,7 +213,7 @@ func (s *File) Add(tools map[string]string, messages ...stream.Message) error {
 				lines = lines[:0]
 			}
 		}
-		s.placed(m, len(s.places.others), place{begin, int(s.places.size + int64(len(lines)) - begin)})
+		s.placed(m, place{begin, int(s.places.size + int64(len(lines)) - begin)})
 		lines = append(lines, '\n')
 	}
 	return s.write(lines)
