@@ -45,17 +45,13 @@ func (m Member) ReadKey(keys []Key) error {
 	return m.Fill(keys[i].to)
 }
 
-// Targets beside Go's built-in types.
-type (
-	Not  bool // the opposite of the value
-	Word struct {
-		to    *string
-		words []string
-	}
-)
+// Not is a target for the opposite of the value.
+type Not bool
 
 // WordOf is a target for a string that is one of the words.
-func WordOf(to *string, words ...string) Word { return Word{to, words} }
+func WordOf(to *string, words ...string) func(Member) error {
+	return Into(to, func(m Member) (string, error) { return m.OneOf(words...) })
+}
 
 // Fill reads the value of m into to, a pointer to a type with a known form, or calls the function
 // to with the member.
@@ -63,8 +59,6 @@ func (m Member) Fill(to any) (err error) {
 	switch to := to.(type) {
 	case *string:
 		*to, err = m.Str()
-	case Word:
-		*to.to, err = m.OneOf(to.words...)
 	case *bool:
 		*to, err = m.Boolean()
 	case *Not:

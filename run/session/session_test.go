@@ -15,7 +15,6 @@ import (
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
 	"toolpipe/stream"
-	"toolpipe/stream/text/jsontext"
 )
 
 const (
