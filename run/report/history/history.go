@@ -38,17 +38,9 @@ type Source struct {
 	Form   Form // "" for an empty file
 	Bytes  int64
 	Lines  int
-	SHA256 string // of all bytes, in hex
-	Cut    []Cut
-	Long   []int // skipped lines, longer than 64 MiB
-}
-
-// Skipped describes a line in Long.
-const Skipped = "is longer than 64 MiB and was skipped"
-
-type Cut struct {
-	Line int
-	Byte int64
+	SHA256 string   // of all bytes, in hex
+	Cut    []string // says of each incomplete line where it ends
+	Long   []string // says of each skipped line that it is longer than 64 MiB
 }
 
 type Detail struct {

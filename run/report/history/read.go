@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 
@@ -72,7 +73,7 @@ func (r *Reader) lines(f *file, src *Source) (form former, err error) {
 		case f.long && src.Form == Plan: // without the line the plan would seem complete
 			return nil, f.failure(src, 0, "the line is longer than 64 MiB")
 		case f.long:
-			src.Long = append(src.Long, f.number)
+			src.Long = append(src.Long, fmt.Sprintf("line %d is longer than 64 MiB and was skipped", f.number))
 			continue
 		case len(bytes.TrimSpace(f.line)) == 0:
 			continue
@@ -86,7 +87,7 @@ func (r *Reader) lines(f *file, src *Source) (form former, err error) {
 				return nil, err
 			}
 			torn = err
-			src.Cut = append(src.Cut, Cut{f.number, int64(len(f.line)) + 1})
+			src.Cut = append(src.Cut, fmt.Sprintf("line %d is cut off at byte %d: its writer was killed, or goes on", f.number, len(f.line)+1))
 			continue
 		case torn != nil && !e.begins():
 			return nil, torn

@@ -86,11 +86,8 @@ func (d *document) sources(r *history.Report) {
 			text += ", " + article(string(s.Form))
 		}
 		text += ", " + history.Grouped(s.Bytes) + " bytes, SHA-256 `" + s.SHA256 + "`."
-		for _, c := range s.Cut {
-			text += " **Line " + strconv.Itoa(c.Line) + " is cut off at byte " + strconv.FormatInt(c.Byte, 10) + ": its writer was killed.**"
-		}
-		for _, line := range s.Long {
-			text += " **Line " + strconv.Itoa(line) + " " + history.Skipped + ".**"
+		for _, fault := range slices.Concat(s.Cut, s.Long) {
+			text += " **Note: " + fault + ".**"
 		}
 		return text + "\n\n"
 	})

@@ -12,6 +12,7 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -189,11 +190,8 @@ func (p *page) sources() {
 		p.figures("bytes", s.Bytes)
 		p.figures("lines", int64(s.Lines))
 		p.fact("SHA-256", s.SHA256)
-		for _, c := range s.Cut {
-			p.fact("cut", "line "+strconv.Itoa(c.Line)+" ends at byte "+strconv.FormatInt(c.Byte, 10)+": its writer was killed, or has not written the rest yet")
-		}
-		for _, line := range s.Long {
-			p.fact("skipped", "line "+strconv.Itoa(line)+" "+history.Skipped)
+		for _, fault := range slices.Concat(s.Cut, s.Long) {
+			p.fact("note", fault)
 		}
 		p.raw("</dl>\n")
 	}
