@@ -20,7 +20,6 @@ type ListOutput struct {
 	*Writer
 	Terminal bool // the final text must be safe for a terminal
 	Columns  int  // width of the terminal, at which lists are cut; 0: tabs between columns
-	ASCII    bool // the terminal shows only ASCII
 	Full     bool // describe a tool in full
 	Verbose  bool // lists show the labels of tools, and the tokens of a server's definitions
 	table    table
@@ -87,11 +86,7 @@ func (o *ListOutput) Event(e Event) error {
 
 func (o *ListOutput) end(e *End) error {
 	if len(o.table.rows) > 0 {
-		lines := o.table.appendTo(nil, o.Columns)
-		if o.ASCII {
-			lines = bytes.ReplaceAll(lines, []byte("…"), []byte(">"))
-		}
-		o.write(lines)
+		o.write(o.table.appendTo(nil, o.Columns))
 	}
 	text := []byte(e.Text.String())
 	if o.Terminal {

@@ -45,7 +45,6 @@ type Face struct {
 	showsFrames   bool
 	showsAsides   bool // show text before calls here, dimmed
 	ignoresDeltas bool // pieces of text change nothing on the screen
-	ascii         bool // the terminal's locale has no characters for frames
 	sharedScreen  bool // stdout is a terminal too
 	flushStdout   func() error
 	waits         waits
@@ -69,7 +68,6 @@ func New(o Options, s stdio.Streams) *Face {
 	f := &Face{
 		options: o, streams: s, w: s.Err,
 		Color: Colored(o.Color, s.ErrTerminal, o.Getenv), sharedScreen: s.ErrTerminal && s.OutTerminal, flushStdout: func() error { return nil },
-		ascii: s.ErrTerminal && !UTF8(o.Getenv),
 	}
 	if s.ErrTerminal && s.Background != nil {
 		f.live.background = s.Background
@@ -134,7 +132,6 @@ func (f *Face) print(s string) {
 		}
 		return
 	}
-	s = f.signs(s)
 	f.live.erase(f.w)
 	if f.lineOpen || f.stdoutLineOpen && f.sharedScreen {
 		s = "\n" + s

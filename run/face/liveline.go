@@ -120,7 +120,7 @@ func (f *Face) redraw(now time.Time) {
 	if f.showsFrames && len(f.frames) > 0 {
 		f.openFrame(f.frames[0])
 	}
-	if s := f.fit(f.live.text(now)); f.live.enabled && f.live.what != "" && s != f.live.drawn {
+	if s := f.fitAfter("", f.live.text(now)); f.live.enabled && f.live.what != "" && s != f.live.drawn {
 		io.WriteString(f.w, "\r"+f.paint(dim, s)+"\x1b[J\r")
 		f.live.drawn = s
 	}

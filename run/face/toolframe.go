@@ -146,9 +146,9 @@ func (f *Face) openFrame(t *toolFrame) {
 		}
 	}
 	head := t.margin() + "┌ "
-	name := f.fitBehind(head, t.name)
+	name := f.fitAfter(head, t.name)
 	line := f.paint(dim, head) + f.paint(bold, name)
-	if args := f.fitBehind(head+name+" ", t.args); args != "" {
+	if args := f.fitAfter(head+name+" ", t.args); args != "" {
 		line += f.paint(dim, " "+args)
 	}
 	f.print(line + "\n")
@@ -171,14 +171,14 @@ func (f *Face) closeFrame(t *toolFrame, e *event.Result) {
 		rest = ": " + t.reason(e)
 	} else {
 		for _, line := range f.resultText(e) {
-			b.WriteString(f.paint(dim, side+f.fitBehind(side, line)) + "\n")
+			b.WriteString(f.paint(dim, side+f.fitAfter(side, line)) + "\n")
 		}
 	}
 	status, style := statusWords(e), yellow
 	if e.Status == event.ResultOK {
 		style = dim
 	}
-	b.WriteString(f.paint(dim, foot) + f.paint(style, f.fitBehind(foot, status)) + f.paint(dim, f.fitBehind(foot+status, rest)) + "\n")
+	b.WriteString(f.paint(dim, foot) + f.paint(style, f.fitAfter(foot, status)) + f.paint(dim, f.fitAfter(foot+status, rest)) + "\n")
 	f.print(b.String())
 }
 

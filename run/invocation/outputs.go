@@ -69,7 +69,7 @@ func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 	case c.Mode != config.Answer:
 		list := &event.ListOutput{Writer: w, Terminal: s.OutTerminal, Full: c.Mode == config.DescribeTool, Verbose: c.Verbose > 0}
 		if s.OutTerminal {
-			list.Columns, list.ASCII = cmp.Or(s.OutWidth, 80), !face.UTF8(c.Getenv)
+			list.Columns = cmp.Or(s.OutWidth, 80)
 		}
 		o.add(list)
 	case isBlock:
