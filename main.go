@@ -269,7 +269,6 @@ func mayGive(args []string, f *flags.Flag) bool {
 	})
 }
 
-// flagError reports in our words which flag the library could not parse.
 func flagError(err error, table *flags.Table, args []string) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		err = invalid.Unwrap() // the error of the flag itself

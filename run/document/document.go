@@ -73,7 +73,6 @@ func (v Value) line() int {
 // Origin is the document and the line of the value, for example ci.json:12.
 func (v Value) Origin() string { return v.Doc.name + ":" + strconv.Itoa(v.line()) }
 
-// Errorf returns a usage error that begins with the place of the value.
 func (v Value) Errorf(format string, args ...any) *failure.Error {
 	return failure.Usage("%s: %s", v.Place(), fmt.Sprintf(format, args...))
 }
@@ -134,7 +133,6 @@ func (m Member) Unknown(known []string) *failure.Error {
 	return e
 }
 
-// Within returns err with the origin of the value before its message.
 func (v Value) Within(err error) *failure.Error { return failure.Within(v.Origin(), err) }
 
 // Kind is the first byte of the value: '{', '[', '"', 't', 'f' or 'n', and '0'
@@ -206,7 +204,6 @@ func (v Value) Get(key string) (member Value, found bool) {
 	return member, found
 }
 
-// Text is the content of a string, "" for any other value.
 func (v Value) Text() string { return jsontext.Text(v.Raw()) }
 
 func (v Value) Str() (string, error) {
@@ -256,7 +253,6 @@ func (v Value) WordsBy(read func(Value) (string, error)) ([]string, error) {
 	return all, nil
 }
 
-// Table reads an object of strings, each by read.
 func (v Value) Table(read func(Value) (string, error)) (map[string]string, error) {
 	if v.Kind() != '{' {
 		return nil, v.Errorf("%s is not an object of strings", v.Short())

@@ -14,7 +14,6 @@ type Key struct {
 	to    any
 }
 
-// Keys makes keys from pairs of a name and a target.
 func Keys(namesAndTargets ...any) []Key {
 	keys := make([]Key, len(namesAndTargets)/2)
 	for i := range keys {
@@ -36,7 +35,6 @@ func (v Value) ReadKeys(keys []Key) error {
 	return read(Member{Value: v})
 }
 
-// ReadKey reads a member, which must be one of the keys.
 func (m Member) ReadKey(keys []Key) error {
 	i := slices.IndexFunc(keys, func(k Key) bool { return slices.Contains(strings.Fields(k.names), m.Key) })
 	if i < 0 {

@@ -73,7 +73,6 @@ type Text struct {
 // Commentary is text of the model outside the answer, complete or in long pieces.
 type Commentary Text
 
-// Reasoning is a piece of the model's reasoning.
 type Reasoning Text
 
 // An ID is the id of a call. It is written as a string, or as a number if it comes from NumberID.
@@ -85,7 +84,6 @@ const numberMark = "\xff"
 // NumberID is the id of a call from a caller that numbers its calls; digits stay unchanged.
 func NumberID(digits string) ID { return ID(numberMark + digits) }
 
-// Number returns the text of the id, and whether it is a number.
 func (id ID) Number() (text string, is bool) { return strings.CutPrefix(string(id), numberMark) }
 
 // Call is a call that the model asks for. Server and Tool are "" for an unknown tool.
@@ -218,7 +216,6 @@ type Plan struct {
 	Made
 }
 
-// Made counts the calls of a plan by their state.
 type Made struct {
 	OK      int    `event:"ok"`
 	Failed  int    `event:"failed"`
@@ -328,7 +325,6 @@ type Traits struct {
 	Sends    []string `event:"sends,opt"`         // and destinations
 }
 
-// Finding is a part of a tool's definition that a reviewer should check.
 type Finding struct {
 	What   string `event:"what,plain"`
 	Member string `event:"member"`

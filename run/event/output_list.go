@@ -99,7 +99,6 @@ func (o *ListOutput) end(e *End) error {
 	return o.Flush()
 }
 
-// shown is the heading of a plan for people.
 func (p *Plan) shown() string {
 	text := "plan:    " + escape.Escape(p.File) + "\ndigest:  " + p.Digest
 	if p.Whole != "" {

@@ -24,7 +24,6 @@ type Cost struct {
 	Partial  bool            `event:"cost_partial,opt"` // excludes tokens without a price, or priced in another currency
 }
 
-// Counts are totals of the whole run.
 type Counts struct {
 	Turns     int   `event:"turns"`
 	ToolCalls int   `event:"tool_calls"`

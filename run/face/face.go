@@ -89,12 +89,10 @@ func (f *Face) YieldTo(busy func() bool) {
 	f.live.busy = busy
 }
 
-// Colored reports whether stderr gets colours. when is the value of --color.
 func Colored(when string, terminal bool, getenv func(string) string) bool {
 	return when == "always" || when != "never" && terminal && getenv("NO_COLOR") == "" && !dumbTerminal(getenv)
 }
 
-// dumbTerminal reports whether the terminal understands no control sequences.
 func dumbTerminal(getenv func(string) string) bool {
 	return getenv("TERM") == "dumb" || getenv("TERM") == ""
 }

@@ -83,7 +83,6 @@ func (l *liveLine) text(now time.Time) string {
 	return s
 }
 
-// elapsed formats a time for people: 3 s, 2 min 05 s.
 func elapsed(d time.Duration) string {
 	s := int(d / time.Second)
 	if s < 60 {
@@ -173,7 +172,6 @@ func (f *Face) ServerReady(name string) {
 	}
 }
 
-// AwaitServers reports that the run waits for the servers that are starting.
 func (f *Face) AwaitServers() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

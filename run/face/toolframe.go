@@ -224,7 +224,6 @@ func statusWords(e *event.Result) string { return strings.ReplaceAll(string(e.St
 
 func size(e *event.Result) string { return " · " + duration(e.Time) + " · " + byteCount(e.Bytes) }
 
-// resultText is the first lines of a result, escaped and without tabs.
 func (f *Face) resultText(e *event.Result) []string {
 	whole := jsontext.Unquote(e.Text)
 	text := readable.Cut(whole, resultPrefix, "")

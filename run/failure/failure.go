@@ -47,7 +47,6 @@ type Error struct {
 func (e *Error) Error() string { return e.Message }
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Exit is the exit status for e; for a signal it is 128 plus the signal number.
 func (e *Error) Exit() int {
 	if e.Signal != 0 {
 		return 128 + int(e.Signal)
@@ -72,7 +71,6 @@ func (i *Interrupted) Error() string {
 	return "ended by signal: " + i.Signal.String()
 }
 
-// UsageError returns an error of status usage with hints.
 func UsageError(hints []string, format string, args ...any) *Error {
 	return &Error{Status: StatusUsage, Message: fmt.Sprintf(format, args...), Hints: hints}
 }

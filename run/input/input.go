@@ -53,7 +53,6 @@ func Read(ctx context.Context, c *config.Config, in io.Reader, waiting func()) (
 	})
 }
 
-// Whole reads standard input, at most config.MaxInput bytes.
 func Whole(c *config.Config, in io.Reader) (*Stdin, error) {
 	prompt := strings.Join(c.Args, " ")
 	if prompt != "" {
@@ -157,7 +156,6 @@ func messagesInput(c *config.Config, data []byte, attached []stream.Part) ([]str
 	return Attach(msgs, attached), nil
 }
 
-// Attach adds parts to the last user message, or as a new message.
 func Attach(msgs []stream.Message, parts []stream.Part) []stream.Message {
 	if len(parts) == 0 {
 		return msgs

@@ -32,7 +32,6 @@ type Settings struct {
 	credentialHelper string // program that stores the logins; "" for files
 }
 
-// A profile is one entry of models.
 type profile struct {
 	stream.Config                // the settings in the entry, without key and headers
 	at            document.Value // the entry in the file

@@ -42,7 +42,6 @@ type Model struct {
 	Next     *Model         // used after this one has failed; nil: none
 }
 
-// Configure reads the settings, the servers and the store of their logins.
 func (v *Invocation) Configure(ctx context.Context) (err error) {
 	c := v.Config
 	if v.Settings, err = LoadSettings(c, v.Warn); err != nil {

@@ -101,7 +101,6 @@ func (l *sharedLog) lock() error {
 	return err
 }
 
-// endLine adds a line end to the file if its last line has none.
 func (l *sharedLog) endLine() error {
 	if l.end == nil {
 		return nil

@@ -146,7 +146,6 @@ func (o *Outputs) Close() {
 	}
 }
 
-// SayWaiting says on stderr that the run waits for standard input.
 func (o *Outputs) SayWaiting() {
 	o.Face.Say("waiting for standard input; --no-stdin or < /dev/null keeps it from being read")
 }

@@ -9,7 +9,6 @@ import (
 	"toolpipe/run/servers"
 )
 
-// ParseAgent splits the value of --agent, [NAME=]PROFILE.
 func (s *Settings) ParseAgent(value string) (name, profile string, err error) {
 	name, profile, named := strings.Cut(value, "=")
 	if _, whole := s.profiles[value]; whole || !named {

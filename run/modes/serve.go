@@ -161,7 +161,6 @@ func (h *host) client(ctx context.Context, connection int, in io.Reader, out io.
 	return err
 }
 
-// call takes a call of the host. The returned function waits for the result.
 func (h *host) call(ctx context.Context, c *toolserver.HostCall) func() (*wire.Result, error) {
 	wait := h.feed(c.Client).Call(ctx, c)
 	return func() (*wire.Result, error) {

@@ -16,7 +16,6 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A listedItem is a resource, a template or a prompt of a server.
 type listedItem struct {
 	conn *toolbox.Connection
 	id   string // its URI, or its name at the server

@@ -106,7 +106,6 @@ func (x *visit) text() {
 	}
 }
 
-// limit checks the keywords for a minimum and maximum number of things.
 func (x *visit) limit(least, most string, n int, things string) {
 	if bound, ok := count(x.n.raw[least]); ok && n < bound {
 		x.fail(least, "contains %d %s, fewer than %d", n, things, bound)
@@ -238,7 +237,6 @@ func (x *visit) alternatives() {
 	}
 }
 
-// unevaluated checks the parts that no schema has evaluated.
 func (x *visit) unevaluated() {
 	keyword := map[byte]string{'{': "unevaluatedProperties", '[': "unevaluatedItems"}[x.v[0]]
 	if n := x.n.below[keyword]; n != nil && !x.failed {

@@ -49,7 +49,6 @@ type Schema struct {
 	depends  bool                // a keyword depends on the parts that no other keyword evaluated
 }
 
-// node is one schema of a document.
 type node struct {
 	path   string
 	base   *url.URL           // for its references
@@ -137,7 +136,6 @@ func (s *Schema) parse(raw []byte, path string, base *url.URL) (*node, error) {
 	return n, nil
 }
 
-// identify registers the names of n, and its base if it sets one.
 func (s *Schema) identify(n *node) (err error) {
 	id, bad := url.Parse(jsontext.Text(n.raw["$id"]))
 	switch {

@@ -22,7 +22,6 @@ type Left struct {
 
 const WholeMessage = -1
 
-// ApplyTo replaces the content of m in requests by l.Says.
 func (l *Left) ApplyTo(m *stream.Message) {
 	says := stream.Part{JSON: jsontext.Quoted(l.Says)}
 	if l.Part == WholeMessage {
@@ -54,7 +53,6 @@ type result struct {
 	message int // index of its message when the file was opened; -1: none
 }
 
-// placed records the position of the next message.
 func (s *File) placed(m *stream.Message, at place) {
 	if m.Role == stream.ToolRole {
 		s.places.calls[m.CallID] = result{at, len(s.places.others)}
@@ -189,7 +187,6 @@ func (s *File) Whole(i int, m *stream.Message) (*stream.Message, error) {
 	return whole, nil
 }
 
-// readAgain reads a message, and the lines added to it, from the file.
 func (s *File) readAgain(places []place) (*stream.Message, error) {
 	var whole stream.Message
 	for i, at := range places {

@@ -58,7 +58,6 @@ type Task struct {
 	Arguments string // SHA-256 of the canonical arguments
 }
 
-// BeginTask records that the server answered a call with a task.
 func (s *File) BeginTask(call string, t *Task) error {
 	value := []byte{'{'}
 	for _, m := range [][2]string{{"call", call}, {"id", t.ID}, {"server", t.Server}, {"at", t.At}, {"protocol", t.Protocol}, {"tool", t.Tool}, {"arguments", t.Arguments}} {

@@ -121,7 +121,6 @@ func (s *File) Repair() (err error) {
 	return s.failed(err)
 }
 
-// lock locks the file. Its error names the process that has the lock.
 func (s *File) lock() error {
 	err := lock(s.f)
 	if held, ok := errors.AsType[*heldError](err); ok {
@@ -166,7 +165,6 @@ func (s *File) Size() int {
 	return int(s.places.size)
 }
 
-// Unfinished reports whether the model's answer or the result of a call is missing.
 func (s *File) Unfinished() bool { return Unanswered(s.Messages()) }
 
 // Unanswered reports whether the last message of a conversation needs an answer or has calls.
@@ -225,7 +223,6 @@ const failedSuffix = `,"` + input.FailedMember + `":true}`
 // longPiece is how many bytes of a message are in memory while it is written.
 const longPiece = 256 << 10
 
-// checkLength refuses a message with a line that would be too long for the next run.
 func (s *File) checkLength(m *stream.Message) error {
 	const most = 6 // bytes of a line for a byte of text
 	rough := int64(0)

@@ -79,7 +79,6 @@ type Start struct {
 	Ready               int64 // when servers and tools were ready
 }
 
-// A Head is the first line of a plan, and the state of the plan.
 type Head struct {
 	Version, Time, Dir string
 	Digest             string // the same as in --apply --dry-run
@@ -166,7 +165,6 @@ type Result struct {
 	Ms, Began int64 // duration and start
 }
 
-// A Change is a change of a file by a call, or a planned change.
 type Change struct {
 	File    string // "" for none
 	Diff    Text   // unified
@@ -175,10 +173,8 @@ type Change struct {
 	Against string // SHA-256 of the content to which it applies
 }
 
-// NoDiff says why a plan is shown without diffs.
 const NoDiff = "a report reads no files, and a diff in the plan is only a claim of its writer; --apply --dry-run computes it."
 
-// A Review is the part of a planned call that a reviewer needs.
 type Review struct {
 	Target, Dir        string // of the server
 	Definition         string // SHA-256 of the tool's definition

@@ -51,7 +51,6 @@ func newEvent(line []byte, number int) (*event, error) {
 	return e, err
 }
 
-// isCut reports whether a line is the beginning of an object without its end.
 func isCut(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	var whole json.RawMessage
@@ -69,7 +68,6 @@ func (e *event) find(name string) *member {
 
 func (e *event) has(name string) bool { return e.find(name) != nil }
 
-// get returns the value of the member with this name, and marks it as used.
 func (e *event) get(name string) value {
 	m := e.find(name)
 	if m == nil {
@@ -79,7 +77,6 @@ func (e *event) get(name string) value {
 	return m.value
 }
 
-// word returns the word of a member, without marking it as used.
 func (e *event) word(name string) string {
 	if m := e.find(name); m != nil {
 		return m.value.word()

@@ -79,7 +79,6 @@ func (l *log) end() {
 	}
 }
 
-// take processes an event of the run or of a nested run.
 func (t *taken) take(e *event) {
 	t.last = max(t.last, e.at)
 	if parent := e.get("parent").word(); parent != "" {
@@ -93,7 +92,6 @@ func (t *taken) take(e *event) {
 	t.takeOwn(e)
 }
 
-// takeOwn processes an event of the run itself.
 func (t *taken) takeOwn(e *event) {
 	switch e.kind {
 	case "start":
@@ -129,7 +127,6 @@ func (t *taken) takeOwn(e *event) {
 	}
 }
 
-// inside returns the nested run of the call with this id.
 func (t *taken) inside(parent string) *taken {
 	n := t.nested[parent]
 	if n == nil && len(t.nested) >= maxNested {
@@ -168,7 +165,6 @@ func (t *taken) start(e *event) {
 // detail keeps the unused members of an event in the details of the run.
 func (t *taken) detail(e *event) { t.Details = t.reader.more(t.Details, e) }
 
-// more adds the unused members of an event to details.
 func (r *Reader) more(details []Detail, e *event) []Detail {
 	rest := e.rest()
 	for _, d := range r.details(rest[:min(len(rest), max(0, maxDetails-len(details)))]) {
@@ -193,7 +189,6 @@ func (t *taken) say(e *event) {
 	c.add(jsontext.Text(e.get("text")))
 }
 
-// speak moves the collected text to its turn.
 func (t *taken) speak(u *Turn) {
 	text := func(kind string) Text {
 		if c := t.said[kind]; c != nil {

@@ -31,7 +31,6 @@ const (
 	shortText   = 2 << 10  // bytes kept of a short text
 )
 
-// A Reader builds one report from any number of files.
 type Reader struct {
 	report                            *Report
 	calls, failed, talk, turns, notes int // numbers of kept items
@@ -148,10 +147,8 @@ func (f *file) failure(src *Source, offset int, message string) error {
 	return failure.UsageError(hints, "--report: %s:%d: byte %d: %s", src.Name, f.number, offset+1, message)
 }
 
-// begins reports whether a line is the first one of a run.
 func (e *event) begins() bool { return e.get("type").str() == "start" }
 
-// form detects the form of a file from its first line; nil for an unknown form.
 func (r *Reader) form(e *event, src *Source) former {
 	role, kind := e.find("role"), e.find("type")
 	switch {
@@ -183,7 +180,6 @@ func newRun(form Form, src *Source, line int) *Run {
 		Counts: Counts{Results: map[string]int64{}, Decisions: map[string]int64{}}}
 }
 
-// newCall is a call with only an id and a line.
 func newCall(id string, line int) *Call {
 	return &Call{ID: id, At: Unknown, Turn: Unknown, Line: line, Result: Result{Ms: Unknown, Began: Unknown, Bytes: Unknown}}
 }
@@ -212,7 +208,6 @@ func (r *Reader) details(members []member) (all []Detail) {
 	return all
 }
 
-// addCall keeps a call, and reports whether it did.
 func (r *Reader) addCall(run *Run, c *Call, failed bool) bool {
 	switch {
 	case r.calls < maxCalls:

@@ -16,7 +16,6 @@ type session struct {
 	calls  map[string]*Call // calls without a result, by id
 }
 
-// isSessionLine reports whether a line belongs to a session but is not a message.
 func isSessionLine(e *event) bool { return store.IsKind(e.only()) }
 
 func (s *session) line(e *event) error {

@@ -26,10 +26,8 @@ func Grouped(n int64) string {
 	return readable.Grouped(n)
 }
 
-// Gap says in words how much is omitted between Head and Tail.
 func (t *Text) Gap() string { return strconv.FormatInt(t.Left, 10) + " bytes are not shown here" }
 
-// String is the text, with the gap in words.
 func (t *Text) String() string {
 	if t.Left == 0 {
 		return t.Head

@@ -7,7 +7,6 @@ import (
 	"toolpipe/run/report/history"
 )
 
-// concerns lists calls that need attention, and warnings.
 func (d *document) concerns(r *history.Run) {
 	var lines []string
 	eachCall(r, "", func(c *history.Call, inside string) {
@@ -85,7 +84,6 @@ func (d *document) changes(r *history.Run, most int) {
 	})
 }
 
-// planned writes a call of a plan in full, for a reviewer.
 func (d *document) planned(i int, c *history.Call) string {
 	v := &c.Review
 	text := "#### " + strconv.Itoa(i+1) + ". " + code(cmp.Or(c.Name, c.Server+"__"+c.Tool), 200, false) + " (" + cmp.Or(v.State, "?") + ")\n\n"

@@ -56,7 +56,6 @@ func (d *document) part(size int, write func()) {
 	d.stop = before
 }
 
-// add writes an item, if it fits.
 func (d *document) add(item string) bool {
 	if d.b.Len()+len(item) > d.stop-counted {
 		return false

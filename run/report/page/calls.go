@@ -127,7 +127,6 @@ func (p *page) verdicts(c *history.Call, level int) {
 	}
 }
 
-// review writes the part of a planned call that a reviewer needs.
 func (p *page) review(c *history.Call, level int) {
 	r := &c.Review
 	if r.State == "" {

@@ -92,13 +92,11 @@ func (p *page) head() {
 // raw writes HTML of this package.
 func (p *page) raw(s string) { p.w.WriteString(s) }
 
-// text writes a text of a log.
 func (p *page) text(s string) {
 	p.buffer = appendText(p.buffer[:0], s)
 	p.w.Write(p.buffer)
 }
 
-// line writes a text of a log on one line.
 func (p *page) line(s string) {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\n", "\u23ce "), "\t", " ")
 	p.text(escape.Cut(s, 2000))
@@ -176,7 +174,6 @@ func (p *page) some(name string, n int64) {
 	}
 }
 
-// count writes a number, with commas for people and without for programs.
 func (p *page) count(n int64) {
 	p.raw(`<data value="` + strconv.FormatInt(n, 10) + `">` + readable.Grouped(n) + "</data>")
 }

@@ -81,7 +81,6 @@ func (p *page) section(r *history.Run, n int) {
 	p.raw("</section>\n")
 }
 
-// warnings writes what a reader must know first.
 func (p *page) warnings(r *history.Run) {
 	if r.Form == history.Log && !r.End.Known {
 		p.raw(`<p class="note">The log has no end of this run: it was killed, or it goes on. What follows is up to there.</p>` + "\n")
@@ -155,7 +154,6 @@ func (p *page) body(r *history.Run, level int) {
 	p.notes(r, level)
 }
 
-// concerns lists what a reader needs first: calls that need attention, and warnings.
 func (p *page) concerns(r *history.Run, level int) {
 	open := false
 	item := func() {

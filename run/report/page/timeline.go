@@ -23,7 +23,6 @@ type bar struct {
 // maxLanes is how many parallel calls get a separate lane. Further ones are drawn over each other.
 const maxLanes = 30
 
-// barsOf returns bars for the model, questions and tools.
 func (p *page) barsOf(r *history.Run) (model, asked, tools []bar) {
 	for _, t := range r.Turns {
 		if t.At != history.Unknown {
@@ -49,7 +48,6 @@ func (p *page) barsOf(r *history.Run) (model, asked, tools []bar) {
 	return model, asked, tools
 }
 
-// lanes distributes overlapping bars to parallel lanes.
 func lanes(bars []bar) [][]bar {
 	var all [][]bar
 	slices.SortStableFunc(bars, func(a, b bar) int { return cmp.Compare(a.from, b.from) })
@@ -69,7 +67,6 @@ func lanes(bars []bar) [][]bar {
 
 const laneHeight = 24
 
-// A chart is the time scale of a picture.
 type chart struct {
 	from, all int64
 }
