@@ -147,8 +147,6 @@ func (f *Flag) duration(text string, least time.Duration) (time.Duration, error)
 	switch {
 	case err == nil && d >= least:
 		return d, nil
-	case err == nil && least == 0:
-		err = fmt.Errorf("%q is shorter than 0", text)
 	case err == nil:
 		err = fmt.Errorf("%q is not longer than 0", text)
 	}

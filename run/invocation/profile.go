@@ -59,10 +59,6 @@ func (s *Settings) ModelList(c *config.Config) (names []string, err error) {
 	return names, nil
 }
 
-func (s *Settings) ProfileAPI(profile string) string {
-	return cmp.Or(s.profiles[profile].API, "chat")
-}
-
 func (s *Settings) ProfileModel(profile string) string {
 	return cmp.Or(s.profiles[profile].model, profile)
 }

@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -201,16 +202,13 @@ func (p *page) result(c *history.Call, level int) {
 }
 
 func (p *page) changes(r *history.Run, level int) {
-	begun := false
-	for _, c := range r.Calls {
-		if c.Change.File == "" || r.Form == history.Plan {
-			continue
-		}
-		if !begun {
-			p.heading(level, "Changed files")
-			p.raw("<p class=\"dim\">By the built-in file tools. Logs do not contain the changes by commands and other servers.</p>\n")
-		}
-		begun = true
+	changed := slices.DeleteFunc(slices.Clone(r.Calls), func(c *history.Call) bool { return c.Change.File == "" })
+	if len(changed) == 0 || r.Form == history.Plan {
+		return
+	}
+	p.heading(level, "Changed files")
+	p.raw("<p class=\"dim\">By the built-in file tools. Logs do not contain the changes by commands and other servers.</p>\n")
+	for _, c := range changed {
 		p.raw("<details><summary>")
 		p.code(c.Change.File)
 		p.raw(`</summary><p><a href="#` + p.ids[c] + `">the call that changed it</a></p>` + "\n")

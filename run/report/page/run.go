@@ -155,42 +155,33 @@ func (p *page) body(r *history.Run, level int) {
 }
 
 func (p *page) concerns(r *history.Run, level int) {
-	open := false
-	item := func() {
-		if !open {
-			p.heading(level, "To look at")
-			p.raw("<ul>\n")
-		}
-		open = true
+	calls := slices.DeleteFunc(slices.Clone(r.Calls), func(c *history.Call) bool { return history.Good(history.Status(c)) })
+	notes := slices.DeleteFunc(slices.Clone(r.Notes), func(n *history.Note) bool { return n.Kind != "warning" && n.Kind != "attention" })
+	if len(calls)+len(notes) == 0 {
+		return
 	}
-	for _, c := range r.Calls {
-		if status := history.Status(c); !history.Good(status) {
-			item()
-			p.raw(`<li><a href="#` + p.ids[c] + `">`)
-			p.code(nameOf(c))
-			p.raw("</a> ")
-			p.badge(status, cmp.Or(status, "no result"))
-			v := history.LastVerdict(c)
-			if why := strings.TrimSpace(v.Rule + " " + v.Reason.String()); why != "" {
-				p.raw(" ")
-				p.line(why)
-			}
-			p.raw("</li>\n")
-		}
-	}
-	for _, n := range r.Notes {
-		if n.Kind == "warning" || n.Kind == "attention" {
-			item()
-			p.raw("<li>")
-			p.badge("", n.Kind)
+	p.heading(level, "To look at")
+	p.raw("<ul>\n")
+	for _, c := range calls {
+		status, v := history.Status(c), history.LastVerdict(c)
+		p.raw(`<li><a href="#` + p.ids[c] + `">`)
+		p.code(nameOf(c))
+		p.raw("</a> ")
+		p.badge(status, cmp.Or(status, "no result"))
+		if why := strings.TrimSpace(v.Rule + " " + v.Reason.String()); why != "" {
 			p.raw(" ")
-			p.line(n.Code + ": " + n.Text.String())
-			p.raw("</li>\n")
+			p.line(why)
 		}
+		p.raw("</li>\n")
 	}
-	if open {
-		p.raw("</ul>\n")
+	for _, n := range notes {
+		p.raw("<li>")
+		p.badge("", n.Kind)
+		p.raw(" ")
+		p.line(n.Code + ": " + n.Text.String())
+		p.raw("</li>\n")
 	}
+	p.raw("</ul>\n")
 }
 
 func (p *page) turns(r *history.Run, level int) {
