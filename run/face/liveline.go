@@ -153,14 +153,13 @@ func (f *Face) awaitModel() {
 	f.await(what)
 }
 
-// Connecting reports that servers are starting. ServerReady reports that one of them has started or
-// failed.
 func (f *Face) Connecting(names []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.waits.set(func(w *waits) { w.servers = slices.Clone(names) })
 }
 
+// ServerReady reports that a server has started or failed.
 func (f *Face) ServerReady(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -77,8 +77,6 @@ func (p *pulse) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Conversation builds the first messages of a run from the arguments, standard input and the
-// attached parts.
 func Conversation(c *config.Config, in *Stdin, terminal bool, attached []stream.Part) ([]stream.Message, error) {
 	data := in.Data()
 	if c.Input == "messages" {
@@ -123,8 +121,6 @@ func Conversation(c *config.Config, in *Stdin, terminal bool, attached []stream.
 	return []stream.Message{{Role: stream.User, Parts: attached}}, nil
 }
 
-// EmptyPrompt is the error for a run without a prompt. terminal is true if standard input is a
-// terminal.
 func EmptyPrompt(c *config.Config, terminal bool) error {
 	hints := []string{"toolpipe 'name three rivers'", "git diff | toolpipe 'review this diff'", "toolpipe < prompt.txt"}
 	if terminal && !c.NamesInput {

@@ -55,8 +55,6 @@ func (h *host) offered() (all []wire.Tool) {
 	return all
 }
 
-// serve is the mode --serve: a server on standard input and output until standard input ends, or on
-// a socket.
 func (m *mode) serve(ctx context.Context) error {
 	v := m.inv
 	h := &host{mode: m, server: toolserver.New("toolpipe", v.Config.Version)}

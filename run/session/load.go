@@ -128,6 +128,9 @@ func lineKinds() map[string]func(*loader, document.Member) error {
 	}
 }
 
+// NotALine is the error for a line that no session has.
+const NotALine = "neither a message nor another line of a session"
+
 // IsKind reports whether sessions have lines with name as their only member that are no messages.
 func IsKind(name string) bool { return lineKinds()[name] != nil }
 
@@ -141,7 +144,7 @@ func (l *loader) tell(line document.Line) error {
 		l.at = place{line.Begin, line.Length}
 		return read(l, member)
 	}
-	return line.Errorf("neither a message nor another line of a session")
+	return line.Errorf(NotALine)
 }
 
 func (l *loader) readTools(m document.Member) error {

@@ -101,7 +101,7 @@ func (s *File) read(c *config.Config, warn config.Warner) error {
 	}
 	l.finish()
 	if len(end.Cut) > 0 && !isBegun(end.Cut) { // the file may contain something else, which must not be removed
-		return failure.Usage("%s: %s:%d: neither a message nor another line of a session", flag, s.path, end.Number)
+		return failure.Usage("%s: %s:%d: "+NotALine, flag, s.path, end.Number)
 	}
 	s.places.size, s.Cut, s.places.unended = end.At, len(end.Cut), end.Unended
 	if s.Made {

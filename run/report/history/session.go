@@ -40,7 +40,7 @@ func (s *session) line(e *event) error {
 			n.Details = s.reader.details(e.get(only).members())
 		}
 	default:
-		return errors.New("neither a message nor another line of a session")
+		return errors.New(store.NotALine)
 	}
 	return nil
 }
