@@ -43,8 +43,8 @@ var imports = map[string]string{
 	"run/toolbox":    "run/builtin run/config run/document run/event run/failure run/input run/invocation run/schema run/servers approve mcp mcp/builtin/confine mcp/oauth mcp/toolserver mcp/wire stream stream/goroutine stream/text/escape stream/text/jsontext stream/text/readable",
 	"run/turn":       "run/config run/event run/failure run/invocation run/schema run/servers run/session run/stage run/toolbox approve mcp mcp/builtin/confine mcp/builtin/shell mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/readable stream/text/secrets",
 
-	"run/report/history":  "run/failure run/session stream/text/jsontext",
-	"run/report/markdown": "run/event run/report/history stream/text/escape stream/text/readable",
+	"run/report/history":  "run/failure run/session stream/text/jsontext stream/text/readable",
+	"run/report/markdown": "run/event run/report/history stream/text/escape",
 	"run/report/page":     "run/report/history stream/text/escape stream/text/readable",
 
 	"approve":     "approve/tty stream/text/escape stream/text/jsontext stream/text/readable",
