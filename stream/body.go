@@ -32,8 +32,8 @@ func stringOf(data []byte) string { return unsafe.String(unsafe.SliceData(data),
 const maxChunk = 32 << 10
 
 // inChunks yields a text in chunks that never end inside a character.
-func inChunks[T string | []byte](text T) iter.Seq[T] {
-	return func(yield func(T) bool) {
+func inChunks(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
 		for len(text) > 0 {
 			n := len(text)
 			if n > maxChunk {

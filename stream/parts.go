@@ -110,7 +110,7 @@ func hasText(parts []Part) bool {
 
 // isBlank reports whether the text of parts is nothing but white space.
 func isBlank(parts []Part) bool {
-	return strings.TrimSpace(plainText(parts, "")) == ""
+	return strings.TrimSpace(plainText(parts)) == ""
 }
 
 // hasContent reports whether there is a text to send in a message of the assistant. Endpoints
@@ -150,15 +150,15 @@ func systemMessage(w *segments, messages []Message) {
 	w.str(`"}`)
 }
 
-// plainText returns the text of parts, with joint between them.
-func plainText(parts []Part, joint string) string {
-	var texts []string
+// plainText returns the text of parts.
+func plainText(parts []Part) string {
+	var text strings.Builder
 	for i := range parts {
 		if p := &parts[i]; isText(p) {
-			texts = append(texts, p.Text+jsontext.Text(p.JSON))
+			text.WriteString(p.Text + jsontext.Text(p.JSON))
 		}
 	}
-	return strings.Join(texts, joint)
+	return text.String()
 }
 
 // joinedText writes the text parts as one JSON string, with joint between them.
