@@ -24,8 +24,7 @@ import (
 //
 // Bodies are stored as they were, without secrets. A line of a body that begins with a hyphen
 // or a backslash gets a backslash before it; a line with only a backslash says that the line
-// break before it does not belong to the body. The mark of a request names its dialect; older
-// recordings have "-- request --". "-- cut --" in place of "-- end --" marks a transfer that
+// break before it does not belong to the body. The mark of a request names its dialect. "-- cut --" in place of "-- end --" marks a transfer that
 // broke. Of the headers only the status and the content type are stored.
 const recordingHead = "toolpipe recording 1\n"
 
