@@ -55,7 +55,6 @@ type cursor struct {
 	row, column int
 	graphics    [2]bool // G0 and G1 are line drawing characters
 	shift       int     // which of them counts
-	origin      bool    // rows count from the top of the scrolling region (DECOM)
 }
 
 type modes struct {
