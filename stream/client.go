@@ -306,7 +306,9 @@ func (c *Client) body(r *Request) *body {
 	for ; c.encoded < len(messages); c.encoded++ {
 		if m := messages[c.encoded].asSent(); !isSystem(m) {
 			if c.options.bareRounds && m.Role == Assistant && leavesOut(resultsOf(messages, c.encoded)) {
-				m = m.bare()
+				bare := *m
+				bare.Opaque = Opaque{} // signatures may cover the left-out text; Call.Extra stays, because some endpoints demand it
+				m = &bare
 			}
 			c.encoder.message(&c.messages, m)
 		}

@@ -57,13 +57,7 @@ func (f *fields) object(name string, members ...[]byte) {
 	if len(members) == 0 {
 		return
 	}
-	var users []byte
-	for _, p := range f.r.Params {
-		if p.Name == name { // the last one counts
-			users = innerObject(p.Value)
-		}
-	}
-	if len(users) > 0 {
+	if users := innerObject([]byte(paramOf(f.r, name).Raw)); len(users) > 0 {
 		members = slices.Insert(members, 0, users)
 	}
 	f.merged = append(f.merged, name)

@@ -148,7 +148,7 @@ func (w *partWriter) object(out []byte, v gjson.Result, depth int) []byte {
 		w.fail()
 	}
 	for _, name := range required.Array() {
-		if !hasMember(properties, name.Str) {
+		if !memberOf(properties, name.Str).Exists() {
 			w.fail()
 		}
 	}
@@ -161,12 +161,10 @@ func (w *partWriter) object(out []byte, v gjson.Result, depth int) []byte {
 	return jsontext.AppendMember(out, "additionalProperties", []byte("false"))
 }
 
-func hasMember(object gjson.Result, name string) (found bool) {
-	object.ForEach(func(key, _ gjson.Result) bool {
-		found = found || key.Str == name
-		return !found
-	})
-	return found
+// memberOf returns the member of an object; gjson's Get would read the name as a path.
+func memberOf(object gjson.Result, name string) (member gjson.Result) {
+	find(object, wanted{name, &member})
+	return member
 }
 
 // named writes an object of schemas.
@@ -211,14 +209,7 @@ func (w *partWriter) follow(ref string, depth int) {
 		}
 		return
 	}
-	var target gjson.Result
-	w.root.Get(strings.ReplaceAll(section, "$", `\$`)).ForEach(func(key, value gjson.Result) bool {
-		if key.Str == name {
-			target = value
-		}
-		return true
-	})
 	w.inside = append(w.inside, ref)
-	w.schema(target, depth+1)
+	w.schema(memberOf(memberOf(w.root, section), name), depth+1)
 	w.inside, w.done = w.inside[:len(w.inside)-1], append(w.done, ref)
 }
