@@ -247,7 +247,7 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 			return reply, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case !isTooLong(err) && x.repair():
+		case x.repair():
 			continue
 		}
 		next, again := x.nextRetry(err, &retries)
