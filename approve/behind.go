@@ -63,7 +63,6 @@ func (r *Rule) behindIt(c *Call) (rules []Rule) {
 	return rules
 }
 
-// without returns the tests except one.
 func (a *argumentTests) without(i int) []argumentTest {
 	return slices.Delete(slices.Clone(a.tests), i, i+1)
 }

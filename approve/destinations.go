@@ -112,7 +112,6 @@ func isWhole(before, after string) bool {
 
 const betweenDigits = " ().-/" // of a phone number
 
-// isWholePhone reports whether the number between before and after is not part of a longer one.
 func isWholePhone(before, after string) bool {
 	last, first := around(before, after, betweenDigits)
 	return last != '+' && !unicode.IsDigit(last) && !unicode.IsDigit(first)
@@ -180,7 +179,6 @@ func bareElement(part string) string {
 	return strings.TrimSpace(part)
 }
 
-// isAddress reports whether a word is a mail address or a URL.
 func isAddress(word string) bool {
 	if len(word) > maxPath || strings.ContainsFunc(word, unicode.IsSpace) {
 		return false
@@ -248,7 +246,6 @@ func isPhone(text string) bool {
 	return text[0] == '+' || len(groups[len(groups)-1]) > 2
 }
 
-// trimmed strips the punctuation around a word of a sentence.
 func trimmed(word string) string {
 	return strings.Trim(word, `.,;:!?"'()[]<>{}“”„‘’«»`+"`")
 }

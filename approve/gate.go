@@ -136,7 +136,6 @@ func (f *found) decides(otherwise *Rule) *Rule {
 	return cmp.Or(allow, otherwise)
 }
 
-// add records a rule that matches c.
 func (f *found) add(r *Rule, c *Call, admits bool) {
 	place := f.place(r, c)
 	*place = cmp.Or(*place, r)
@@ -256,7 +255,6 @@ func (g *Gate) callKey(c *Call) [sha256.Size]byte {
 // toolKey identifies the tool that the answer "t" allows.
 func toolKey(c *Call) [2]string { return [2]string{c.Server, c.Tool} }
 
-// verdict is the verdict that the rule gives.
 func (r *Rule) verdict(o Outcome) Verdict {
 	return Verdict{Outcome: o, By: r.By, Rule: r.Origin, Reason: r.Reason}
 }

@@ -17,7 +17,6 @@ type piece struct {
 	quoted bool // the inside of the text's literal is sent
 }
 
-// size is the number of bytes to send.
 func (p *piece) size() int {
 	if p.quoted {
 		return jsontext.InnerLen(p.text)
@@ -47,7 +46,6 @@ func inChunks(text string) iter.Seq[string] {
 	}
 }
 
-// bodyReader reads parts one after another.
 type bodyReader struct {
 	parts []piece // not begun
 	now   piece   // begun; its text is not read yet
@@ -107,7 +105,6 @@ func joinBody(list ...*segments) *body {
 	return b
 }
 
-// writeTo writes the body to w.
 func (b *body) writeTo(w io.Writer) { io.Copy(w, &bodyReader{parts: b.parts}) }
 
 // bytes joins the parts, for a recording.
@@ -130,7 +127,6 @@ func (b *body) reader(progress func()) io.ReadCloser {
 	return io.NopCloser(io.TeeReader(&bodyReader{parts: b.parts}, progressWriter(progress)))
 }
 
-// progressWriter is called after each read.
 type progressWriter func()
 
 func (w progressWriter) Write(p []byte) (int, error) {

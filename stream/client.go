@@ -220,9 +220,8 @@ func (c *Client) Warm(ctx context.Context) {
 	}
 }
 
-// Reply sends r and returns the complete reply; sink, which may be nil, takes
-// its deltas. The error is the cause that ended ctx, an error of sink, or an
-// *Error.
+// Reply sends r and returns the complete reply; sink, which may be nil, takes its deltas. The
+// error is the cause that ended ctx, an error of sink, or an *Error.
 func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, error) {
 	if sink == nil {
 		sink = &Sink{}
@@ -285,9 +284,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// body encodes the request. It encodes each message of the conversation once.
-// The same request always gives the same bytes, so that a replay can compare
-// them.
+// body encodes the request. It encodes each message of the conversation once. The same request
+// always gives the same bytes, so that a replay can compare them.
 func (c *Client) body(r *Request) *body {
 	if c.dialect.saysForm(r, c.options) {
 		r = withForm(r)

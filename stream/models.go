@@ -37,7 +37,6 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 // Server is the program that answered Models, as it names itself; "" if it does not.
 func (c *Client) Server() string { return c.server }
 
-// models asks for the list.
 func (x *exchange) models(ctx context.Context) ([]string, error) {
 	c := x.client
 	req := x.httpRequest(ctx)

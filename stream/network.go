@@ -29,7 +29,6 @@ type network struct {
 // tooLate replaces network.opening when its first connection is requested.
 var tooLate = new(chan net.Conn)
 
-// warmConn is the connection that warm opened.
 type warmConn struct{ net.Conn }
 
 func newNetwork(e *endpoint) *network {

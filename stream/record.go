@@ -28,7 +28,6 @@ import (
 // broke. Of the headers only the status and the content type are stored.
 const recordingHead = "toolpipe recording 1\n"
 
-// recorder writes a recording while exchanges are made.
 type recorder struct {
 	file    *os.File
 	secrets *secrets.Set
@@ -72,9 +71,8 @@ func (r *recorder) close() error {
 	return errors.Join(r.err, r.file.Close())
 }
 
-// bodyWriter writes one body of a recording. Its Write never fails, so that a
-// recording that cannot be written does not end the reply; recorder.close
-// returns the error.
+// bodyWriter writes one body of a recording. Its Write never fails, so that a recording that
+// cannot be written does not end the reply; recorder.close returns the error.
 type bodyWriter struct {
 	recorder  *recorder
 	lineStart bool

@@ -22,7 +22,6 @@ type replayer struct {
 	next      int
 }
 
-// recorded is one exchange of a recording.
 type recorded struct {
 	line        int    // where the request begins in the file
 	api         string // the dialect of the request

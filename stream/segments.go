@@ -36,7 +36,6 @@ func (s *segments) inner(text string) { s.write(piece{text: text, quoted: true},
 // plain writes a text that needs no quotation, such as base64.
 func (s *segments) plain(text string) { s.write(piece{text: text}, longText) }
 
-// raw adds b as it is.
 func (s *segments) raw(b []byte) { s.write(piece{text: stringOf(b)}, longPart) }
 
 // write adds a part. From the length long it is kept by reference, unless full takes it.
@@ -136,7 +135,6 @@ func (s *segments) last() byte {
 	return last[len(last)-1]
 }
 
-// add adds a part by reference.
 func (s *segments) add(p piece) {
 	s.cut()
 	s.done = append(s.done, p)
@@ -150,7 +148,6 @@ func (s *segments) reserve(n int) {
 	}
 }
 
-// flat returns the complete text as one slice.
 func (s *segments) flat() []byte {
 	if len(s.done) == 0 {
 		return s.cur

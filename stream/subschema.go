@@ -133,7 +133,6 @@ func (w *partWriter) schema(v gjson.Result, depth int) []byte {
 	return append(out, '}')
 }
 
-// object adds the keywords of an object.
 func (w *partWriter) object(out []byte, v gjson.Result, depth int) []byte {
 	properties, required := v.Get("properties"), v.Get("required")
 	names := 0
@@ -167,7 +166,6 @@ func memberOf(object gjson.Result, name string) (member gjson.Result) {
 	return member
 }
 
-// named writes an object of schemas.
 func (w *partWriter) named(v gjson.Result, depth int) []byte {
 	out := []byte{'{'}
 	v.ForEach(func(name, value gjson.Result) bool {
@@ -177,7 +175,6 @@ func (w *partWriter) named(v gjson.Result, depth int) []byte {
 	return append(out, '}')
 }
 
-// list writes an array of schemas.
 func (w *partWriter) list(v gjson.Result, depth int) []byte {
 	out := []byte{'['}
 	for i, value := range v.Array() {

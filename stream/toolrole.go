@@ -27,8 +27,7 @@ func (d *dialect) withoutToolRole(messages []Message) (list []Message) {
 	return list
 }
 
-// callsAsText returns a message of the assistant with its calls as text. It is
-// never empty.
+// callsAsText returns a message of the assistant with its calls as text. It is never empty.
 func callsAsText(m Message) Message {
 	texts := []string{plainText(m.Parts)}
 	if texts[0] == "" {

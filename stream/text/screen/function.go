@@ -2,7 +2,6 @@ package screen
 
 import "fmt"
 
-// execute applies a control character.
 func (s *Screen) execute(b byte) {
 	c := &s.cursor
 	switch b {
@@ -51,7 +50,6 @@ func (s *Screen) reverseLineFeed() {
 	}
 }
 
-// restore sets the cursor to a saved one.
 func (s *Screen) restore(c cursor) {
 	c.within(s.columns, len(s.rows))
 	s.cursor = c
@@ -124,7 +122,6 @@ func (s *Screen) function(final byte) {
 	}
 }
 
-// move moves the cursor.
 func (s *Screen) move(final byte, n int) {
 	c, last := &s.cursor, s.columns-1
 	switch final {
