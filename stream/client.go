@@ -120,8 +120,6 @@ type Client struct {
 	encoder  encoder
 	messages segments        // the conversation as encoded so far
 	encoded  int             // number of messages in it
-	ids      map[string]bool // of the calls of the conversation so far
-	numbered int             // number of messages that they are from
 	server   string          // the program that answered Models
 	buffer   []byte          // for the bytes of a reply; nil before the first one
 	drained  <-chan struct{} // closed when the rest of the last body was read
