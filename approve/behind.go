@@ -110,7 +110,7 @@ func (g *Gate) Withheld(ctx context.Context, c Call) (w Withheld) {
 		w.Paths = append(w.Paths, directories...)
 	}
 	for r := range g.all() {
-		if r.Decision != Deny || r.arguments == nil || !r.appliesTo(&c) {
+		if r.Decision != Deny || r.arguments == nil || r.mismatch(&c) != "" {
 			continue
 		}
 		a := r.arguments

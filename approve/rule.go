@@ -108,9 +108,6 @@ func withoutNameBlanks(pattern string) string {
 // argumentTests.
 func (r *Rule) restricts() bool { return r.Decision != Allow }
 
-// appliesTo reports whether the rule matches the conversation of c and the tool of c.
-func (r *Rule) appliesTo(c *Call) bool { return r.mismatch(c) == "" }
-
 // mismatch says in words why the rule does not match the conversation or the tool of c; "" if
 // it matches both.
 func (r *Rule) mismatch(c *Call) string {
