@@ -15,10 +15,6 @@ type dialect struct {
 	names   fieldNames
 	headers func(h http.Header, key Key)
 
-	// inReplies are texts that only this API's replies hold. inRefusals are texts, in lower
-	// case, of an endpoint that has only this API and refuses another request.
-	inReplies, inRefusals []string
-
 	cacheKey   bool // requests have the field prompt_cache_key
 	joinsUsers bool // messages of the user that follow one another as text become one
 
@@ -171,8 +167,7 @@ func bearerHeader(h http.Header, key Key) {
 	}
 }
 
-// encoder writes the messages of one conversation, each once, as the body of
-// a JSON array.
+// encoder writes the messages of one conversation, each once, as the body of a JSON array.
 type encoder interface {
 	// message writes m, which is no system message, after all messages before it.
 	message(w *segments, m *Message)

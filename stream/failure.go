@@ -152,9 +152,6 @@ func (x *exchange) stalled() error {
 func (x *exchange) hint(status int, refusal string) string {
 	cfg := &x.client.cfg
 	refusal = strings.ToLower(refusal)
-	if api := x.otherAPI(status, refusal); api != "" && cfg.Hints.OtherAPI != nil {
-		return cfg.Hints.OtherAPI(api)
-	}
 	switch {
 	case !x.client.options.noToolRole && status >= 400 && isAboutRoles(refusal):
 		return `the chat template may not know tool messages: "tool_role": false in the model's profile writes them as text`
@@ -167,45 +164,13 @@ func (x *exchange) hint(status int, refusal string) string {
 	case status == 404 && strings.Contains(refusal, "model"):
 		return "does the endpoint have this model under this name?"
 	case status == 404 || status == 405:
-		return "is the base URL right? It usually ends in /v1"
+		return "are the base URL and --api right? The URL usually ends in /v1"
 	case status/100 == 3:
 		return cfg.Hints.Redirect
 	case status == 429 || status == 503:
 		return cfg.Hints.Later
 	case status >= 500:
 		return "the endpoint itself failed: its log may say why, and the same command may succeed later"
-	}
-	return ""
-}
-
-// otherAPI returns the API that the endpoint has instead of the one in use, if the refusal
-// shows it; else "".
-func (x *exchange) otherAPI(status int, refusal string) string {
-	used, noPath := x.client.dialect, status == 404 || status == 405
-	if !noPath && status != 400 && status != 422 {
-		return ""
-	}
-	for _, d := range slices.Backward(dialects) {
-		if d != used && containsAny(refusal, d.inRefusals...) {
-			return d.name
-		}
-	}
-	switch {
-	case !noPath:
-	case used != &messagesDialect && strings.HasSuffix(x.client.endpoint.url.Hostname(), ".anthropic.com"):
-		return messagesDialect.name
-	case used != &chatDialect && !strings.Contains(refusal, "model"): // most endpoints have this one
-		return chatDialect.name
-	}
-	return ""
-}
-
-// apiOfReply returns the API of a reply, if its beginning shows it; else "".
-func apiOfReply(head []byte) string {
-	for _, d := range slices.Backward(dialects) { // an item of responses may be like a message of messages
-		if containsAny(string(head), d.inReplies...) {
-			return d.name
-		}
 	}
 	return ""
 }
@@ -220,15 +185,10 @@ func containsAny(s string, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
 }
 
-// tooLong makes e the error of a refusal for length. text is the endpoint's message. The same
-// request would be refused again.
+// tooLong makes e the error of a refusal for length. text is the endpoint's message. The request
+// is neither repeated nor repaired: it would be refused again.
 func (x *exchange) tooLong(e *Error, text string) {
-	x.retry = false
+	x.retry, x.refusal = false, ""
 	e.Kind, e.Fits = TooLong, fittingShare(text)
 	e.Hint = cmp.Or(e.Hint, "the conversation does not fit the model's context")
-}
-
-func isTooLong(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Kind == TooLong
 }

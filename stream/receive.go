@@ -56,11 +56,6 @@ func (x *exchange) read(res *http.Response) error {
 		err = x.readEvents(eventsThrough(x.client.buffer, body, MaxEvent), false, sample)
 	}
 	done(err)
-	if e, ok := errors.AsType[*Error](err); ok && (e.Kind == Malformed || e.Kind == Cut) && !x.draft.began {
-		if api, other := apiOfReply(sample), x.client.cfg.Hints.OtherAPI; api != "" && api != x.client.dialect.name && other != nil {
-			e.Hint = other(api)
-		}
-	}
 	return err
 }
 
@@ -172,8 +167,7 @@ func jsonEvents(in io.Reader) iter.Seq2[Event, error] {
 	}
 }
 
-// valueLen returns the length of the JSON value that b begins with, all of b
-// if it does not end.
+// valueLen returns the length of the JSON value that b begins with, all of b if it does not end.
 func valueLen(b []byte) int {
 	in := json.NewDecoder(bytes.NewReader(b))
 	var value json.RawMessage
