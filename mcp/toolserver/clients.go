@@ -1,7 +1,6 @@
 package toolserver
 
 import (
-	"context"
 	"sync"
 
 	"toolpipe/stream/goroutine"
@@ -9,9 +8,9 @@ import (
 
 // clients are the clients of Serve, at most thousands.
 type clients struct {
-	guard     sync.Mutex // guards the fields below
-	served    map[*connection]bool
-	interests map[string]int // how many clients subscribe to each resource
+	guard       sync.Mutex // guards the fields below
+	served      map[*connection]bool
+	subscribers map[string][]*listener // of each resource; a slice is never changed
 }
 
 // join adds a client.
@@ -27,17 +26,7 @@ func (s *Server) leave(c *connection) {
 	s.guard.Lock()
 	delete(s.served, c)
 	s.guard.Unlock()
-	c.mu.Lock()
-	uris := c.listens.uris
-	c.listens.uris = map[string]int{}
-	c.mu.Unlock()
-	if len(uris) > 0 {
-		goroutine.Start(func() {
-			for uri := range uris {
-				s.interest(context.WithoutCancel(c.ctx), uri, -1)
-			}
-		})
-	}
+	goroutine.Start(func() { s.forget(c.listens.legacy) })
 }
 
 // eachClient visits the present clients.
@@ -51,25 +40,4 @@ func (s *Server) eachClient(visit func(*connection)) {
 	for _, c := range all {
 		visit(c)
 	}
-}
-
-// interest adds a client that subscribes to a resource, or removes one. Only the first and
-// the last one cause a call of the front.
-func (s *Server) interest(ctx context.Context, uri string, more int) error {
-	s.guard.Lock()
-	was := s.interests[uri]
-	if s.interests[uri] += more; s.interests[uri] <= 0 {
-		delete(s.interests, uri)
-	}
-	s.guard.Unlock()
-	if was > 0 && was+more > 0 {
-		return nil
-	}
-	err := s.Front.Subscribe(ctx, uri, more > 0)
-	if err != nil && more > 0 {
-		s.guard.Lock()
-		delete(s.interests, uri)
-		s.guard.Unlock()
-	}
-	return err
 }

@@ -59,7 +59,8 @@ const maxAsked = 16
 
 // connect makes a connection. Its calls end with ctx.
 func (s *Server) connect(ctx context.Context) *connection {
-	c := &connection{server: s, requests: requests{running: map[string]*request{}, asked: make(chan struct{}, maxAsked)}, user: newUser(), listens: listens{logLevel: len(logLevels), lowest: len(logLevels), uris: map[string]int{}}}
+	c := &connection{server: s, requests: requests{running: map[string]*request{}, asked: make(chan struct{}, maxAsked)}, user: newUser(), listens: listens{logLevel: len(logLevels), lowest: len(logLevels)}}
+	c.listens.legacy = &listener{client: c}
 	c.outbox.changed.L, c.freed.L = &c.outbox.lock, &c.mu
 	c.ctx, c.stop = context.WithCancelCause(ctx)
 	return c

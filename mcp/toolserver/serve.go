@@ -183,7 +183,12 @@ func (c *connection) message(ctx context.Context, m wire.Message) {
 	case method == "subscriptions/listen" && modern && c.server.Front != nil:
 		c.listen(m)
 	case (method == "resources/subscribe" || method == "resources/unsubscribe") && !modern && c.server.Front != nil:
-		c.subscribe(ctx, m, method == "resources/subscribe")
+		uri := jsontext.Text(jsontext.Member(m.Params, "uri"))
+		c.begin(ctx, m, func(context.Context, *request) func() ([]byte, error) {
+			return func() ([]byte, error) {
+				return []byte("{}"), c.server.subscribe(c.ctx, c.listens.legacy, uri, method == "resources/subscribe")
+			}
+		})
 	case c.server.Front == nil, modern && (method == "initialize" || method == "ping" || method == "logging/setLevel"):
 		c.reply(m.ID, nil, &wire.RPCError{Code: wire.CodeMethodNotFound, Message: fmt.Sprintf("no method %q", method)})
 	default:

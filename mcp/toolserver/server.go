@@ -7,7 +7,7 @@
 //	client                 connection               program
 //	tools/call           ->  call     ->  a tool's function, or Front.Call
 //	any other request    ->  request  ->  Front.Request
-//	subscriptions        ->  interest ->  Front.Subscribe
+//	subscriptions        -> subscribe ->  Front.Subscribe
 //	answer, progress     <-  reply    <-  what these functions return
 //	elicitation/create   <-  asker    <-  HostCall.Ask, HostRequest.Ask
 //	list or resource     <-  announce <-  Server.Announce, Server.Replace
@@ -102,7 +102,7 @@ type ToolFunc func(ctx context.Context, args json.RawMessage, progress func(wire
 
 // New makes a server without tools.
 func New(name, version string) *Server {
-	return &Server{name: name, version: version, clients: clients{served: map[*connection]bool{}, interests: map[string]int{}}}
+	return &Server{name: name, version: version, clients: clients{served: map[*connection]bool{}, subscribers: map[string][]*listener{}}}
 }
 
 // Name is the server's own name.

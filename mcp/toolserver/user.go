@@ -83,7 +83,7 @@ func DeclaresForms(message []byte) bool {
 func (c *connection) declared(capabilities []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.user.elicits, c.listens.legacy = asksForms(capabilities), true
+	c.user.elicits, c.listens.legacy.open = asksForms(capabilities), true
 }
 
 // asker is the Asker for a request m, which r answers.
