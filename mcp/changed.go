@@ -97,44 +97,32 @@ func (s *Session) listen(ctx context.Context, notifications string) {
 	})
 }
 
-// Subscribe asks the server to announce changes of a resource. If the server answers with an
-// error, the returned error wraps a *wire.RPCError; the same holds for Unsubscribe.
-func (s *Session) Subscribe(ctx context.Context, uri string) error {
+// Subscribe turns the server's announcements about a resource on or off. If the server answers
+// with an error, the returned error wraps a *wire.RPCError.
+func (s *Session) Subscribe(ctx context.Context, uri string, on bool) error {
 	if s.isLegacy() {
-		return s.subscription(ctx, "resources/subscribe", uri)
+		method := map[bool]string{true: "resources/subscribe", false: "resources/unsubscribe"}[on]
+		_, err := s.Request(ctx, method, uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'))
+		return err
 	}
-	if !s.has("resources") {
+	if on && !s.has("resources") {
 		return errors.New("the server has no resources")
 	}
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()
-	if s.changes.listens[uri] != nil {
+	stop := s.changes.listens[uri]
+	switch {
+	case on == (stop != nil):
 		return nil
-	}
-	if s.changes.listens == nil {
+	case !on:
+		stop()
+		delete(s.changes.listens, uri)
+		return nil
+	case s.changes.listens == nil:
 		s.changes.listens = map[string]context.CancelFunc{}
 	}
 	listening, stop := context.WithCancel(s.life)
 	s.changes.listens[uri] = stop
 	s.listen(listening, `"resourceSubscriptions":[`+string(jsontext.Quoted(uri))+`]`)
 	return nil
-}
-
-// Unsubscribe ends a subscription.
-func (s *Session) Unsubscribe(ctx context.Context, uri string) error {
-	if s.isLegacy() {
-		return s.subscription(ctx, "resources/unsubscribe", uri)
-	}
-	s.changes.mu.Lock()
-	defer s.changes.mu.Unlock()
-	if stop := s.changes.listens[uri]; stop != nil {
-		stop()
-		delete(s.changes.listens, uri)
-	}
-	return nil
-}
-
-func (s *Session) subscription(ctx context.Context, method, uri string) error {
-	_, err := s.Request(ctx, method, uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'))
-	return err
 }
