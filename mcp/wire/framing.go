@@ -161,12 +161,3 @@ func (f *FrameReader) body(n int) ([]byte, error) {
 	_, err := io.ReadFull(f.buf, b)
 	return b, err
 }
-
-// AppendFrame appends msg in the framing of the peer.
-func AppendFrame(dst, msg []byte, contentLength bool) []byte {
-	if contentLength {
-		dst = fmt.Appendf(dst, "Content-Length: %d\r\n\r\n", len(msg))
-		return append(dst, msg...)
-	}
-	return append(append(dst, msg...), '\n')
-}

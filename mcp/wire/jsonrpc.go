@@ -37,10 +37,6 @@ type Message struct {
 
 func (m *Message) IsReply() bool { return m.Method == nil && (m.result != nil || m.Error != nil) }
 
-// NamesRequest reports whether a reply names its request. Replies to unreadable requests
-// have the id null, or none.
-func (m *Message) NamesRequest() bool { return ReplyID(m.ID) != 0 }
-
 // ParseMessages parses the messages of a frame. An array is a batch. Only 2025-03-26 has
 // batches, but some servers of other revisions send them.
 func ParseMessages(frame []byte, each func(Message)) error {
