@@ -98,11 +98,15 @@ func (o *outbox) put(msg []byte, mayDrop bool) {
 	o.changed.Broadcast()
 }
 
-// finish keeps further messages out of the queue. Queued messages can still be received.
-func (o *outbox) finish() {
+// finish keeps further messages out of the queue. Queued messages can still be received, unless
+// drop is set.
+func (o *outbox) finish(drop bool) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	o.finished = true
+	if drop {
+		o.queue = nil
+	}
 	o.changed.Broadcast()
 }
 
@@ -156,13 +160,6 @@ func (c *connection) awaitFewer() {
 	}
 }
 
-// drop drops the messages that were not received.
-func (o *outbox) drop() {
-	o.lock.Lock()
-	defer o.lock.Unlock()
-	o.queue = nil
-}
-
 func (c *connection) Send(ctx context.Context, msg []byte) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", wire.ErrNotSent, context.Cause(ctx))
@@ -176,8 +173,7 @@ func (c *connection) Send(ctx context.Context, msg []byte) error {
 
 // Close drops the messages that were not received.
 func (c *connection) Close() error {
-	c.finish()
-	c.drop()
+	c.finish(true)
 	c.end()
 	return nil
 }

@@ -54,7 +54,7 @@ func (s *Server) Serve(ctx context.Context, client int, r io.Reader, w io.Writer
 	}
 	c.endListens()
 	c.end()
-	c.finish()
+	c.finish(false)
 	<-written
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -164,7 +164,8 @@ func (c *connection) message(ctx context.Context, m wire.Message) {
 	modern := asked != ""
 	switch {
 	case modern && asked != wire.ModernRevision:
-		c.reply(m.ID, nil, unsupported(asked))
+		data := fmt.Appendf(nil, `{"requested":%s,"supported":%s}`, jsontext.Quoted(asked), supportedVersions())
+		c.reply(m.ID, nil, &wire.RPCError{Code: wire.CodeUnsupportedVersion, Message: "unsupported protocol version", Data: data})
 	case modern && jsontext.Kind(jsontext.Member(m.Params, "_meta", capabilitiesKey)) != '{':
 		c.reply(m.ID, nil, invalidParams("_meta has no "+capabilitiesKey))
 	case method == "server/discover":
@@ -198,11 +199,6 @@ func (c *connection) message(ctx context.Context, m wire.Message) {
 
 func invalidParams(message string) error {
 	return &wire.RPCError{Code: wire.CodeInvalidParams, Message: message}
-}
-
-func unsupported(asked string) error {
-	data := fmt.Appendf(nil, `{"requested":%s,"supported":%s}`, jsontext.Quoted(asked), supportedVersions())
-	return &wire.RPCError{Code: wire.CodeUnsupportedVersion, Message: "unsupported protocol version", Data: data}
 }
 
 // reply answers a request with a result or an error.
