@@ -356,7 +356,10 @@ func (p *Processes) Sweep(limit time.Duration) int {
 	if p.starting.TryLock() {
 		p.starting.Unlock()
 	} else {
-		goroutine.Within(limit/4, p.awaitStarts) // the sweep ends a process that hangs in exec
+		goroutine.Within(limit/4, func() { // the sweep ends a process that hangs in exec
+			p.starting.Lock()
+			p.starting.Unlock()
+		})
 	}
 	p.KillAll() // children that were being forked
 	p.mu.Lock()
@@ -366,10 +369,4 @@ func (p *Processes) Sweep(limit time.Duration) int {
 		pr.EndsWithin(time.Until(began.Add(limit / 2)))
 	}
 	return p.sweep(began.Add(limit))
-}
-
-// awaitStarts waits until no start is in progress.
-func (p *Processes) awaitStarts() {
-	p.starting.Lock()
-	defer p.starting.Unlock()
 }
