@@ -82,7 +82,6 @@ func (s *Session) exchangeCall(ctx context.Context, c *ToolCall) ([]byte, error)
 	return s.exchangeWithInput(ctx, r)
 }
 
-// callResult reads the result of a call.
 func (s *Session) callResult(tool string, raw []byte, err error) (*wire.Result, error) {
 	if err != nil {
 		return nil, s.callError(err)

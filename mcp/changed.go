@@ -32,7 +32,6 @@ var announcements = []string{
 	"notifications/resources/list_changed", "notifications/resources/updated",
 }
 
-// changed handles a notification about a change.
 func (s *Session) changed(method string, params []byte) {
 	if !slices.Contains(announcements, method) {
 		return

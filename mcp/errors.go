@@ -62,7 +62,6 @@ func Refused(err error) *oauth.Refusal {
 	return e.refusal()
 }
 
-// connectError is the error of Connect.
 func (s *Session) connectError(err error) *ConnectError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +126,6 @@ func exhausted(err error) bool {
 	return false
 }
 
-// startHint is the hint for a program that could not be started.
 func (s *Session) startHint() string {
 	program := s.spec.Command[0]
 	if first, _, more := strings.Cut(program, " "); more {

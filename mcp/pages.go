@@ -111,7 +111,6 @@ func resultType(result []byte) string {
 	return "complete"
 }
 
-// checkComplete returns an error unless a result is complete.
 func checkComplete(result []byte) error {
 	if t := resultType(result); t != "complete" {
 		return fmt.Errorf("the server answered with the result type %q, which was not requested", t)

@@ -25,7 +25,6 @@ const (
 // is left out with the warning "tool_dropped".
 func (s *Session) Tools() []wire.Tool { return s.listing.Load().tools }
 
-// A toolListing is a server's list of tools.
 type toolListing struct {
 	tools   []wire.Tool
 	headers map[string][]paramHeader // of calls, by the tool's name

@@ -37,13 +37,11 @@ func NewProofKey() (*ProofKey, error) {
 	return &ProofKey{private: private}, err
 }
 
-// MarshalText returns the text of the key.
 func (k *ProofKey) MarshalText() ([]byte, error) {
 	number, err := k.private.Bytes()
 	return []byte(base64.RawURLEncoding.EncodeToString(number)), err
 }
 
-// UnmarshalText reads the text of a key.
 func (k *ProofKey) UnmarshalText(text []byte) error {
 	number, err := base64.RawURLEncoding.DecodeString(string(text))
 	if err == nil {

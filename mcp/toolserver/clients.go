@@ -13,7 +13,6 @@ type clients struct {
 	subscribers map[string][]*listener // of each resource; a slice is never changed
 }
 
-// join adds a client.
 func (s *Server) join(c *connection) {
 	s.guard.Lock()
 	defer s.guard.Unlock()
@@ -29,7 +28,6 @@ func (s *Server) leave(c *connection) {
 	goroutine.Start(func() { s.forget(c.listens.legacy) })
 }
 
-// eachClient visits the present clients.
 func (s *Server) eachClient(visit func(*connection)) {
 	s.guard.Lock()
 	all := make([]*connection, 0, len(s.served))

@@ -40,7 +40,6 @@ type requests struct {
 	asked   chan struct{}       // one element for each running request that is not a call
 }
 
-// request is a request that is being answered.
 type request struct {
 	id       []byte // as received; nil while the answer was a question
 	cancel   context.CancelCauseFunc
@@ -137,7 +136,6 @@ func (c *connection) awaitRoom() {
 	}
 }
 
-// wake wakes senders that wait for room.
 func (o *outbox) wake() {
 	o.lock.Lock()
 	defer o.lock.Unlock()

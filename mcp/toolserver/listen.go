@@ -10,10 +10,8 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// listChanged is the notification that the list of tools has changed.
 const listChanged = "notifications/tools/list_changed"
 
-// resourceUpdated is the notification that a resource has changed.
 const resourceUpdated = "notifications/resources/updated"
 
 // lists are the lists that may change: the member of subscriptions/listen for it, and the

@@ -65,7 +65,6 @@ func (s *Server) Serve(ctx context.Context, client int, r io.Reader, w io.Writer
 	return err
 }
 
-// WriteError is the error for answers that could not be written.
 type WriteError struct{ Cause error }
 
 func (e *WriteError) Error() string { return e.Cause.Error() }
@@ -201,7 +200,6 @@ func invalidParams(message string) error {
 	return &wire.RPCError{Code: wire.CodeInvalidParams, Message: message}
 }
 
-// reply answers a request with a result or an error.
 func (c *connection) reply(id, result []byte, err error) {
 	if err == nil {
 		c.put(wire.ReplyResult(id, result), false)
@@ -290,7 +288,6 @@ func (c *connection) call(sent context.Context, m wire.Message, modern bool) {
 	})
 }
 
-// request lets the front answer a request.
 func (c *connection) request(sent context.Context, m wire.Message, method string, modern bool) {
 	if method == "logging/setLevel" {
 		level := logLevel(jsontext.Member(m.Params, "level"))

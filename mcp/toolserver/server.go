@@ -88,7 +88,6 @@ type HostRequest struct {
 	Ask    Asker // as in HostCall
 }
 
-// offered is a tool with its function.
 type offered struct {
 	tool    wire.Tool
 	fn      ToolFunc
@@ -105,7 +104,6 @@ func New(name, version string) *Server {
 	return &Server{name: name, version: version, clients: clients{served: map[*connection]bool{}, subscribers: map[string][]*listener{}}}
 }
 
-// Name is the server's own name.
 func (s *Server) Name() string { return s.name }
 
 // Add adds a tool; no other tool may have its name. Call it before the server is served.
@@ -126,19 +124,16 @@ func (s *Server) Replace(tools []wire.Tool) {
 	s.Announce(listChanged, []byte("{}"))
 }
 
-// discovery is the result of server/discover.
 func (s *Server) discovery() []byte {
 	b := fmt.Appendf(nil, `{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":%s,"capabilities":%s`, supportedVersions(), s.capabilities())
 	b = appendText(b, "instructions", s.Instructions)
 	return append(s.appendMeta(fmt.Appendf(b, `,"_meta":{"io.modelcontextprotocol/serverInfo":%s`, s.info())), "}}"...)
 }
 
-// supportedVersions is the list of protocol revisions, newest first.
 func supportedVersions() string {
 	return `["` + wire.ModernRevision + `","` + strings.Join(wire.LegacyRevisions[:], `","`) + `"]`
 }
 
-// capabilities are the server's declared capabilities.
 func (s *Server) capabilities() string {
 	if s.Front == nil {
 		return `{"tools":{}}`
@@ -175,7 +170,6 @@ func (s *Server) appendMeta(b []byte) []byte {
 	return append(append(b, ','), s.Meta...)
 }
 
-// info is the server's name and version.
 func (s *Server) info() string {
 	return fmt.Sprintf(`{"name":%s,"version":%s}`, jsontext.Quoted(s.name), jsontext.Quoted(s.version))
 }
@@ -226,7 +220,6 @@ func Page(params []byte, key string, items int, item func(b []byte, i int) []byt
 	return append(b, '}'), nil
 }
 
-// listing is a page of tools/list.
 func (s *Server) listing(params []byte, modern bool) ([]byte, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

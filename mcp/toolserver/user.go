@@ -117,7 +117,6 @@ func (c *connection) asker(r *request, m wire.Message, progress func(wire.Progre
 // the call may be running.
 const progressPause = 10 * time.Second
 
-// askLegacy sends the client a request.
 func (c *connection) askLegacy(ctx context.Context, form wire.Form, progress func(wire.Progress)) (Answer, error) {
 	select {
 	case c.user.asking <- struct{}{}:
@@ -159,7 +158,6 @@ func (c *connection) askLegacy(ctx context.Context, form wire.Form, progress fun
 	}
 }
 
-// answered handles the response to a request of ours.
 func (c *connection) answered(m wire.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

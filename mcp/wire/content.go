@@ -24,13 +24,11 @@ type Rendered struct {
 	Truncated bool            // JSON has only the head and the tail of the text
 }
 
-// Image is an image block.
 type Image struct {
 	MIME string // image/…
 	Data []byte // base64, as received
 }
 
-// noOutput is the text of an empty result.
 const noOutput = "(no output)"
 
 // ReadResult reads the result of tools/call. Some servers send no content, null or a bare

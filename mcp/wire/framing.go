@@ -152,7 +152,6 @@ func (f *FrameReader) skipBody(n int) error {
 	return tooLarge(begin, end)
 }
 
-// body returns the n bytes after a header.
 func (f *FrameReader) body(n int) ([]byte, error) {
 	if n > MaxFrame {
 		return nil, f.skipBody(n)

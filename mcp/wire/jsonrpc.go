@@ -130,7 +130,6 @@ func CancelledNotification(id int64) []byte {
 	return Notification("notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d,"reason":"no longer wanted"}`, id))
 }
 
-// Form is a form for the user to fill in.
 type Form struct {
 	Key     string // the server's key for it in 2026-07-28; "" for none
 	Message string
@@ -141,7 +140,6 @@ type Form struct {
 // cancel.
 type AskFunc = func(ctx context.Context, form Form) (action string, content []byte)
 
-// Request is a request to be sent.
 type Request struct {
 	Method     string
 	Params     []byte // an object without _meta
