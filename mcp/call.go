@@ -64,7 +64,7 @@ func (s *Session) exchangeCall(ctx context.Context, c *ToolCall) ([]byte, error)
 	if s.wantsTask(c.Tool) {
 		params = append(params, `,"task":{}`...)
 	}
-	r := s.askingRequest("tools/call", append(params, '}'), c.Ask)
+	r := s.request("tools/call", append(params, '}'), c.Ask)
 	r.AtMostOnce = true
 	r.Name = c.Tool
 	r.Meta = joinMembers(r.Meta, c.Meta)

@@ -17,7 +17,6 @@ import (
 // changes is the state of change notifications: those announced and those requested.
 type changes struct {
 	announced atomic.Bool // the list of tools has changed
-	watched   atomic.Bool // Watch was called
 
 	mu      sync.Mutex
 	listens map[string]context.CancelFunc // 2026-07-28: open requests for changes of resources, by URI
@@ -78,9 +77,9 @@ func (s *Session) Relist(ctx context.Context) ([]wire.Tool, error) {
 }
 
 // Watch asks a server of 2026-07-28 to announce changes of its lists. Servers of other
-// revisions do so without being asked.
+// revisions do so without being asked. Call it once.
 func (s *Session) Watch() {
-	if s.Protocol() == wire.ModernRevision && !s.changes.watched.Swap(true) {
+	if s.Protocol() == wire.ModernRevision {
 		s.listen(s.life, `"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true`)
 	}
 }
@@ -88,7 +87,7 @@ func (s *Session) Watch() {
 // listen asks for notifications until ctx ends. A server that does not offer them refuses the
 // request, or answers it at once.
 func (s *Session) listen(ctx context.Context, notifications string) {
-	r := s.request(listenMethod, []byte(`{"notifications":{`+notifications+`}}`))
+	r := s.request(listenMethod, []byte(`{"notifications":{`+notifications+`}}`), nil)
 	s.start(func() {
 		if _, err := s.conn.exchange(ctx, r); err != nil && ctx.Err() == nil {
 			s.report.log("subscriptions/listen: " + err.Error())

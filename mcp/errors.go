@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -118,12 +119,8 @@ func plainError(err error) string {
 
 // exhausted reports whether the system had no resources for another file or process.
 func exhausted(err error) bool {
-	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	exhaustions := []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM}
+	return slices.ContainsFunc(exhaustions, func(e error) bool { return errors.Is(err, e) })
 }
 
 func (s *Session) startHint() string {

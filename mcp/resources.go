@@ -83,7 +83,7 @@ type Named struct {
 func (s *Session) RequestNamed(ctx context.Context, n *Named) ([]byte, error) {
 	ctx, alive, stop := s.watch(ctx)
 	defer stop()
-	r := s.askingRequest(n.Method, n.Params, n.Ask)
+	r := s.request(n.Method, n.Params, n.Ask)
 	r.Name = n.Name
 	r.Progress = func([]byte) { alive() }
 	return s.exchangeWithInput(ctx, r)

@@ -119,12 +119,8 @@ func (s *Session) start(f func()) {
 	}
 }
 
-func (s *Session) request(method string, params []byte) *wire.Request {
-	return s.askingRequest(method, params, nil)
-}
-
-// askingRequest is request with a way to ask the user; ask may be nil.
-func (s *Session) askingRequest(method string, params []byte, ask wire.AskFunc) *wire.Request {
+// request makes a request of this session, with its _meta. ask asks the user; it may be nil.
+func (s *Session) request(method string, params []byte, ask wire.AskFunc) *wire.Request {
 	r := &wire.Request{Method: method, Params: params, Meta: s.meta, Ask: ask}
 	if ask != nil && s.spec.Elicit == "each" {
 		r.Meta = s.askingMeta

@@ -1,6 +1,8 @@
 package toolserver
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"toolpipe/stream/goroutine"
@@ -11,12 +13,6 @@ type clients struct {
 	guard       sync.Mutex // guards the fields below
 	served      map[*connection]bool
 	subscribers map[string][]*listener // of each resource; a slice is never changed
-}
-
-func (s *Server) join(c *connection) {
-	s.guard.Lock()
-	defer s.guard.Unlock()
-	s.served[c] = true
 }
 
 // leave removes a client. It does not wait for the servers to stop announcing changes of its
@@ -30,10 +26,7 @@ func (s *Server) leave(c *connection) {
 
 func (s *Server) eachClient(visit func(*connection)) {
 	s.guard.Lock()
-	all := make([]*connection, 0, len(s.served))
-	for c := range s.served {
-		all = append(all, c)
-	}
+	all := slices.Collect(maps.Keys(s.served))
 	s.guard.Unlock()
 	for _, c := range all {
 		visit(c)

@@ -58,8 +58,10 @@ const maxAsked = 16
 
 // connect makes a connection. Its calls end with ctx.
 func (s *Server) connect(ctx context.Context) *connection {
-	c := &connection{server: s, requests: requests{running: map[string]*request{}, asked: make(chan struct{}, maxAsked)}, user: newUser(), listens: listens{logLevel: len(logLevels), lowest: len(logLevels)}}
-	c.listens.legacy = &listener{client: c}
+	c := &connection{server: s}
+	c.requests = requests{running: map[string]*request{}, asked: make(chan struct{}, maxAsked)}
+	c.user = user{asking: make(chan struct{}, 1), waiting: map[int64]chan<- wire.Message{}, held: map[string]*heldCall{}, gone: make(chan struct{})}
+	c.listens = listens{logLevel: len(logLevels), lowest: len(logLevels), legacy: &listener{client: c}}
 	c.outbox.changed.L, c.freed.L = &c.outbox.lock, &c.mu
 	c.ctx, c.stop = context.WithCancelCause(ctx)
 	return c

@@ -25,7 +25,9 @@ func (s *Server) Serve(ctx context.Context, client int, r io.Reader, w io.Writer
 	defer cancel(nil)
 	c := s.connect(ctx)
 	c.client = client
-	s.join(c)
+	s.guard.Lock()
+	s.served[c] = true
+	s.guard.Unlock()
 	defer s.leave(c)
 	read, written := make(chan error, 1), make(chan struct{})
 	goroutine.StartMany(func() {

@@ -127,7 +127,11 @@ func (s *Server) Replace(tools []wire.Tool) {
 func (s *Server) discovery() []byte {
 	b := fmt.Appendf(nil, `{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":%s,"capabilities":%s`, supportedVersions(), s.capabilities())
 	b = appendText(b, "instructions", s.Instructions)
-	return append(s.appendMeta(fmt.Appendf(b, `,"_meta":{"io.modelcontextprotocol/serverInfo":%s`, s.info())), "}}"...)
+	b = fmt.Appendf(b, `,"_meta":{"io.modelcontextprotocol/serverInfo":%s`, s.info())
+	if s.Meta != nil {
+		b = append(append(b, ','), s.Meta...)
+	}
+	return append(b, "}}"...)
 }
 
 func supportedVersions() string {
@@ -160,14 +164,6 @@ func (s *Server) initialization(params []byte) []byte {
 		b = append(append(append(b, `,"_meta":{`...), s.Meta...), '}')
 	}
 	return append(appendText(b, "instructions", s.Instructions), '}')
-}
-
-// appendMeta appends the members of Meta to an object that already has a member.
-func (s *Server) appendMeta(b []byte) []byte {
-	if s.Meta == nil {
-		return b
-	}
-	return append(append(b, ','), s.Meta...)
 }
 
 func (s *Server) info() string {

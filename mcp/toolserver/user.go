@@ -40,10 +40,6 @@ var errGone = errors.New("the client sends no more")
 // client may do so, for example if its user does not want to continue.
 var ErrNotBack = errors.New("the host did not come back with an answer")
 
-func newUser() user {
-	return user{asking: make(chan struct{}, 1), waiting: map[int64]chan<- wire.Message{}, held: map[string]*heldCall{}, gone: make(chan struct{})}
-}
-
 // A heldCall is a call or another request of 2026-07-28 that was answered with a question.
 // The client repeats it with the answer and the requestState, and then gets the result.
 type heldCall struct {
