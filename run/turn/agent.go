@@ -280,7 +280,7 @@ func (n *nestedRun) caller(box *toolbox.Toolbox) *caller {
 	c.budget = cmp.Or(c.budget, n.round.plan.newBudget()) // for a call of a host
 	c.memory = memory{}                                   // the session stores the agent's call, but not the calls of the nested run
 	c.serves = false
-	c.maxBytes = cmp.Or(c.maxBytes, resultBytes) // results of --call and --serve are unlimited, but here a model reads them
+	c.maxBytes = cmp.Or(c.maxBytes, resultBytes)
 	if n.round.known != nil {                    // this conversation does not know the files that the outer one read
 		c.known = new(confine.Known)
 	}

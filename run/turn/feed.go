@@ -36,15 +36,11 @@ func outcomeOf(c *call) Outcome {
 // Text is the text that a model would get, without pictures.
 func (o *Outcome) Text() string { return jsontext.Unquote(o.text) }
 
-// CallOnce makes one call as a model would, including approval. No model reads the result, so it is
-// complete unless --max-result-bytes is given.
+// CallOnce makes one call as a model would, including approval.
 func (p *Plan) CallOnce(ctx context.Context, t *toolbox.Tool, args []byte) (Outcome, CallTally, error) {
 	k := p.newCaller(nil)
 	k.separate = true
 	k.nested = nil // the run ends with the call
-	if p.Inv.Config.MaxResultBytes == 0 {
-		k.maxBytes = 0
-	}
 	r := k.newRound(0, []stream.Call{{ID: "call-1", Name: t.ModelName, Arguments: args}}, nil)
 	err := r.alone(ctx)
 	return outcomeOf(r.calls[0]), r.tally, err
@@ -131,9 +127,6 @@ func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
 		k.emit = func(e event.Event) error { return emit(&event.OfConnection{Connection: connection, Event: e}) }
 	}
 	f.round = k.newRound(1, nil, nil)
-	if p.Inv.Config.Mode == config.Serve || p.Inv.Config.MaxResultBytes == 0 {
-		f.round.maxBytes = 0
-	}
 	goroutine.StartMany(func() {
 		for c := range f.decide.each {
 			c.user.aside(func() { f.judge(c) })

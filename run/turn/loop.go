@@ -70,7 +70,7 @@ type Tally struct {
 func (p *Plan) NewLoop(tally *Tally, f *toolbox.Finder, known *confine.Known, frame int) *Loop {
 	v := p.Inv
 	l := &Loop{model: v.Model, form: answerForm{from: "--schema"}, finder: f, Tally: tally, caller: p.newCaller(known)}
-	l.rounds = p.newRounds()
+	l.rounds, l.maxBytes = p.newRounds(), cmp.Or(l.maxBytes, resultBytes)
 	l.useTrimmer(frame)
 	l.trimmer.Drops = v.Config.Output != "messages" || v.Config.Session != ""
 	l.text.joins = v.Text != nil && v.Config.Log == ""

@@ -317,7 +317,7 @@ type options struct {
 	trace          config.Trace // to which the run belongs
 }
 
-// resultBytes is the default limit of a result for the model, in bytes.
+// resultBytes is the default limit of a result in bytes. It applies where a model reads the result.
 const resultBytes = 256 << 10
 
 // newCaller returns a caller with the settings of flags and config. known may be nil.
@@ -327,7 +327,7 @@ func (p *Plan) newCaller(known *confine.Known) *caller {
 		plan: p, box: p.Box, client: new(client), memory: memory{known: known, nested: &lruStore[*Loop]{Number: keptRuns, Bytes: keptRunBytes}}, flow: newFlow(v.Gate), lines: lineCalls{enabled: c.CmdLines},
 		output: output{v.Emit, v.Flush, v.Face.Notef},
 		options: options{
-			parallel: cmp.Or(c.Parallel, 8), maxBytes: cmp.Or(int(c.MaxResultBytes), resultBytes),
+			parallel: cmp.Or(c.Parallel, 8), maxBytes: int(c.MaxResultBytes),
 			wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), serves: c.Mode == config.Serve, askHost: c.AskHost, secrets: v.Secrets, trace: c.Trace(),
 		},
 	}

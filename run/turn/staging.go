@@ -270,9 +270,6 @@ func (p *Plan) ApplyCall(ctx context.Context, t *toolbox.Tool, c *Reviewed) (Out
 	k := p.newCaller(nil)
 	k.separate = true
 	k.planned.reviewed = c
-	if p.Inv.Config.MaxResultBytes == 0 {
-		k.maxBytes = 0
-	}
 	labels, _ := approve.ParseLabels(c.Labels, approve.Exposed)
 	k.flow.add(labels, event.Source{Name: "the plan"})
 	r := k.newRound(0, []stream.Call{{ID: c.ID, Name: t.ModelName, Arguments: c.Arguments}}, nil)
