@@ -265,6 +265,3 @@ func (c *Connection) part(s FarServer) *Connection {
 	}
 	return part
 }
-
-// locked is the lock item for the instructions of c.
-func (c *Connection) locked() LockItem { return lockInstructions(c.Name, c.InstructionText()) }

@@ -177,11 +177,12 @@ func (b *Toolbox) checkStarted(c, started *Connection) *failure.Error {
 	}
 	was, is, of := map[string]LockItem{}, []LockItem(nil), "the tools of "+strconv.Quote(b.inv.Config.ToolsLock)
 	for _, before := range b.sharing(c) {
-		items := b.offeredOf(before)
-		if b.locked.items != nil {
-			items = b.inUse(before.Name)
+		maps.Copy(was, b.inUse(before.Name))
+		if b.locked.items == nil {
+			for _, l := range before.lockItems(b.All(), func(t *Tool) bool { return !t.Withheld }) {
+				was[l.Title()] = l
+			}
 		}
-		maps.Copy(was, items)
 		if now := started.as(before); now != nil {
 			is = append(is, b.comparable(now)...)
 		}
@@ -218,15 +219,9 @@ func (c *Connection) as(before *Connection) *Connection {
 // comparable are the items of a started server for the comparison with the lock. It omits tools
 // that this run does not offer because of globs, rules or an equal name at another server: the lock
 // need not contain them.
-func (b *Toolbox) comparable(started *Connection) (all []LockItem) {
-	if l := started.locked(); !l.IsEmpty() {
-		all = append(all, l)
-	}
-	for _, t := range started.Listed {
+func (b *Toolbox) comparable(started *Connection) []LockItem {
+	return started.lockItems(started.Listed, func(t *Tool) bool {
 		known := b.Tool(t.ModelName)
-		if t.passes(b.inv.Config.Tools, b.inv.Config.ExcludeTools) && !b.hides(&t.Tool) && (known != nil && known.Conn.Name == t.Conn.Name || known == nil && !b.Denies(t)) {
-			all = append(all, t.Locked())
-		}
-	}
-	return all
+		return t.passes(b.inv.Config.Tools, b.inv.Config.ExcludeTools) && !b.hides(&t.Tool) && (known != nil && known.Conn.Name == t.Conn.Name || known == nil && !b.Denies(t))
+	})
 }
