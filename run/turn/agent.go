@@ -238,7 +238,7 @@ func (a *Agent) loop(ctx context.Context, n *nestedRun, args toolserver.Argument
 	if err != nil {
 		return nil, err
 	}
-	l.finder, request.Tools, err = toolbox.StartNestedFinder(ctx, n.round.plan.Inv, box, nil)
+	l.finder, request.Tools, err = toolbox.StartFinder(ctx, n.round.plan.Inv, box, nil, true)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +266,7 @@ func (a *Agent) prepareAgain(ctx context.Context, n *nestedRun, l *Loop, prompt 
 	l.Tally, l.trimmer.Emit = &n.tally, l.emit
 	l.form.told, l.paused, l.text = false, paused{}, textUse{}
 	l.stored.later = []stream.Message{userMessage(prompt)}
-	l.finder, l.model.Request.Tools, err = toolbox.StartNestedFinder(ctx, n.round.plan.Inv, before.box, l.Messages())
+	l.finder, l.model.Request.Tools, err = toolbox.StartFinder(ctx, n.round.plan.Inv, before.box, l.Messages(), true)
 	return err
 }
 
@@ -281,7 +281,7 @@ func (n *nestedRun) caller(box *toolbox.Toolbox) *caller {
 	c.memory = memory{}                                   // the session stores the agent's call, but not the calls of the nested run
 	c.serves = false
 	c.maxBytes = cmp.Or(c.maxBytes, resultBytes)
-	if n.round.known != nil {                    // this conversation does not know the files that the outer one read
+	if n.round.known != nil { // this conversation does not know the files that the outer one read
 		c.known = new(confine.Known)
 	}
 	return &c
