@@ -39,15 +39,14 @@ func (o *Outcome) Text() string { return jsontext.Unquote(o.text) }
 // CallOnce makes one call as a model would, including approval.
 func (p *Plan) CallOnce(ctx context.Context, t *toolbox.Tool, args []byte) (Outcome, CallTally, error) {
 	k := p.newCaller(nil)
-	k.separate = true
 	k.nested = nil // the run ends with the call
-	r := k.newRound(0, []stream.Call{{ID: "call-1", Name: t.ModelName, Arguments: args}}, nil)
-	err := r.alone(ctx)
-	return outcomeOf(r.calls[0]), r.tally, err
+	return k.once(ctx, stream.Call{ID: "call-1", Name: t.ModelName, Arguments: args})
 }
 
-// alone decides and runs the calls of a round without a loop.
-func (r *round) alone(ctx context.Context) error {
+// once decides and runs one call without a loop.
+func (c *caller) once(ctx context.Context, asked stream.Call) (Outcome, CallTally, error) {
+	c.separate = true
+	r := c.newRound(0, []stream.Call{asked}, nil)
 	err := r.decide(ctx)
 	if err != nil {
 		r.finish()
@@ -55,7 +54,7 @@ func (r *round) alone(ctx context.Context) error {
 		err = r.execute(ctx)
 	}
 	r.tally.Labels, _ = r.flow.before(nil)
-	return err
+	return outcomeOf(r.calls[0]), r.tally, err
 }
 
 // A Feed answers calls that come one by one, as from a host. They form one round without an end:

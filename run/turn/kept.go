@@ -218,19 +218,10 @@ func (n *nestedRun) told(l *Loop, id, text string) *wire.Result {
 // weight is the approximate memory of the loop's conversation: its messages, and the request that
 // its client wrote last.
 func (l *Loop) weight() (n int) {
-	const each = 200 // bytes beside the texts of a message or a call
+	const each = 200 // bytes beside the texts of a message, a part or a call
 	for i := range l.model.Request.Messages {
 		m := &l.model.Request.Messages[i]
-		n += each + m.Opaque.Size()
-		for _, p := range m.Parts {
-			n += each + len(p.Text) + len(p.JSON)
-			if p.Image != nil {
-				n += len(p.Image.Data)
-			}
-		}
-		for _, c := range m.Calls {
-			n += each + len(c.Arguments)
-		}
+		n += m.Size() + each*(1+len(m.Parts)+len(m.Calls))
 	}
 	return 2 * n
 }

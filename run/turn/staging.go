@@ -268,13 +268,10 @@ type Reviewed struct {
 // before it is sent, and its result.
 func (p *Plan) ApplyCall(ctx context.Context, t *toolbox.Tool, c *Reviewed) (Outcome, CallTally, error) {
 	k := p.newCaller(nil)
-	k.separate = true
 	k.planned.reviewed = c
 	labels, _ := approve.ParseLabels(c.Labels, approve.Exposed)
 	k.flow.add(labels, event.Source{Name: "the plan"})
-	r := k.newRound(0, []stream.Call{{ID: c.ID, Name: t.ModelName, Arguments: c.Arguments}}, nil)
-	err := r.alone(ctx)
-	o := outcomeOf(r.calls[0])
+	o, counts, err := k.once(ctx, stream.Call{ID: c.ID, Name: t.ModelName, Arguments: c.Arguments})
 	switch {
 	case !c.Sent, o.Status == event.ResultUnknown:
 	case o.Result == nil && o.Refusal == nil:
@@ -282,5 +279,5 @@ func (p *Plan) ApplyCall(ctx context.Context, t *toolbox.Tool, c *Reviewed) (Out
 	default:
 		err = cmp.Or(err, c.File.Done(c.Call, stage.Result{Status: string(o.Status), Time: stage.Now(), Text: o.Text()}))
 	}
-	return o, r.tally, err
+	return o, counts, err
 }
