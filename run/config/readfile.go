@@ -74,7 +74,7 @@ func (k fileKind) ReadFrom(c *Config, f *os.File, what, path string, limit int64
 	if err := k.Check(c, f, what, path, warn); err != nil {
 		return nil, err
 	}
-	return ReadLimited(f, what+": "+strconv.Quote(path), limit)
+	return ReadBehind("", f, what+": "+strconv.Quote(path), limit)
 }
 
 // Check checks the file that is open as f.
@@ -184,16 +184,11 @@ func (c *Config) ReadDocument(what, path string, o jsontext.Options, warn Warner
 	return v, err
 }
 
-// ErrTooLarge is the cause if ReadLimited refuses a text for its size.
+// ErrTooLarge is the cause if ReadBehind refuses a text for its size.
 var ErrTooLarge = errors.New("too large")
 
-// ReadLimited reads r to its end, at most limit bytes. Errors begin with name.
-func ReadLimited(r io.Reader, name string, limit int64) ([]byte, error) {
-	return ReadBehind("", r, name, limit)
-}
-
-// ReadBehind is ReadLimited with a result that begins with head. A long text that follows another
-// one is so in memory only once.
+// ReadBehind reads r to its end, at most limit bytes. Errors begin with name. The result begins with
+// head, so that a long text that follows another one is in memory only once.
 func ReadBehind(head string, r io.Reader, name string, limit int64) ([]byte, error) {
 	most := int64(len(head)) + limit
 	data := append(make([]byte, 0, len(head)+sizeOf(r, limit)), head...)

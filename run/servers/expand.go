@@ -37,11 +37,6 @@ func (e *entry) path(m document.Member) (string, error) {
 	return abs, nil
 }
 
-// Expanded is a text of the user's config with its variables expanded.
-func Expanded(c *config.Config, at document.Value, text string) (string, error) {
-	return NewExpander(c).Expand(at, text)
-}
-
 // An Expander expands variables in texts of the user's config outside of server entries, and
 // records which variables were used.
 type Expander struct{ of entry }

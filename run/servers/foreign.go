@@ -160,7 +160,7 @@ func readHostFile(ctx context.Context, c *config.Config, file string, stdin io.R
 	name := file
 	if file == "-" {
 		name = "standard input"
-		data, err = goroutine.AwaitResult(ctx, func() ([]byte, error) { return config.ReadLimited(stdin, "--mcp-config: "+name, config.MaxRuleFile) })
+		data, err = goroutine.AwaitResult(ctx, func() ([]byte, error) { return config.ReadBehind("", stdin, "--mcp-config: "+name, config.MaxRuleFile) })
 	} else {
 		data, err = goroutine.AwaitResult(ctx, func() ([]byte, error) {
 			return config.PipeOrRuleFile.Read(c, "--mcp-config", file, config.MaxRuleFile, warn)

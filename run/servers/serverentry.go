@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"toolpipe/approve"
-	"toolpipe/mcp/socket"
 	"toolpipe/run/config"
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
@@ -277,10 +276,9 @@ func (e *entry) readTraits(m document.Member) error {
 	if err != nil {
 		return err
 	}
-	switch m.Key {
-	case "labels":
+	if m.Key == "labels" {
 		err = t.Label(words)
-	default:
+	} else {
 		err = t.DeclareNamed(m.Key, words)
 	}
 	if err != nil {
@@ -343,11 +341,11 @@ func (e *entry) finish(at document.Value) error {
 		if len(e.Env) > 0 {
 			e.warn("key_unused", e.origin+": server "+strconv.Quote(e.Name)+" is at a URL, so its env is not used")
 		}
-		check := func() error { _, err := checkURL(e.URL); return err }
-		if _, is := socket.Path(e.URL); is {
-			check = func() error { return checkEntrySocket(e.URL) }
+		_, err := checkURL(e.URL)
+		if e.AtSocket() {
+			err = checkEntrySocket(e.URL)
 		}
-		if err := check(); err != nil {
+		if err != nil {
 			return at.Within(failure.Within("server "+strconv.Quote(e.Name), err))
 		}
 		return nil

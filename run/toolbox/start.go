@@ -101,19 +101,14 @@ const hostWait = time.Second
 // may ask in calls that declare it. A server may hide a tool from a client that cannot be asked, so
 // support is not promised if every question would be declined.
 func (b *Toolbox) heedHost() {
-	builtIn := func(s servers.Server) bool { return s.Local != nil }
-	if b.inv.Config.Mode != config.Serve || b.inv.Config.Elicit != "" || len(slices.DeleteFunc(slices.Clone(b.inv.Servers), builtIn)) == 0 {
+	external := func(s servers.Server) bool { return s.Local == nil }
+	if b.inv.Config.Mode != config.Serve || b.inv.Config.Elicit != "" || !slices.ContainsFunc(b.inv.Servers, external) {
 		return
 	}
-	if b.inv.Config.Listen != "" { // each client declares it separately
-		b.elicit("each")
-		return
+	how := "each" // client of --listen declares it separately
+	if b.inv.Config.Listen == "" && toolserver.DeclaresForms(b.inv.FirstLine(hostWait)) {
+		how = "ask"
 	}
-	first := b.inv.FirstLine(hostWait)
-	b.elicit(map[bool]string{true: "ask", false: "each"}[toolserver.DeclaresForms(first)])
-}
-
-func (b *Toolbox) elicit(how string) {
 	for i := range b.inv.Servers {
 		b.inv.Servers[i].Elicit = how
 	}
