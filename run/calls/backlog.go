@@ -31,7 +31,6 @@ type backlog struct {
 	refused int // calls that the log shows as denied, not run or staged
 }
 
-// asked is a call that a line asks for.
 type asked struct {
 	id      event.ID
 	name    string
@@ -154,7 +153,6 @@ func (b *backlog) settle(run string) {
 	}
 }
 
-// settleAll marks all calls as ended.
 func (b *backlog) settleAll() {
 	for _, c := range b.calls {
 		c.open = false

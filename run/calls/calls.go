@@ -102,7 +102,6 @@ func (r *run) makeCalls(ctx context.Context, lines <-chan line) error {
 	return nil
 }
 
-// warnOfLog warns about calls of a log that are not made.
 func (r *run) warnOfLog(b *backlog) {
 	if b.nested+b.refused > 0 {
 		r.Inv.Warn("calls_skipped", "", fmt.Sprintf("calls of the log that are not made: %d of nested runs, %d that were denied, not run or staged", b.nested, b.refused))
@@ -136,7 +135,6 @@ func (r *run) goesOn() bool {
 	return r.first == nil || r.Inv.Config.KeepGoing
 }
 
-// keep keeps the first failure.
 func (r *run) keep(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -186,7 +184,6 @@ type line struct {
 	err    error // io.EOF at the end
 }
 
-// wrong is the error for a line that is no call.
 func (l *line) wrong(format string, args ...any) error {
 	return failure.UsageError([]string{`a line is {"id":"1","name":"fs__read_file","arguments":{"path":"a"}}`}, "%s: stdin:%d: "+format, append([]any{flag, l.number}, args...)...)
 }

@@ -293,7 +293,6 @@ func (c *Config) FindsTools() bool {
 	return c.Mode == Answer && (c.FindTools == "auto" || c.FindTools == "always")
 }
 
-// listensAtSocket reports whether --listen names a socket.
 func (c *Config) listensAtSocket() bool {
 	path, is := socket.Path(c.Listen)
 	return is && path != ""

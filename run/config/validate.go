@@ -16,7 +16,6 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A choice is a flag with a fixed list of values.
 type choice struct {
 	flag, value string
 	words       []string
@@ -76,7 +75,6 @@ func (c *Config) Validate() error {
 	return c.checkWritten()
 }
 
-// A flagFile is a file that a flag names.
 type flagFile struct{ flag, path string }
 
 func flagFiles(flag string, paths ...string) []flagFile {
@@ -206,7 +204,6 @@ func isDigest(s string) bool {
 	return err == nil && len(digest) == sha256.Size
 }
 
-// trims reports whether the value of --trim is valid.
 func (c *Config) trims() bool {
 	tokens, err := strconv.ParseUint(c.Trim, 10, 31)
 	return c.Trim == "" || c.Trim == "auto" || c.Trim == "off" || err == nil && tokens >= fewestTokens

@@ -14,7 +14,6 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
-// expanded reads a string and expands it.
 func (e *entry) expanded(m document.Member) (string, error) {
 	s, err := m.Str()
 	if err != nil {
@@ -159,7 +158,6 @@ func ReferenceAt(s string, dollar bool) (name string, size int) {
 	return "", -1
 }
 
-// resolve returns the value of a variable, or its default.
 func (e *entry) resolve(at document.Value, reference string) (string, error) {
 	name, fallback, hasFallback := strings.Cut(reference, ":-")
 	secret, isSecret := strings.CutPrefix(strings.Trim(name, "{ }"), "secrets.") // ${{ secrets.NAME }} of Copilot

@@ -47,7 +47,6 @@ func isRelativePath(w string) bool {
 	return false
 }
 
-// relative is the error for an argument that is a relative path.
 func (s *Server) relative(w string) *failure.Error {
 	hint, flag := "in a config write "+fromHere(w, "${PWD}")+`, or give the server a "cwd"`, "--mcp-cwd "
 	if s.fromFlag {

@@ -71,7 +71,6 @@ func parseAll(of entry, v document.Value) ([]Server, error) {
 	return all, nil
 }
 
-// warner is warn as a config.Warner.
 func (e *entry) warner(code, _, message string) { e.warn(code, message) }
 
 // unresolved is an error about a variable or a file that an entry names and that does not exist.
@@ -125,7 +124,6 @@ func (e *entry) parse(v document.Value) error {
 	return nil
 }
 
-// read reads one member of the entry.
 func (e *entry) read(m document.Member, keys []document.Key) error {
 	switch {
 	case !e.own && m.Kind() == '{' && slices.Contains(nestedKeys, m.Key):

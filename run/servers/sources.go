@@ -116,7 +116,6 @@ func chosenServers(c *config.Config, from Sources, all []Server) (names []string
 	return names, nil
 }
 
-// applyServerFlags applies the flags that name a server.
 func applyServerFlags(c *config.Config, keys []string, all []Server) error {
 	for _, name := range c.Trust {
 		s := Find(all, name)
@@ -161,7 +160,6 @@ func applyServerFlags(c *config.Config, keys []string, all []Server) error {
 	return nil
 }
 
-// applyAuthEnv gives servers the tokens of --mcp-auth-env.
 func applyAuthEnv(c *config.Config, all []Server) error {
 	for _, f := range c.ServerAuthEnv {
 		name, env, ok := strings.Cut(f, "=")
@@ -185,7 +183,6 @@ func applyAuthEnv(c *config.Config, all []Server) error {
 	return nil
 }
 
-// applySandboxes sets the sandboxes of --mcp-sandbox.
 func applySandboxes(c *config.Config, all []Server) error {
 	for _, f := range c.ServerSandboxes {
 		name, list, listed := strings.Cut(f, "=")
@@ -254,7 +251,6 @@ func (s *Server) remember(name, value string) {
 	s.variables[name] = variable{value, s.variables[name].secret || strings.HasPrefix(name, copilotPrefix)}
 }
 
-// applyServerDirs gives servers the working directories of --mcp-cwd.
 func applyServerDirs(c *config.Config, all []Server) error {
 	for _, f := range c.ServerDirs {
 		name, dir, named := strings.Cut(f, "=")

@@ -34,7 +34,6 @@ type Connection struct {
 	far         *FarServer       // description from the toolpipe at the socket, if this is one of its servers; else nil
 }
 
-// A firstStart is the result of starting a server with the run.
 type firstStart struct {
 	Session *mcp.Session // nil: not started, or starts later
 	Err     error        // why it did not start; nil if it starts later
@@ -243,7 +242,6 @@ func (b *Toolbox) splitFar() error {
 	return nil
 }
 
-// named reports whether a server has this name.
 func (b *Toolbox) named(name string) bool {
 	return slices.ContainsFunc(b.Conns, func(c *Connection) bool { return c.Name == name })
 }

@@ -18,7 +18,6 @@ const (
 // UnknownMeta is the _meta of the answer to a call with an unknown outcome.
 const UnknownMeta = `{"toolpipe/outcome":"unknown"}`
 
-// isUnknownFar reports whether the _meta of a result says that the outcome is unknown.
 func isUnknownFar(meta []byte) bool {
 	return jsontext.Text(jsontext.Member(meta, "toolpipe/outcome")) == "unknown"
 }

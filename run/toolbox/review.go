@@ -45,7 +45,6 @@ func (b *Toolbox) Review() [][]event.Finding {
 	return all
 }
 
-// A definitionReader collects the findings in one definition.
 type definitionReader struct{ found []event.Finding }
 
 func (r *definitionReader) find(what, member, text string, from, to int) {
@@ -65,7 +64,6 @@ func (r *definitionReader) find(what, member, text string, from, to int) {
 	r.found = append(r.found, event.Finding{What: what, Member: member, Quote: quote})
 }
 
-// name checks a name of a tool or an argument.
 func (r *definitionReader) name(member, name string) {
 	latin := strings.ContainsFunc(name, func(c rune) bool { return c < utf8.RuneSelf && unicode.IsLetter(c) })
 	if i := strings.IndexFunc(name, func(c rune) bool { return c >= utf8.RuneSelf && folded(c) < utf8.RuneSelf }); i >= 0 && latin {

@@ -48,7 +48,6 @@ func (t *Tool) Sent() string {
 	return t.Name
 }
 
-// passes reports whether globs select a tool.
 func (t *Tool) passes(include, exclude []string) bool {
 	return (len(include) == 0 || t.IsLike(include)) && !t.IsLike(exclude)
 }

@@ -88,7 +88,6 @@ func (b *Toolbox) Names() []string {
 	return slices.Sorted(maps.Keys(b.table.byName))
 }
 
-// index fills the table with the tools that the globs select.
 func (b *Toolbox) index(include, exclude []string, warn config.Warner) {
 	b.table.byName = map[string]*Tool{}
 	for _, c := range b.Conns {
@@ -129,7 +128,6 @@ func (b *Toolbox) Offer(t *Tool) {
 	b.table.all = append(b.table.all, t)
 }
 
-// withdraw removes a tool from the callable tools.
 func (b *Toolbox) withdraw(t *Tool) {
 	b.table.mu.Lock()
 	defer b.table.mu.Unlock()
@@ -209,7 +207,6 @@ func (b *Toolbox) Offered() []stream.Tool {
 	return all
 }
 
-// infos are the servers for the start event.
 func (b *Toolbox) infos() []event.ServerInfo {
 	infos := []event.ServerInfo{}
 	for _, c := range b.Conns {

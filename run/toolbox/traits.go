@@ -88,7 +88,6 @@ func (b *Toolbox) label() {
 	}
 }
 
-// labelTool sets the traits of one tool.
 func (b *Toolbox) labelTool(t *Tool) {
 	call := t.Call(nil)
 	t.Traits = count(b.inv.Gate, b.inv.Gate.TraitsOf(&call, b.traits(t)))

@@ -34,7 +34,6 @@ type Agent struct {
 	cfg *config.Config // the flags for its profile
 }
 
-// A nestedRun is one call of an agent.
 type nestedRun struct {
 	agent    string
 	round    *round // round of the call
@@ -99,7 +98,6 @@ func (p *Plan) CloseClient() error {
 	return nil
 }
 
-// agentOf is the agent of a connection.
 func (p *Plan) agentOf(c *toolbox.Connection) *Agent {
 	return p.Agents[slices.IndexFunc(p.Agents, func(a *Agent) bool { return a.Name == c.Name })]
 }
@@ -150,7 +148,6 @@ func (n *nestedRun) unfinished(ctx context.Context, err error) *answer {
 	return notRun(ctx)
 }
 
-// run is the tool run of an agent.
 func (a *Agent) run(ctx context.Context, n *nestedRun, args toolserver.Arguments) (*wire.Result, error) {
 	l, err := a.loop(ctx, n, args)
 	if err != nil {
@@ -218,7 +215,6 @@ func (a *Agent) take(ctx context.Context, n *nestedRun, l *Loop, id string) (*wi
 	return result, nil
 }
 
-// loop makes the loop of a nested run.
 func (a *Agent) loop(ctx context.Context, n *nestedRun, args toolserver.Arguments) (*Loop, error) {
 	cfg := *a.cfg
 	cfg.Schema = string(args["schema"])

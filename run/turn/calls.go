@@ -36,7 +36,6 @@ type round struct {
 	stopped error      // ends the run: a defect, or a second verdict
 }
 
-// call is one call with its state until its answer.
 type call struct {
 	stream.Call
 	number    bool          // its id is a number
@@ -64,7 +63,6 @@ type call struct {
 	user     hostUser
 }
 
-// eventID is the id of c in events.
 func eventID(c *call) event.ID {
 	if c.number {
 		return event.NumberID(c.ID)
@@ -320,7 +318,6 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	}
 }
 
-// ask calls the tool of c.
 func (r *round) ask(ctx context.Context, c *call, server *mcp.Session, progress func(wire.Progress)) (*wire.Result, error) {
 	switch {
 	case c.tool.Conn.Agent:
@@ -337,7 +334,6 @@ func (r *round) ask(ctx context.Context, c *call, server *mcp.Session, progress 
 	return result, err
 }
 
-// result emits the answer of c.
 func (r *round) result(c *call) error {
 	r.mu.Lock()
 	switch c.answer.event.Status {

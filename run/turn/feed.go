@@ -183,7 +183,6 @@ func (f *Feed) add(c *call) func() Outcome {
 	}
 }
 
-// hostUser is the user of the calling host.
 type hostUser struct {
 	ask  toolserver.Asker // nil: nobody can be asked
 	asks chan struct{}    // gets an element, at most one, when the user is asked

@@ -49,7 +49,6 @@ func note(by *event.Egress, seen, more approve.Labels, from event.Source) approv
 	return seen | more&approve.Exposed
 }
 
-// add adds labels to the conversation.
 func (f *flow) add(labels approve.Labels, from event.Source) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,7 +101,6 @@ func (f *flow) before(c *call) (approve.Labels, event.Egress) {
 	return seen, from
 }
 
-// expect records that c will have a result.
 func (f *flow) expect(c *call) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -148,7 +146,6 @@ func (f *flow) join(earlier *flow) {
 	f.from, f.unknown = by, earlier.unknown
 }
 
-// origin is the source of the labels of c's result.
 func (r *round) origin(c *call) event.Source {
 	o := event.Source{Name: c.Name, Turn: r.turn, ID: eventID(c), Where: "turn " + strconv.Itoa(r.turn) + r.flow.of}
 	switch {
@@ -208,7 +205,6 @@ func (r *round) asked(c *call, t *toolbox.Tool) approve.Call {
 	return asked
 }
 
-// approvalEvent is the event for the verdict on c.
 func (r *round) approvalEvent(c *call, v approve.Verdict) *event.Approval {
 	e := ApprovalEvent(eventID(c), v)
 	e.Time, c.asked = c.asked, 0
@@ -236,7 +232,6 @@ func ApprovalEvent(id event.ID, v approve.Verdict) *event.Approval {
 	return &event.Approval{ID: id, Decision: v.Outcome.String(), By: v.By, Rule: v.Rule, Reason: v.Reason}
 }
 
-// detail is the suffix of a message with a reason.
 func detail(s string) string {
 	if s == "" {
 		return ""

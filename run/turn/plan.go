@@ -111,7 +111,6 @@ type budget struct {
 	usedCost   float64
 }
 
-// newBudget returns the budget from the flags.
 func (p *Plan) newBudget() *budget {
 	c := p.Inv.Config
 	b := &budget{tokens: c.MaxTotal.Tokens, costs: c.MaxTotal.Cost != ""}
@@ -127,7 +126,6 @@ func (b *budget) use(tokens int, cost float64) {
 	b.usedCost += cost
 }
 
-// errUsedUp is the cause of the error for an exhausted budget.
 var errUsedUp = errors.New("the budget of the run is used up")
 
 // usedUp returns an error that names the limit, if the budget is exhausted. It is called before
@@ -208,7 +206,6 @@ func (c Cost) Shown() event.Cost {
 	return event.Cost{Cost: strconv.AppendFloat(nil, rounded, 'f', -1, 64), Currency: c.currency, Partial: c.partial}
 }
 
-// count adds the usage of an exchange.
 func (l *Loop) count(used stream.Usage) Cost {
 	u, cost := event.Usage(used), costOf(l.model.Endpoint.Price, used)
 	l.Usage, l.Cost = l.Usage.Plus(u), l.Cost.plus(cost)
@@ -295,14 +292,12 @@ type planned struct {
 	reviewed *Reviewed // the call's entry in the plan; nil: none
 }
 
-// output reports what happens to calls.
 type output struct {
 	emit  func(event.Event) error
 	flush func() error
 	say   func(format string, args ...any) // prints a line on stderr
 }
 
-// options are settings of calls from flags.
 type options struct {
 	planned        planned
 	parallel       int  // read-only calls in parallel

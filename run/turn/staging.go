@@ -84,7 +84,6 @@ func (p *Plan) CloseStaging() int {
 	return p.staging.count
 }
 
-// contents are the staged contents; nil without staging.
 func (s *staging) contents() *confine.StagedFiles {
 	if s == nil {
 		return nil
@@ -106,7 +105,6 @@ func (r *round) stages(c *call, v approve.Verdict) bool {
 	return r.plan.staging != nil && v.Outcome == approve.Unapproved && !v.EndsRun && !c.tool.Conn.Agent
 }
 
-// stagedText is the answer to a staged call.
 const stagedText = "staged: not run yet; it will run unchanged after a review"
 
 // stage writes c to the plan. A built-in tool that changes a file first makes the change in memory:
@@ -148,7 +146,6 @@ func (r *round) stage(ctx context.Context, c *call, bounds confine.Bounds, serve
 	c.answer = ownAnswer(event.ResultStaged, stagedText)
 }
 
-// callKey identifies a call of a tool with these arguments.
 func callKey(tool string, args []byte) string { return tool + "\x00" + string(args) }
 
 // add writes c to the plan, after the heading if c is the first call.
@@ -177,7 +174,6 @@ func ServerOf(c *toolbox.Connection, hide func(string) string) stage.Server {
 	return stage.Server{Name: c.Name, Target: hide(c.Target()), Dir: c.Dir}
 }
 
-// head describes this run for the plan.
 func (p *Plan) head() stage.Head {
 	definitions := sha256.New()
 	for _, t := range p.Box.All() {

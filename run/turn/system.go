@@ -101,13 +101,11 @@ func (c *caller) commandLines(text event.Pieces) []string {
 	return lines
 }
 
-// lineCalls converts command lines to calls.
 type lineCalls struct {
 	enabled bool // --cmd-lines
 	count   int  // of calls so far, for their ids
 }
 
-// call converts a command line to a call of the shell tool.
 func (l *lineCalls) call(line string) *call {
 	l.count++
 	args := append(event.AppendString([]byte(`{"script":`), line), '}')

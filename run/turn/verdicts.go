@@ -153,7 +153,6 @@ func (r *round) verdict(ctx context.Context, c *call) (approve.Verdict, error) {
 	return v, err
 }
 
-// awaitTurn waits until nobody else is being asked.
 func (r *round) awaitTurn(ctx context.Context) error {
 	select {
 	case r.plan.asking <- struct{}{}:
