@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/socket"
 )
 
 // Processes is the registry of every process that a run starts. With it main can end all of them at
@@ -291,11 +290,6 @@ func (c *Config) StartsLater() bool {
 // FindsTools reports whether the model may have to find its tools.
 func (c *Config) FindsTools() bool {
 	return c.Mode == Answer && (c.FindTools == "auto" || c.FindTools == "always")
-}
-
-func (c *Config) listensAtSocket() bool {
-	path, is := socket.Path(c.Listen)
-	return is && path != ""
 }
 
 // ReadsInput reports whether this run reads standard input; terminal is true if standard input is a

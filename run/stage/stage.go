@@ -335,19 +335,16 @@ func appendText(line []byte, name, text string) []byte {
 }
 
 // Sending records that a call is about to be made.
-func (s *File) Sending(c *Call) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.Sent = true
-	return s.write(jsontext.AppendQuoted([]byte(`{"sending":`), c.ID), "}\n")
-}
+func (s *File) Sending(c *Call) error { return s.mark(c, "sending") }
 
 // NotSent records that a call was not made, so that a later run may make it.
-func (s *File) NotSent(c *Call) error {
+func (s *File) NotSent(c *Call) error { return s.mark(c, "not_sent") }
+
+func (s *File) mark(c *Call, key string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.Sent = false
-	return s.write(jsontext.AppendQuoted([]byte(`{"not_sent":`), c.ID), "}\n")
+	c.Sent = key == "sending"
+	return s.write(jsontext.AppendQuoted([]byte(`{"`+key+`":`), c.ID), "}\n")
 }
 
 // Done records the result of a call.
