@@ -243,8 +243,7 @@ func (c *Config) Holds() bool   { return c.Stream != nil && !*c.Stream }
 
 // UserPath is the path of a toolpipe file below the directory that an XDG Base Directory variable
 // names, else below the usual directory in HOME; "" if there is neither. A relative path in a
-// variable is ignored, as the specification requires: only a flag can name something in the working
-// directory.
+// variable is ignored, as the specification requires.
 func (c *Config) UserPath(variable string, usual func(home string) string, name string) string {
 	dir, home := c.Getenv(variable), c.Getenv("HOME")
 	switch {

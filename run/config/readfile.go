@@ -136,9 +136,8 @@ func (c *Config) checkDirectories(what, path string, info os.FileInfo, warn Warn
 	return nil
 }
 
-// OpenError is a usage error for err, which came from opening or writing the file at path. It
-// begins with what, the flag or key that names the file. If the disk is full, the status is the one
-// for failed output.
+// OpenError is a usage error for err, which came from opening or writing the file at path, or an output
+// error if the disk is full. It begins with what, the flag or key that names the file.
 func OpenError(what, path string, err error) error {
 	if _, ok := errors.AsType[*failure.Error](err); ok {
 		return err

@@ -246,9 +246,8 @@ func (e *entry) readSandbox(m document.Member) error {
 	return nil
 }
 
-// readTraits reads the effects of the server's tools: their labels, or an effect with the arguments
-// for its paths or destinations. In another host's file they are ignored, because they could remove
-// labels.
+// readTraits reads the effects of the server's tools: labels, or an effect with the arguments for its
+// paths or destinations. Another host's file could remove labels with them, so there they are ignored.
 func (e *entry) readTraits(m document.Member) error {
 	if !e.own {
 		e.warn("unknown_key", m.At.Origin()+": "+m.Key+" is ignored; it counts only in your own config and in policies")
@@ -295,8 +294,7 @@ func (e *entry) readIncludeTools(m document.Member) error {
 }
 
 // readTimeout reads the timeout of another host's file: milliseconds in some (Gemini, opencode),
-// seconds in others (Cline, Roo, at most an hour). A timeout that is too long does less harm than
-// one that is too short.
+// seconds in others (Cline, Roo, at most an hour). A long timeout does less harm than a short one.
 func (e *entry) readTimeout(m document.Member) error {
 	n, err := m.Count()
 	unit := time.Millisecond

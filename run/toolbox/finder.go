@@ -33,9 +33,8 @@ const (
 	mostFoundTools  = 32
 )
 
-// A Finder is a server with one tool that finds the tools of all others (--find-tools). A tool that was found or
-// called is offered from the next request on, after the tools offered before, so that an endpoint
-// can reuse its cache of the earlier requests.
+// A Finder is a server with one tool that finds the tools of all others. A tool that was found or
+// called is offered from the next request on, after the earlier ones: endpoints cache that beginning.
 type Finder struct {
 	box     *Toolbox
 	conn    *Connection
@@ -170,8 +169,7 @@ func (f *Finder) find(query string, limit int) string {
 }
 
 // Next returns the tools to add to the next request: called tools in the order of the calls, then
-// found tools in the order of all tools. The order does not depend on how many searches ran at
-// once.
+// found tools in the order of all tools, however many searches ran at once.
 func (f *Finder) Next(calls []stream.Call) (more []stream.Tool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -216,9 +216,8 @@ func (c *Connection) as(before *Connection) *Connection {
 	return c.part(behind[i])
 }
 
-// comparable are the items of a started server for the comparison with the lock. It omits tools
-// that this run does not offer because of globs, rules or an equal name at another server: the lock
-// need not contain them.
+// comparable are the items of a started server that the lock must contain: no tools that this run does
+// not offer because of globs, rules or an equal name at another server.
 func (b *Toolbox) comparable(started *Connection) []LockItem {
 	return started.lockItems(started.Listed, func(t *Tool) bool {
 		known := b.Tool(t.ModelName)

@@ -117,9 +117,8 @@ func (b *Toolbox) inUse(of string) map[string]LockItem {
 	return use
 }
 
-// checkUsable returns the error of a required server that cannot be started with its configuration,
-// before anything starts. --list servers lists such servers, and a server that starts later only
-// fails its calls.
+// checkUsable returns the error of a required server with an unusable configuration, before anything
+// starts. --list servers lists such servers, and a server that starts later only fails its calls.
 func (b *Toolbox) checkUsable() error {
 	for i := range b.inv.Servers {
 		if s := &b.inv.Servers[i]; s.Unusable != nil && !s.Optional && !b.inv.Config.ShowsServers() && b.startsFirst(*s) {

@@ -19,12 +19,10 @@ const (
 	around         = 30  // bytes of a quote before and after the position
 )
 
-// Review reads the definitions of all tools for a person who has to decide whether to let a
-// model have them, and gives the findings in each. It finds what a reader does not see:
-// characters without a shape, letters that look like others, and names that look like names of
-// another server. The reader judges the words: a definition without findings may be malicious
-// too. The member of a finding is name, description, title or the path in a schema, for example
-// schema.properties.note.description. Its quote is the text around the position.
+// Review returns the findings in the definition of each tool: characters without a shape, letters
+// that look like others, and names that look like names of another server. A definition without
+// findings may be malicious too. The member of a finding is name, description, title or the path in a
+// schema, for example schema.properties.note.description. Its quote is the text around the position.
 func (b *Toolbox) Review() [][]event.Finding {
 	tools := b.All()
 	all := make([][]event.Finding, len(tools))

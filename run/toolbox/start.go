@@ -177,9 +177,8 @@ func (b *Toolbox) Hooks(s *servers.Server) mcp.Hooks {
 	return h
 }
 
-// concerns reports whether a server's warning matters for this run. Without a model, the list of
-// tools is no longer needed when it changes, and a user who asks about one tool needs no warning
-// about another.
+// concerns reports whether a server's warning matters for this run. Without a model, a changed list of
+// tools is not needed, and a user who asks about one tool needs no warning about another.
 func (b *Toolbox) concerns(code, server, message string) bool {
 	switch b.inv.Config.Mode {
 	case config.Answer, config.Serve:

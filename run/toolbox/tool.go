@@ -52,9 +52,8 @@ func (t *Tool) passes(include, exclude []string) bool {
 	return (len(include) == 0 || t.IsLike(include)) && !t.IsLike(exclude)
 }
 
-// IsLike reports whether a glob matches t's name: its name for the model or, if that had to be
-// changed, SERVER__TOOL as a user would write it. A changed name must not prevent the exclusion of
-// a tool.
+// IsLike reports whether a glob matches t's name: its name for the model or, so that a changed name
+// does not prevent the exclusion of a tool, SERVER__TOOL as a user would write it.
 func (t *Tool) IsLike(globs []string) bool {
 	return config.MatchAny(globs, t.ModelName) || config.MatchAny(globs, t.Conn.Name+"__"+t.Name) ||
 		t.Conn.Spelling != "" && config.MatchAny(globs, t.Conn.Spelling+"__"+t.Name)

@@ -296,8 +296,7 @@ func (n *nestedRun) emit() func(event.Event) error {
 }
 
 // mayNestBeside reports whether c is a nested run that may run in parallel to others. A plan and a
-// recording need a fixed order. With --egress ask or deny, the labels that one nested run collected
-// also apply to the next one.
+// recording need a fixed order. With --egress ask or deny, the labels of one also apply to the next.
 func (r *round) mayNestBeside(c *call) bool {
 	o := r.plan.Inv.Config
 	return c.tool.Conn.Agent && c.tool.Conn.Parallel != 1 && !r.flow.strict && r.plan.staging == nil && o.Record == "" && o.Replay == ""

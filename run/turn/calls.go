@@ -354,9 +354,8 @@ func (r *round) result(c *call) error {
 	return r.emit(&c.answer.event)
 }
 
-// finish announces every call that was not announced, and answers every call that has no answer:
-// the run ends before it runs. After an error of one output it goes on for the others, and returns
-// the first error.
+// finish announces and answers every call for which that was not done: the run ends before it runs.
+// After an error of one output it goes on for the others, and returns the first error.
 func (r *round) finish() (failed error) {
 	for _, c := range r.calls {
 		if !c.announced {

@@ -85,8 +85,7 @@ func (w waiting) each(yield func(*call) bool) {
 }
 
 // NewFeed starts to answer the calls of a host. It calls stop with an error that ends the feed: a
-// defect, or an unapproved call that ends it. connection is the number of the host's connection; 0
-// if there is only one.
+// defect or an unapproved call. connection is the number of the host's connection; 0: the only one.
 func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
 	f := &Feed{stop: stop, decide: make(waiting, maxWaiting), schedule: make(waiting, maxWaiting), Ends: "the server ends"}
 	k := p.newCaller(nil)

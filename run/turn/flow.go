@@ -16,9 +16,8 @@ import (
 	"toolpipe/stream"
 )
 
-// flow tracks the labels of a conversation and their sources. The labels of a call apply as soon as
+// flow tracks the labels of one conversation and their sources. The labels of a call apply as soon as
 // the calls of its turn are decided: a call that runs in parallel or later could send its data.
-// Nested runs have separate flows.
 type flow struct {
 	strict bool       // calls that together could send private data do not run in parallel
 	warned *sync.Once // for the warning about the first call that sends from a private and untrusted conversation
@@ -77,9 +76,8 @@ func (f *flow) begin(msgs []stream.Message, box *toolbox.Toolbox) {
 	}
 }
 
-// mayBeExposed reports whether the conversation may be private and untrusted at a call of t with
-// undeclared effects: the conversation is labelled already, or contains the result of another tool
-// with undeclared labels.
+// mayBeExposed reports whether the conversation may be private and untrusted at a call of t: it has a
+// label already, or contains the result of another tool with undeclared labels.
 func (f *flow) mayBeExposed(t *toolbox.Tool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,9 +155,8 @@ func (r *round) origin(c *call) event.Source {
 	return o
 }
 
-// bring adds the labels of c's result to the conversation, even for an error, for which result is
-// nil. It is not called for a call that never ran. Labels that the server adds to the result apply
-// too.
+// bring adds the labels of c and its result to the conversation, even for an error, for which result
+// is nil. It is not called for a call that never ran.
 func (r *round) bring(c *call, result *wire.Result) {
 	c.labels |= c.tool.Labels & approve.Exposed
 	if result != nil {

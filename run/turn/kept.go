@@ -124,8 +124,7 @@ func (l *Loop) UseSession(s *session.File) {
 }
 
 // useTrimmer sets up --trim for the requests of the loop. Content that they leave out is recorded
-// in the session, and files in it are no longer known to the model. frame is the number of messages
-// that do not belong to the conversation.
+// in the session, and files in it are no longer known to the model. frame is as in NewLoop.
 func (l *Loop) useTrimmer(frame int) {
 	t := newTrimmer(l.plan.Inv.Config.Trim)
 	t.Frame, t.Emit = frame, l.emit

@@ -250,8 +250,7 @@ func (l *Loop) fallsBack(ctx context.Context, err error) bool {
 }
 
 // mayBeElsewhere reports whether another model may not have the failure: the endpoint cannot be
-// reached, is busy, has no quota left, or does not have the model. A recording has no exchange with
-// a model that could not be reached.
+// reached, which a recording does not contain, is busy, has no quota left, or lacks the model.
 func mayBeElsewhere(e *stream.Error) bool {
 	text := strings.ToLower(e.Message)
 	spent := e.Status == 429 || e.Status >= 500 || strings.Contains(text, "insufficient_quota")
@@ -376,9 +375,8 @@ func (l *Loop) mustEnd(reply *stream.Reply, calls int) (round int, err error) {
 }
 
 // dropCalls removes the calls of the last reply from the conversation: their arguments may be cut,
-// and a later run must not make them. The endpoint's state is removed too, because it contains the
-// calls, which will have no results, and may be cut as well. A text with command lines is removed
-// completely.
+// and a later run must not make them. The endpoint's state contains the calls, so it is removed too.
+// A text with command lines is removed completely.
 func (l *Loop) dropCalls() {
 	n := len(l.model.Request.Messages) - 1
 	m := &l.model.Request.Messages[n]

@@ -2,8 +2,7 @@
 //
 // A turn is one reply of the model, a round its calls and their answers. A nested run is the call
 // of an agent: turns of another model, one level deep. The flow of a conversation is the labels of
-// its content, with their sources. A trimmer keeps
-// the requests of a long conversation within the limit of its model.
+// its content, with their sources. A trimmer keeps requests within the limit of their model.
 //
 // Each call is answered exactly once and in order, or the run ends; no tool runs without a verdict
 // that allows it.

@@ -49,9 +49,8 @@ func (p *Plan) openStaging() error {
 	return nil
 }
 
-// BeginStaging begins the plan of a conversation after the tools are known, so that a plan exists
-// even if nothing is staged. It loads the calls that an earlier run staged in the same
-// conversation.
+// BeginStaging begins the plan of a conversation after the tools are known, even if nothing is staged.
+// It loads the calls that an earlier run staged in the same conversation.
 func (p *Plan) BeginStaging(ctx context.Context) error {
 	if p.staging == nil {
 		return nil
@@ -259,9 +258,8 @@ type Reviewed struct {
 	Misfit func() string     // says why the call would not do what was reviewed; "" if it would
 }
 
-// ApplyCall makes one call of a plan. It is denied if a rule denies it, or if it no longer fits
-// when its turn comes, because earlier calls may have changed its files. The plan records the call
-// before it is sent, and its result.
+// ApplyCall makes one call of a plan. It is denied if a rule denies it, or if it no longer fits after
+// the earlier calls. The plan records the call before it is sent, and its result.
 func (p *Plan) ApplyCall(ctx context.Context, t *toolbox.Tool, c *Reviewed) (Outcome, CallTally, error) {
 	k := p.newCaller(nil)
 	k.planned.reviewed = c

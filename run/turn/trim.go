@@ -150,8 +150,7 @@ func (t *trimmer) weightOf(tokens float64) int {
 }
 
 // learn records the endpoint's token count of the last request. An endpoint that silently truncates
-// long requests, such as Ollama, is detected because the count falls although the request has
-// grown.
+// long requests, such as Ollama, is detected: the count falls although the request has grown.
 func (t *trimmer) learn(tokens int) {
 	if tokens == 0 {
 		return
