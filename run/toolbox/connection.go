@@ -145,9 +145,14 @@ func (c *Connection) Slot(ctx context.Context) (release func()) {
 	if c.slots == nil {
 		return func() {}
 	}
+	return Acquire(ctx, c.slots)
+}
+
+// Acquire waits until there is room for an element in slots, or ctx ends. release removes it.
+func Acquire(ctx context.Context, slots chan struct{}) (release func()) {
 	select {
-	case c.slots <- struct{}{}:
-		return func() { <-c.slots }
+	case slots <- struct{}{}:
+		return func() { <-slots }
 	case <-ctx.Done():
 		return func() {}
 	}

@@ -41,12 +41,7 @@ func (t *Tool) Lost(r *wire.Result) error {
 }
 
 // Sent is the name of the tool in requests to its server.
-func (t *Tool) Sent() string {
-	if t.Conn.far != nil {
-		return t.Conn.FarName(t.Name)
-	}
-	return t.Name
-}
+func (t *Tool) Sent() string { return t.Conn.FarName(t.Name) }
 
 func (t *Tool) passes(include, exclude []string) bool {
 	return (len(include) == 0 || t.IsLike(include)) && !t.IsLike(exclude)

@@ -308,10 +308,5 @@ func (r *round) besideNested(ctx context.Context, c *call) (release func()) {
 	if r.nest == nil || c.tool.ReadOnly {
 		return func() {}
 	}
-	select {
-	case r.plan.changes <- struct{}{}:
-		return func() { <-r.plan.changes }
-	case <-ctx.Done():
-		return func() {}
-	}
+	return toolbox.Acquire(ctx, r.plan.changes)
 }

@@ -213,7 +213,10 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 		l.Text = piecesOf(sink.Said)
 	}
 	if err == nil && reply.HasAside { // only the end may show that its text is commentary
-		l.keepAnswer(reply)
+		if l.Text, l.HasText = nil, false; len(reply.Message.Calls) == 0 {
+			l.Text = piecesOf(reply.Message.Parts)
+			l.HasText = len(l.Text) > 0
+		}
 	}
 	l.Text, l.HasText = slices.Concat(before.text, l.Text), l.HasText || before.hasText
 	if err = cmp.Or(said(), err); err != nil {
@@ -310,15 +313,6 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 		},
 		Warn: func(code, message string) { l.emit(&event.Warning{Code: code, Message: message}) },
 	}, said
-}
-
-// keepAnswer removes commentary from the text of the turn.
-func (l *Loop) keepAnswer(reply *stream.Reply) {
-	l.Text, l.HasText = nil, false
-	if len(reply.Message.Calls) == 0 {
-		l.Text = piecesOf(reply.Message.Parts)
-		l.HasText = len(l.Text) > 0
-	}
 }
 
 func piecesOf(parts []stream.Part) (text event.Pieces) {
