@@ -225,19 +225,13 @@ func (r *application) outcome(ctx context.Context, c *stage.Call, o *turn.Outcom
 	} else if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	f := &failure.Error{Status: failure.StatusTool, Message: applyFlag + ": the call " + strconv.Quote(c.ID) + " of " + c.Name + ": "}
 	switch o.Status {
 	case event.ResultOK:
 		return nil
-	case event.ResultError:
-		f.Message += "the tool reported an error"
-	case event.ResultDenied:
-		f.Message += "denied: " + o.Denial
 	case event.ResultUnknown:
 		return r.lost(c)
-	default:
-		f.Message += strings.TrimPrefix(text, turn.Prefix)
 	}
+	f := &failure.Error{Status: failure.StatusTool, Message: applyFlag + ": the call " + strconv.Quote(c.ID) + " of " + c.Name + ": " + o.Failure()}
 	switch {
 	case c.Result == nil && !c.Sent:
 		f.Hints = []string{"it was not made: the next --apply compares the plan again"}

@@ -153,12 +153,6 @@ func (b *backlog) settle(run string) {
 	}
 }
 
-func (b *backlog) settleAll() {
-	for _, c := range b.calls {
-		c.open = false
-	}
-}
-
 // ready yields the calls that need not wait any more, except those that are not made.
 func (b *backlog) ready(yield func(*asked) bool) {
 	for len(b.calls) > 0 && !b.calls[0].open {

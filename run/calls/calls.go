@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"sync"
 
 	"toolpipe/run/event"
@@ -85,7 +84,9 @@ func (r *run) makeCalls(ctx context.Context, lines <-chan line) error {
 		switch {
 		case l.err == io.EOF:
 			ended = true
-			b.settleAll()
+			for _, c := range b.calls {
+				c.open = false
+			}
 		case l.err != nil:
 			return l.err
 		default:
@@ -164,16 +165,10 @@ func (r *run) answered(id event.ID, o turn.Outcome) {
 	switch o.Status {
 	case event.ResultOK, event.ResultStaged, event.ResultNotRun: // the reason is reported elsewhere
 		return
-	case event.ResultError:
-		f.Message += "the tool reported an error"
-	case event.ResultDenied:
-		f.Message += "denied: " + o.Denial
 	case event.ResultUnknown:
 		f.Status = failure.StatusUnknown
-		fallthrough
-	default:
-		f.Message += strings.TrimPrefix(o.Text(), turn.Prefix)
 	}
+	f.Message += o.Failure()
 	r.keep(f)
 }
 

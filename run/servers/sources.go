@@ -43,7 +43,9 @@ func Configured(ctx context.Context, c *config.Config, from Sources, stdin io.Re
 		return nil, nil, err
 	}
 	for _, srv := range all {
-		if !srv.fromFlag && (srv.off || chosen != nil && !slices.ContainsFunc(chosen, srv.is)) || !wantsOf(c, &srv) {
+		excluded := !srv.fromFlag && (srv.off || chosen != nil && !slices.ContainsFunc(chosen, srv.is))
+		mayOffer := srv.Far || len(c.Tools) == 0 || c.Prompt != "" || len(c.Resources) > 0 || srv.MayOffer(c.Tools)
+		if excluded || !mayOffer {
 			unused = append(unused, srv)
 			continue
 		}
@@ -53,11 +55,6 @@ func Configured(ctx context.Context, c *config.Config, from Sources, stdin io.Re
 		used = append(used, srv)
 	}
 	return used, unused, nil
-}
-
-// wantsOf reports whether --tools may select a tool of a server.
-func wantsOf(c *config.Config, s *Server) bool {
-	return s.Far || len(c.Tools) == 0 || c.Prompt != "" || len(c.Resources) > 0 || s.MayOffer(c.Tools)
 }
 
 func allServers(ctx context.Context, c *config.Config, from Sources, stdin io.Reader, warn config.Warner) ([]Server, error) {

@@ -282,18 +282,13 @@ func Now() string { return time.Now().UTC().Format(time.RFC3339) }
 func (s *File) Add(c *Call) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.ID = s.freeID(c.ID)
-	s.ids[c.ID] = true
+	free := c.ID
+	for n := 2; s.ids[free]; n++ {
+		free = c.ID + "-" + strconv.Itoa(n)
+	}
+	c.ID, s.ids[free] = free, true
 	s.Calls = append(s.Calls, c)
 	return s.write(c.line(), "\n")
-}
-
-func (s *File) freeID(id string) string {
-	free := id
-	for n := 2; s.ids[free]; n++ {
-		free = id + "-" + strconv.Itoa(n)
-	}
-	return free
 }
 
 func (c *Call) line() []byte {

@@ -33,17 +33,11 @@ type laterStart struct {
 
 // laterStarts are the starts that run in parallel to the run.
 type laterStarts struct {
-	cancel context.CancelFunc // nil: none
+	cancel context.CancelFunc // ends their context; nil: none
 
 	mu    sync.Mutex
 	over  bool
 	going sync.WaitGroup
-}
-
-// within is the context of these starts. It ends with ctx or by end.
-func (s *laterStarts) within(ctx context.Context) context.Context {
-	ctx, s.cancel = context.WithCancel(ctx)
-	return ctx
 }
 
 // begin calls f in a goroutine, unless the run is over.

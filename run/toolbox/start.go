@@ -44,7 +44,8 @@ func (b *Toolbox) ConnectAndRead(ctx context.Context) (*input.Stdin, error) {
 	if err := b.holdServers(); err != nil {
 		return nil, err
 	}
-	later := b.starts.within(ctx)
+	var later context.Context
+	later, b.starts.cancel = context.WithCancel(ctx)
 	names := b.putOff(later)
 	b.reviveLost(later)
 	if len(names) == 0 && (b.inv.Streams.InFile || !reads) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strconv"
+	"strings"
 
 	"toolpipe/approve"
 	"toolpipe/mcp/toolserver"
@@ -34,6 +35,17 @@ func outcomeOf(c *call) Outcome {
 
 // Text is the text that a model would get, without pictures.
 func (o *Outcome) Text() string { return jsontext.Unquote(o.text) }
+
+// Failure says for the user why the call did not end well.
+func (o *Outcome) Failure() string {
+	switch o.Status {
+	case event.ResultError:
+		return "the tool reported an error"
+	case event.ResultDenied:
+		return "denied: " + o.Denial
+	}
+	return strings.TrimPrefix(o.Text(), Prefix)
+}
 
 // CallOnce makes one call as a model would, including approval.
 func (p *Plan) CallOnce(ctx context.Context, t *toolbox.Tool, args []byte) (Outcome, CallTally, error) {

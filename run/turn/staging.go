@@ -83,13 +83,6 @@ func (p *Plan) CloseStaging() int {
 	return p.staging.count
 }
 
-func (s *staging) contents() *confine.StagedFiles {
-	if s == nil {
-		return nil
-	}
-	return &s.files
-}
-
 // unseen is a note for the model that a program started by a tool did not see staged contents.
 func (s *staging) unseen(t *toolbox.Tool) string {
 	if s == nil || !t.Declares().Runs {

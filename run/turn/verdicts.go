@@ -220,7 +220,9 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 		if r.known != nil && r.mayRead(ctx, c) {
 			bounds.Known, bounds.Call = r.known, c.ID
 		}
-		bounds.Staged = r.plan.staging.contents()
+		if s := r.plan.staging; s != nil {
+			bounds.Staged = &s.files
+		}
 	}
 	return bounds
 }
