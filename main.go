@@ -282,6 +282,9 @@ func flagError(err error, table *flags.Table, args []string) error {
 		return e
 	}
 	name := unknown.GetSpecifiedName()
+	if moved := flags.Moved(name); moved != nil {
+		return moved
+	}
 	e.Message = fmt.Sprintf("unknown flag: %q", strings.Repeat("-", min(len(name), 2))+name)
 	for _, a := range args {
 		if len(name) == 1 && a != "-"+name && flags.IsCluster(a) && strings.HasSuffix(a, unknown.GetSpecifiedShortnames()) {

@@ -3,33 +3,62 @@ package flags
 import (
 	"slices"
 	"strings"
+
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
 )
 
-// flagsOfOthers are flags of similar programs, and the flag that does the same here.
-var flagsOfOthers = []struct{ ours, others string }{
-	{"auto-approve", "yes yolo dangerously-skip-permissions full-auto allow-all-tools"},
-	{"output json", "json"},
-	{"output ndjson", "ndjson jsonl stream-json"},
-	{"output", "output-format format"},
-	{"max-rounds", "max-turns max-steps"},
-	{"allow", "allowedTools allowed-tools allow-tool"},
-	{"deny", "disallowedTools disallowed-tools deny-tool"},
-	{"system", "system-prompt append-system-prompt"},
-	{"session FILE", "resume continue"},
+// OfOthers is a hint for a flag of similar programs: how to do the same here. "" is no hint.
+func OfOthers(name string) string {
+	flag := ""
+	switch name {
+	case "p", "print":
+		return "no flag is needed: toolpipe 'PROMPT' prints the answer"
+	case "yes", "yolo", "dangerously-skip-permissions", "full-auto", "allow-all-tools":
+		flag = "auto-approve"
+	case "json", "ndjson":
+		flag = "output " + name
+	case "jsonl", "stream-json":
+		flag = "output ndjson"
+	case "output-format", "format":
+		flag = "output"
+	case "max-turns", "max-steps":
+		flag = "max-rounds"
+	case "allowedTools", "allowed-tools", "allow-tool":
+		flag = "allow"
+	case "disallowedTools", "disallowed-tools", "deny-tool":
+		flag = "deny"
+	case "system-prompt", "append-system-prompt":
+		flag = "system"
+	case "resume", "continue":
+		flag = "session FILE"
+	default:
+		if strings.HasSuffix(name, "api-key") || name == "key" || name == "token" || name == "password" {
+			return "a secret never goes on the command line: --key-env NAME or --key-file PATH"
+		}
+		return ""
+	}
+	return "did you mean --" + flag + "?"
 }
 
-// OfOthers is a hint for a flag of similar programs; "" for none.
-func OfOthers(name string) string {
-	switch {
-	case name == "p", name == "print":
-		return "no flag is needed: toolpipe 'PROMPT' prints the answer"
-	case strings.HasSuffix(name, "api-key"), name == "key", name == "token", name == "password":
-		return "a secret never goes on the command line: --key-env NAME or --key-file PATH"
+// Moved is the error for a flag of an earlier version, with its replacement. It is nil for any
+// other name.
+func Moved(name string) error {
+	if what, ok := strings.CutPrefix(name, "list-"); ok && slices.Contains(config.Choices("list"), what) {
+		return failure.UsageError([]string{seeAll}, "--%s: this flag is --list %s now", name, what)
 	}
-	for _, f := range flagsOfOthers {
-		if slices.Contains(strings.Fields(f.others), name) {
-			return "did you mean --" + f.ours + "?"
+	for _, f := range []struct{ old, now, hint string }{
+		{"resource", "--mcp-resource", seeAll},
+		{"prompt", "--mcp-prompt", "the prompt for the model needs no flag: toolpipe 'PROMPT'"},
+		{"mcp-protocol", `"protocol" of a server in the config`, `"mcpServers": {"NAME": {"command": "…", "protocol": "legacy"}}`},
+		{"login-scope", `"scopes" of a server in the config`, `"mcpServers": {"NAME": {"url": "…", "oauth": {"scopes": ["…"]}}}`},
+		{"think-tags", `"think_tags" of a profile in the config`, `"models": {"NAME": {"base_url": "…", "think_tags": true}}`},
+	} {
+		if f.old == name {
+			return failure.UsageError([]string{f.hint}, "--%s: this flag is %s now", name, f.now)
 		}
 	}
-	return ""
+	return nil
 }
+
+const seeAll = "toolpipe --help=all shows every flag"
