@@ -6,7 +6,6 @@ import (
 	"toolpipe/run/document"
 )
 
-// secretKeys are keys with a secret in files of other programs.
 var secretKeys = []string{"apikey", "key", "openaiapikey", "secret", "password", "token", "accesstoken", "keycommand", "apikeycommand"}
 
 // misplacedHint is a hint for a secret in the config, or for a key of a profile outside of one; ""
