@@ -15,6 +15,8 @@ var chatDialect = dialect{
 		conversation: []string{"messages"},
 		maxTokens:    []string{"max_tokens", "max_completion_tokens"}, effort: "reasoning_effort", schema: "response_format",
 	},
+	inReplies:  []string{`"choices"`},
+	inRefusals: []string{"chat/completions", "field `messages`", "parameter: 'messages'"},
 	headers:    bearerHeader,
 	cacheKey:   true,
 	joinsUsers: true,

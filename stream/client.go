@@ -48,11 +48,12 @@ type Config struct {
 
 // Hints are the hints for failures that settings of the caller can solve.
 type Hints struct {
-	NoKey    string // the endpoint refused a request without a key
-	Redirect string // the endpoint is somewhere else
-	Idle     string // the endpoint was silent for IdleTimeout
-	Later    string // the endpoint asks for a longer wait than is waited
-	Replay   string // the recording does not fit the run
+	NoKey    string                  // the endpoint refused a request without a key
+	Redirect string                  // the endpoint is somewhere else
+	Idle     string                  // the endpoint was silent for IdleTimeout
+	OtherAPI func(api string) string // the endpoint seems to have this API instead; nil: no hint
+	Later    string                  // the endpoint asks for a longer wait than is waited
+	Replay   string                  // the recording does not fit the run
 }
 
 // Retry describes the next repetition of an exchange. The exchange failed before its first

@@ -15,6 +15,10 @@ type dialect struct {
 	names   fieldNames
 	headers func(h http.Header, key Key)
 
+	// inReplies are texts that only this API's replies hold. inRefusals are texts, in lower
+	// case, of an endpoint that has only this API and refuses another request.
+	inReplies, inRefusals []string
+
 	cacheKey   bool // requests have the field prompt_cache_key
 	joinsUsers bool // messages of the user that follow one another as text become one
 

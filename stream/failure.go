@@ -152,6 +152,9 @@ func (x *exchange) stalled() error {
 func (x *exchange) hint(status int, refusal string) string {
 	cfg := &x.client.cfg
 	refusal = strings.ToLower(refusal)
+	if api := x.otherAPI(status, refusal); api != "" && cfg.Hints.OtherAPI != nil {
+		return cfg.Hints.OtherAPI(api)
+	}
 	switch {
 	case !x.client.options.noToolRole && status >= 400 && isAboutRoles(refusal):
 		return `the chat template may not know tool messages: "tool_role": false in the model's profile writes them as text`
@@ -164,13 +167,45 @@ func (x *exchange) hint(status int, refusal string) string {
 	case status == 404 && strings.Contains(refusal, "model"):
 		return "does the endpoint have this model under this name?"
 	case status == 404 || status == 405:
-		return "are the base URL and --api right? The URL usually ends in /v1"
+		return "is the base URL right? It usually ends in /v1"
 	case status/100 == 3:
 		return cfg.Hints.Redirect
 	case status == 429 || status == 503:
 		return cfg.Hints.Later
 	case status >= 500:
 		return "the endpoint itself failed: its log may say why, and the same command may succeed later"
+	}
+	return ""
+}
+
+// otherAPI returns the API that the endpoint has instead of the one in use, if the refusal
+// shows it; else "".
+func (x *exchange) otherAPI(status int, refusal string) string {
+	used, noPath := x.client.dialect, status == 404 || status == 405
+	if !noPath && status != 400 && status != 422 {
+		return ""
+	}
+	for _, d := range slices.Backward(dialects) {
+		if d != used && containsAny(refusal, d.inRefusals...) {
+			return d.name
+		}
+	}
+	switch {
+	case !noPath:
+	case used != &messagesDialect && strings.HasSuffix(x.client.endpoint.url.Hostname(), ".anthropic.com"):
+		return messagesDialect.name
+	case used != &chatDialect && !strings.Contains(refusal, "model"): // most endpoints have this one
+		return chatDialect.name
+	}
+	return ""
+}
+
+// apiOfReply returns the API of a reply, if its beginning shows it; else "".
+func apiOfReply(head []byte) string {
+	for _, d := range slices.Backward(dialects) { // an item of responses may be like a message of messages
+		if containsAny(string(head), d.inReplies...) {
+			return d.name
+		}
 	}
 	return ""
 }

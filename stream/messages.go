@@ -19,6 +19,8 @@ var messagesDialect = dialect{
 		conversation: []string{"messages", "system"},
 		maxTokens:    []string{"max_tokens"}, effort: "output_config.effort", schema: "output_config.format",
 	},
+	inReplies:  []string{`"message_start"`, `"type":"message"`, `"type": "message"`},
+	inRefusals: []string{"anthropic-version", "v1/messages"},
 	headers: func(h http.Header, key Key) {
 		h.Set("Anthropic-Version", "2023-06-01")
 		if key != "" {

@@ -56,6 +56,11 @@ func (x *exchange) read(res *http.Response) error {
 		err = x.readEvents(eventsThrough(x.client.buffer, body, MaxEvent), false, sample)
 	}
 	done(err)
+	if e, ok := errors.AsType[*Error](err); ok && (e.Kind == Malformed || e.Kind == Cut) && !x.draft.began {
+		if api, other := apiOfReply(sample), x.client.cfg.Hints.OtherAPI; api != "" && api != x.client.dialect.name && other != nil {
+			e.Hint = other(api)
+		}
+	}
 	return err
 }
 

@@ -228,6 +228,39 @@ func TestInsecure(t *testing.T) {
 	}
 }
 
+// The error of a wrong API names the right one, as far as the answer tells.
+func TestOtherAPI(t *testing.T) {
+	for _, test := range []struct {
+		api     string
+		handler http.HandlerFunc
+		want    string
+	}{
+		{"chat", status(404, `{"error":{"message":"This model is only supported in v1/responses and not in v1/chat/completions."}}`), "responses"},
+		{"chat", status(400, `{"error":{"message":"Function tools with reasoning_effort are not supported for this model in /v1/chat/completions. Please use /v1/responses instead."}}`), "responses"},
+		{"chat", status(400, `{"type":"error","error":{"message":"anthropic-version: header is required"}}`), "messages"},
+		{"chat", status(404, "404 page not found"), ""},
+		{"chat", status(500, "v1/responses"), ""},
+		{"responses", status(404, "404 page not found"), "chat"},
+		{"responses", status(404, `{"error":{"message":"The model x does not exist"}}`), ""},
+		{"responses", status(400, `{"error":{"message":"Missing required parameter: 'messages'."}}`), "chat"},
+		{"messages", status(405, ""), "chat"},
+		{"messages", status(400, `{"error":{"message":"Missing required parameter: 'input'."}}`), "responses"},
+		{"chat", status(200, `{"type":"message","role":"assistant","content":[]}`), "messages"},
+		{"chat", stream("event: response.created\ndata: {\"type\":\"response.created\",\"response\":{}}\n\n"), "responses"},
+		{"responses", status(200, `{"choices":[{"message":{"content":"x"}}]}`), "chat"},
+		{"messages", stream(delta("hi")), "chat"},
+	} {
+		s := newModelServer(t, test.handler)
+		c := newClient(t, Config{API: test.api, BaseURL: s.URL, Hints: Hints{OtherAPI: func(api string) string { return "the way to " + api }}})
+		waits(c)
+		_, err := c.Reply(t.Context(), ask("hi"), nil)
+		e, ok := errors.AsType[*Error](err)
+		if want := "the way to " + test.want; !ok || (e.Hint == want) != (test.want != "") {
+			t.Errorf("%s: %v, hint %q, want %q", test.api, err, e.Hint, want)
+		}
+	}
+}
+
 // Headers go with each request to the origin, win over the dialect's own, and
 // their values are shown nowhere.
 func TestHeaders(t *testing.T) {

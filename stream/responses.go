@@ -15,6 +15,8 @@ var responsesDialect = dialect{
 		conversation: []string{"input"},
 		maxTokens:    []string{"max_output_tokens"}, effort: "reasoning.effort", schema: "text.format",
 	},
+	inReplies:  []string{`"response.`, `"object":"response"`, `"object": "response"`},
+	inRefusals: []string{"v1/responses", "responses api", "field `input`", "parameter: 'input'"},
 	headers:    bearerHeader,
 	cacheKey:   true,
 	joinsUsers: true,

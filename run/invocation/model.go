@@ -47,6 +47,7 @@ func ResolveModel(ctx context.Context, c *config.Config, s *Settings, warn confi
 	e.UserAgent = "toolpipe/" + c.Version
 	e.Hints = stream.Hints{
 		NoKey:    "no key was sent; --key-env NAME or --key-file PATH gives one",
+		OtherAPI: func(api string) string { return "the endpoint seems to have another API: --api " + api },
 		Later:    "--retry-for D waits longer",
 		Idle:     `"idle_timeout" in the model's profile allows a longer silence`,
 		Redirect: "give the URL that it points to, with --base-url",
