@@ -156,15 +156,6 @@ func (e *heldError) Error() string {
 	return "in use by process " + strconv.Itoa(e.pid)
 }
 
-func (s *File) Size() int {
-	if s == nil {
-		return 0
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return int(s.places.size)
-}
-
 func (s *File) Unfinished() bool { return Unanswered(s.Messages()) }
 
 // Unanswered reports whether the last message of a conversation needs an answer or has calls.

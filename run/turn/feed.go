@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strconv"
-	"sync"
+	"strings"
 
 	"toolpipe/approve"
 	"toolpipe/mcp/toolserver"
@@ -36,22 +36,28 @@ func outcomeOf(c *call) Outcome {
 // Text is the text that a model would get, without pictures.
 func (o *Outcome) Text() string { return jsontext.Unquote(o.text) }
 
-// CallOnce makes one call as a model would, including approval. No model reads the result, so it is
-// complete unless --max-result-bytes is given.
-func (p *Plan) CallOnce(ctx context.Context, t *toolbox.Tool, args []byte) (Outcome, CallTally, error) {
-	k := p.newCaller(nil)
-	k.separate = true
-	k.nested = nil // the run ends with the call
-	if p.Inv.Config.MaxResultBytes == 0 {
-		k.maxBytes = 0
+// Failure says for the user why the call did not end well.
+func (o *Outcome) Failure() string {
+	switch o.Status {
+	case event.ResultError:
+		return "the tool reported an error"
+	case event.ResultDenied:
+		return "denied: " + o.Denial
 	}
-	r := k.newRound(0, []stream.Call{{ID: "call-1", Name: t.ModelName, Arguments: args}}, nil)
-	err := r.alone(ctx)
-	return outcomeOf(r.calls[0]), r.tally, err
+	return strings.TrimPrefix(o.Text(), Prefix)
 }
 
-// alone decides and runs the calls of a round without a loop.
-func (r *round) alone(ctx context.Context) error {
+// CallOnce makes one call as a model would, including approval.
+func (p *Plan) CallOnce(ctx context.Context, t *toolbox.Tool, args []byte) (Outcome, CallTally, error) {
+	k := p.newCaller(nil)
+	k.nested = nil // the run ends with the call
+	return k.once(ctx, stream.Call{ID: "call-1", Name: t.ModelName, Arguments: args})
+}
+
+// once decides and runs one call without a loop.
+func (c *caller) once(ctx context.Context, asked stream.Call) (Outcome, CallTally, error) {
+	c.separate = true
+	r := c.newRound(0, []stream.Call{asked}, nil)
 	err := r.decide(ctx)
 	if err != nil {
 		r.finish()
@@ -59,7 +65,7 @@ func (r *round) alone(ctx context.Context) error {
 		err = r.execute(ctx)
 	}
 	r.tally.Labels, _ = r.flow.before(nil)
-	return err
+	return outcomeOf(r.calls[0]), r.tally, err
 }
 
 // A Feed answers calls that come one by one, as from a host. They form one round without an end:
@@ -75,55 +81,25 @@ type Feed struct {
 	Ends string
 }
 
-// waiting is a queue of calls. The client limits its length.
-type waiting struct {
-	more  chan struct{} // contains an element if there may be a call
-	mu    sync.Mutex
-	calls []*call
-	over  bool // no further call comes
-}
+// waiting is a queue of calls. nil ends it.
+type waiting chan *call
 
-func newWaiting() waiting { return waiting{more: make(chan struct{}, 1)} }
-
-// add adds a call. nil ends each.
-func (w *waiting) add(c *call) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if c == nil {
-		w.over = true
-	} else {
-		w.calls = append(w.calls, c)
-	}
-	select {
-	case w.more <- struct{}{}:
-	default:
-	}
-}
+// maxWaiting is as many calls as a host may have without an answer. Further calls wait for the queue.
+const maxWaiting = 1024
 
 // each yields the calls as they come, until the last one.
-func (w *waiting) each(yield func(*call) bool) {
-	for range w.more {
-		w.mu.Lock()
-		calls, over := w.calls, w.over
-		w.calls = nil
-		w.mu.Unlock()
-		for i, c := range calls {
-			calls[i] = nil // frees its result before the others have one
-			if !yield(c) {
-				return
-			}
-		}
-		if over {
+func (w waiting) each(yield func(*call) bool) {
+	for c := range w {
+		if c == nil || !yield(c) {
 			return
 		}
 	}
 }
 
 // NewFeed starts to answer the calls of a host. It calls stop with an error that ends the feed: a
-// defect, or an unapproved call that ends it. connection is the number of the host's connection; 0
-// if there is only one.
+// defect or an unapproved call. connection is the number of the host's connection; 0: the only one.
 func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
-	f := &Feed{stop: stop, decide: newWaiting(), schedule: newWaiting(), Ends: "the server ends"}
+	f := &Feed{stop: stop, decide: make(waiting, maxWaiting), schedule: make(waiting, maxWaiting), Ends: "the server ends"}
 	k := p.newCaller(nil)
 	k.client.ctx, f.leave = context.WithCancel(context.Background())
 	if emit := k.emit; connection > 0 {
@@ -131,9 +107,6 @@ func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
 		k.emit = func(e event.Event) error { return emit(&event.OfConnection{Connection: connection, Event: e}) }
 	}
 	f.round = k.newRound(1, nil, nil)
-	if p.Inv.Config.Mode == config.Serve || p.Inv.Config.MaxResultBytes == 0 {
-		f.round.maxBytes = 0
-	}
 	goroutine.StartMany(func() {
 		for c := range f.decide.each {
 			c.user.aside(func() { f.judge(c) })
@@ -146,8 +119,8 @@ func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
 // Close ends the feed after all calls are answered, and returns its counts.
 func (f *Feed) Close() CallTally {
 	f.leave()
-	f.decide.add(nil)
-	f.schedule.add(nil)
+	f.decide <- nil
+	f.schedule <- nil
 	f.round.mu.Lock()
 	defer f.round.mu.Unlock()
 	f.round.tally.Unknown = false // each caller knows already
@@ -184,14 +157,13 @@ func (f *Feed) Add(ctx context.Context, id event.ID, name string, args []byte) f
 }
 
 func (f *Feed) add(c *call) func() Outcome {
-	f.decide.add(c)
+	f.decide <- c
 	return func() Outcome {
 		<-c.done
 		return outcomeOf(c)
 	}
 }
 
-// hostUser is the user of the calling host.
 type hostUser struct {
 	ask  toolserver.Asker // nil: nobody can be asked
 	asks chan struct{}    // gets an element, at most one, when the user is asked
@@ -244,7 +216,7 @@ func (f *Feed) judge(c *call) {
 		err = stop
 	}
 	if c.answer == nil {
-		f.schedule.add(c)
+		f.schedule <- c
 		return
 	}
 	f.round.flow.settle(c) // it may have been allowed before it was cancelled
