@@ -5,6 +5,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync"
 
 	"toolpipe/approve"
 	"toolpipe/mcp/toolserver"
@@ -81,16 +82,45 @@ type Feed struct {
 	Ends string
 }
 
-// waiting is a queue of calls. nil ends it.
-type waiting chan *call
+// waiting is a queue of calls. The client limits its length.
+type waiting struct {
+	more  chan struct{} // contains an element if there may be a call
+	mu    sync.Mutex
+	calls []*call
+	over  bool // no further call comes
+}
 
-// maxWaiting is as many calls as a host may have without an answer. Further calls wait for the queue.
-const maxWaiting = 1024
+func newWaiting() waiting { return waiting{more: make(chan struct{}, 1)} }
+
+// add adds a call. nil ends each.
+func (w *waiting) add(c *call) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c == nil {
+		w.over = true
+	} else {
+		w.calls = append(w.calls, c)
+	}
+	select {
+	case w.more <- struct{}{}:
+	default:
+	}
+}
 
 // each yields the calls as they come, until the last one.
-func (w waiting) each(yield func(*call) bool) {
-	for c := range w {
-		if c == nil || !yield(c) {
+func (w *waiting) each(yield func(*call) bool) {
+	for range w.more {
+		w.mu.Lock()
+		calls, over := w.calls, w.over
+		w.calls = nil
+		w.mu.Unlock()
+		for i, c := range calls {
+			calls[i] = nil // frees its result before the others have one
+			if !yield(c) {
+				return
+			}
+		}
+		if over {
 			return
 		}
 	}
@@ -99,7 +129,7 @@ func (w waiting) each(yield func(*call) bool) {
 // NewFeed starts to answer the calls of a host. It calls stop with an error that ends the feed: a
 // defect or an unapproved call. connection is the number of the host's connection; 0: the only one.
 func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
-	f := &Feed{stop: stop, decide: make(waiting, maxWaiting), schedule: make(waiting, maxWaiting), Ends: "the server ends"}
+	f := &Feed{stop: stop, decide: newWaiting(), schedule: newWaiting(), Ends: "the server ends"}
 	k := p.newCaller(nil)
 	k.client.ctx, f.leave = context.WithCancel(context.Background())
 	if emit := k.emit; connection > 0 {
@@ -119,8 +149,8 @@ func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
 // Close ends the feed after all calls are answered, and returns its counts.
 func (f *Feed) Close() CallTally {
 	f.leave()
-	f.decide <- nil
-	f.schedule <- nil
+	f.decide.add(nil)
+	f.schedule.add(nil)
 	f.round.mu.Lock()
 	defer f.round.mu.Unlock()
 	f.round.tally.Unknown = false // each caller knows already
@@ -157,7 +187,7 @@ func (f *Feed) Add(ctx context.Context, id event.ID, name string, args []byte) f
 }
 
 func (f *Feed) add(c *call) func() Outcome {
-	f.decide <- c
+	f.decide.add(c)
 	return func() Outcome {
 		<-c.done
 		return outcomeOf(c)
@@ -216,7 +246,7 @@ func (f *Feed) judge(c *call) {
 		err = stop
 	}
 	if c.answer == nil {
-		f.schedule <- c
+		f.schedule.add(c)
 		return
 	}
 	f.round.flow.settle(c) // it may have been allowed before it was cancelled
