@@ -61,8 +61,9 @@ func FromHome(c *config.Config, path string) string {
 	return path
 }
 
-// variable looks up a variable that the entry names. An entry of another host's file, which may come
-// with a repository, gets no variable with a model's key: it could send the key anywhere.
+// variable looks up a variable that the entry names. An entry of another host's file gets no
+// variable with a model's key: such a file may come with a repository, and could send the key
+// anywhere.
 func (e *entry) variable(at document.Value, name string) (v string, set bool, err error) {
 	if !e.own && slices.Contains(e.keys, name) {
 		err := at.Errorf("server %q: the variable %q contains a model's key, which only your own config gives to a server", e.Name, name)
@@ -83,6 +84,7 @@ func (e *entry) expand(at document.Value, s string) (string, error) {
 		name, size := ReferenceAt(s[i:], e.dollar || !e.own && strings.HasPrefix(s[i:], "$"+copilotPrefix))
 		switch {
 		case size == 0:
+			e.sayLiteral(at, s[i:])
 			b.WriteByte(s[i])
 			i++
 			continue
@@ -110,6 +112,17 @@ func (e *entry) bareSecret(at document.Value, s string) (string, error) {
 		return s, nil
 	}
 	return value, err
+}
+
+// sayLiteral warns about a $NAME at the start of s that stays unchanged although some hosts would
+// replace it by a secret.
+func (e *entry) sayLiteral(at document.Value, s string) {
+	if e.own || s[0] != '$' {
+		return
+	}
+	if name, size := ReferenceAt(s, true); size > 0 && secrets.Named(name) {
+		e.warn("unknown_variable", at.Place()+": "+name+" after a $ without braces stays unchanged; ${"+name+"} would be the variable")
+	}
 }
 
 // ReferenceAt returns the variable at the start of s without its brackets, and its length with
