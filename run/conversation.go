@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,10 +164,7 @@ func (v *conversation) emitInput(msgs []stream.Message) error {
 // asJSON yields the JSON messages that --output messages prints. Parts that were left out of
 // requests are no longer in memory; they are read from the session.
 func (v *conversation) asJSON(yield func([]byte, bool) bool) error {
-	all := v.messages
-	if v.loop != nil {
-		all = v.loop.Messages()
-	}
+	all := v.all()
 	for i := range all {
 		m, err := v.session.Whole(i, &all[i])
 		if err != nil {
@@ -179,6 +177,28 @@ func (v *conversation) asJSON(yield func([]byte, bool) bool) error {
 		}
 	}
 	return nil
+}
+
+// warnOfLength warns about an output that is too long for --input messages.
+func (v *conversation) warnOfLength() {
+	if v.inv.Config.Output != "messages" || v.inv.Config.Mode != config.Answer {
+		return
+	}
+	size := v.session.Size()
+	for i, all := 0, v.all(); v.session == nil && i < len(all); i++ {
+		size += all[i].Size()
+	}
+	if size > config.MaxInput {
+		v.inv.Warn("conversation_long", "", fmt.Sprintf("the conversation has about %d MiB, and --input messages reads at most %d MiB; --session FILE has no such limit", size>>20, config.MaxInput>>20))
+	}
+}
+
+// all returns the messages so far.
+func (v *conversation) all() []stream.Message {
+	if v.loop != nil {
+		return v.loop.Messages()
+	}
+	return v.messages
 }
 
 // needBlock is the error for an answer without a block to print. Prose must not replace the block,

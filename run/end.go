@@ -41,6 +41,7 @@ func (r *runner) end(ctx context.Context, err error) error {
 	for _, c := range r.plan.Box.Conns {
 		c.WarnOfLogin(r.inv.Emit, err, true)
 	}
+	r.conversation.warnOfLength()
 	e := r.endEvent(err)
 	e.Protected = r.plan.Box.Changed()
 	r.plan.Box.EmitStart()

@@ -156,6 +156,17 @@ func (e *heldError) Error() string {
 	return "in use by process " + strconv.Itoa(e.pid)
 }
 
+// Size is the size of the file in bytes.
+func (s *File) Size() int {
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int(s.places.size)
+}
+
+// Unfinished reports whether the model's answer or the result of a call is missing.
 func (s *File) Unfinished() bool { return Unanswered(s.Messages()) }
 
 // Unanswered reports whether the last message of a conversation needs an answer or has calls.
