@@ -11,8 +11,8 @@ import (
 // by its name; "" for an unknown one. A plain Debian has python3, which reads TOML but not the others.
 // Its package yq is kislyuk's, which has other flags than mikefarah's.
 func formatHints(file, text string) (format string, hints []string) {
-	out := config.ShellQuote(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) + ".servers.json")
-	from, to, reads, program := " <"+config.ShellQuote(file), " >"+out, "--mcp-config "+out+" reads what this writes", ""
+	from, to, reads := paths(file)
+	program := ""
 	switch strings.ToLower(filepath.Ext(file)) {
 	case ".toml":
 		return "TOML", []string{reads + ":", "python3 -c " + config.ShellQuote(tomlProgram(text)) + from + to}
@@ -33,6 +33,33 @@ func formatHints(file, text string) (format string, hints []string) {
 		hints = []string{reads + "; it needs yq (apt install yq):", program}
 	}
 	return format, hints
+}
+
+// paths returns the redirections of a command that converts file, and words about its output.
+func paths(file string) (from, to, reads string) {
+	out := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) + ".servers.json"
+	return " <" + config.ShellQuote(file), " >" + config.ShellQuote(out), "--mcp-config " + config.ShellQuote(out) + " reads what this writes"
+}
+
+// describedHints are hints for a JSON file that describes one server, detected by its keys: the
+// server.json of the MCP registry or the manifest.json of a bundle; nil for any other file, and for
+// standard input.
+func describedHints(file string, has func(key string) bool) []string {
+	program := ""
+	switch {
+	case file == "-":
+	case has("manifest_version") || has("dxt_version"):
+		dir := config.ShellQuote(filepath.Dir(file))
+		program = `jq --arg dir "$(cd ` + dir + ` && pwd)" '{mcpServers: {(.name): .server.mcp_config}} | walk(strings |= gsub("\\$\\{__dirname\\}"; $dir))'`
+	case has("packages") || has("remotes") || has("server"):
+		program = `jq '(.server // .) | {mcpServers: {(.name | sub(".*/"; "")): (if .remotes then {url: .remotes[0].url} else .packages[0] | ` +
+			`{npm: ["npx", "-y"], pypi: ["uvx"], oci: ["docker", "run", "-i", "--rm"]}[.registryType] + [.identifier] | {command: .[0], args: .[1:]} end)}}'`
+	}
+	if program == "" {
+		return nil
+	}
+	from, to, reads := paths(file)
+	return []string{"it describes one server; " + reads + ", to which you add what the server needs:", program + from + to}
 }
 
 // tomlProgram is the Python program that extracts the servers from a TOML text. codex stores them

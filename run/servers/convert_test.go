@@ -44,7 +44,31 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// converted is what the command makes of a file, without white space.
+// TestDescribed runs the commands for files that describe one server.
+func TestDescribed(t *testing.T) {
+	for _, x := range []struct{ text, want string }{
+		{`{"manifest_version":"0.3","name":"a b","server":{"mcp_config":{"command":"node","args":["${__dirname}/i.js"]}}}`, `{"mcpServers":{"ab":{"command":"node","args":["DIR/i.js"]}}}`},
+		{`{"name":"io.x/fs","packages":[{"registryType":"npm","identifier":"@me/fs"}]}`, `{"mcpServers":{"fs":{"command":"npx","args":["-y","@me/fs"]}}}`},
+		{`{"server":{"name":"io.x/web","remotes":[{"type":"streamable-http","url":"https://x.test/mcp"}]},"_meta":{}}`, `{"mcpServers":{"web":{"url":"https://x.test/mcp"}}}`},
+		{`{"name":"x"}`, ""},
+	} {
+		hints := describedHints("it's.json", func(key string) bool { return strings.Contains(x.text, `"`+key+`":`) })
+		if (hints == nil) != (x.want == "") {
+			t.Errorf("%s: %q", x.text, hints)
+		}
+		if hints == nil || !isThere("jq") {
+			continue
+		}
+		if got := converted(t, "it's.json", x.text, hints[1]); got != x.want {
+			t.Errorf("%s: %s, want %s", x.text, got, x.want)
+		}
+	}
+	if describedHints("-", func(string) bool { return true }) != nil {
+		t.Error("standard input has no file to convert")
+	}
+}
+
+// converted is what the command makes of a file, without white space. The directory of the file is DIR in it.
 func converted(t *testing.T, file, text, command string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -60,7 +84,7 @@ func converted(t *testing.T, file, text, command string) string {
 	if err != nil {
 		t.Error(err)
 	}
-	return strings.Join(strings.Fields(string(made)), "")
+	return strings.ReplaceAll(strings.Join(strings.Fields(string(made)), ""), dir, "DIR")
 }
 
 // isThere reports whether a program is; of the two yq, kislyuk's.

@@ -55,7 +55,11 @@ func loadServers(ctx context.Context, c *config.Config, file string, keys []stri
 	if servers, found, err := h.placed(doc); found || err != nil {
 		return servers, err
 	}
-	return nil, failure.UsageError([]string{formHint}, "%s: has no servers in a known form: "+
+	hints := describedHints(file, func(key string) bool { _, ok := doc.Get(key); return ok })
+	if hints == nil {
+		hints = []string{formHint}
+	}
+	return nil, failure.UsageError(hints, "%s: has no servers in a known form: "+
 		"an object mcpServers, servers, mcp, context_servers or amp.mcpServers, or a bare one", doc.Doc.Name())
 }
 
