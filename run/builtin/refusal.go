@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/builtin/protected"
 	"toolpipe/mcp/process/cage"
 	"toolpipe/run/config"
 )
@@ -88,7 +89,7 @@ func (s *Sandbox) refusalOf(path string) string {
 	case relative || slices.ContainsFunc(s.spec.Write, holds):
 		return ""
 	}
-	if dir := openable(path, s.home); dir != "" {
+	if dir := openable(path, s.home); dir != "" && !protected.Hides(s.home, path) {
 		return s.allowing(dir)
 	}
 	return ""

@@ -17,6 +17,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/builtin/protected"
 	"toolpipe/mcp/builtin/shell"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/process/cage"
@@ -146,12 +147,7 @@ func (s *Sandbox) Environ() map[string]string {
 // Make makes the cage from the flags and from the rules about reading and writing. Programs
 // do not see the files own. It calls warn for each thing that the cage leaves open.
 func (s *Sandbox) Make(rules approve.Closed, own []string, warn func(what string)) error {
-	hide := slices.Concat(s.said.Hide, rules.Reads, own, strings.Fields(secretFiles))
-	for _, home := range homes(s.home) {
-		for place := range strings.FieldsSeq(secretPlaces) {
-			hide = append(hide, filepath.Join(home, place))
-		}
-	}
+	hide := slices.Concat(s.said.Hide, rules.Reads, own, protected.Places(homes(s.home)))
 	spec := &s.spec
 	s.partial = rules.Partial
 	for _, root := range s.roots {

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"os"
 	"strconv"
 
 	"toolpipe/run/event"
@@ -56,13 +57,20 @@ func (s *Sandbox) Partial() []string {
 // Root is the first writable directory.
 func (s *Sandbox) Root() string { return s.roots[0] }
 
-// Holds is Says plus the protection of files that other programs run.
+// Holds is Says plus what is hidden, and the protection of files that other programs run.
 func (s *Sandbox) Holds() string {
-	switch {
-	case s == nil:
+	if s == nil {
 		return ""
-	case s.spec.Holder.Below:
-		return s.Says() + "; files that other programs run, such as .git/hooks, are read-only, except links"
 	}
-	return s.Says() + "; files that other programs run, such as .git/hooks, can be changed, and are checked after each command, because bubblewrap is not used: " + s.spec.Holder.Without
+	hidden := 0
+	for _, path := range s.spec.Hide {
+		if _, err := os.Lstat(path); err == nil {
+			hidden++
+		}
+	}
+	says := s.Says() + "; it reads none of " + strconv.Itoa(hidden) + " paths with secrets (--help=secrets)"
+	if s.spec.Holder.Below {
+		return says + "; files that other programs run, such as .git/hooks, are read-only, except links"
+	}
+	return says + "; files that other programs run, such as .git/hooks, can be changed, and are checked after each command, because bubblewrap is not used: " + s.spec.Holder.Without
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"toolpipe/mcp/builtin/protected"
 )
 
 const (
@@ -98,7 +100,7 @@ func (w *Watch) Full() bool { return w.full }
 
 // isPlace reports whether a directory at this depth below a root is a place.
 func isPlace(dir string, depth int) bool {
-	return depth < watchedDepth || depth == watchedDepth && HoldsReadOnly(filepath.Base(dir))
+	return depth < watchedDepth || depth == watchedDepth && protected.HoldsReadOnly(filepath.Base(dir))
 }
 
 // put makes a directory a place, if there is room.
@@ -115,7 +117,7 @@ func (w *Watch) put(dir string, p place) {
 // directory.
 func protecting(dir string) func(name string, isDir bool) bool {
 	return func(name string, isDir bool) bool {
-		return ReadOnlyPath(filepath.Base(dir), name) != "" || name == ".git" && !isDir
+		return protected.ReadOnly(dir, name) != "" || name == ".git" && !isDir
 	}
 }
 
@@ -129,6 +131,10 @@ func (w *Watch) add(dir string, depth int) (below []string) {
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
 		name, path := entry.Name(), filepath.Join(dir, entry.Name())
+		secret := w.secrets && name != ".git" && protected.Secret("", dir, name) != ""
+		if secret && !w.excepts(path) {
+			w.secret = append(w.secret, path)
+		}
 		switch {
 		case placed && protects(name, entry.IsDir()):
 			w.protect(path)
@@ -136,11 +142,8 @@ func (w *Watch) add(dir string, depth int) (below []string) {
 			if placed {
 				w.addGit(path, dir)
 			}
-		case w.secrets && SecretPath(filepath.Base(dir), name) != "":
-			if !w.excepts(path) {
-				w.secret = append(w.secret, path)
-			}
-		case entry.IsDir() && depth < watchedDepth && HoldsReadOnly(name): // places come before directories that are only searched
+		case secret:
+		case entry.IsDir() && depth < watchedDepth && protected.HoldsReadOnly(name): // places come before directories that are only searched
 			below = append(below, w.add(path, depth+1)...)
 		case entry.IsDir():
 			below = append(below, path)
@@ -331,7 +334,7 @@ func (w *Watch) look(dir string, p place) (found []string) {
 		case p.protects(entry.Name(), entry.IsDir()):
 			w.noteAll(path)
 			found = append(found, path)
-		case entry.IsDir() && p.depth < watchedDepth && HoldsReadOnly(entry.Name()):
+		case entry.IsDir() && p.depth < watchedDepth && protected.HoldsReadOnly(entry.Name()):
 			found = append(found, w.look(path, place{protects: protecting(path), depth: p.depth + 1})...)
 		}
 	}

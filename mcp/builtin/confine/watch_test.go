@@ -43,13 +43,13 @@ func relative(root string, paths []string) string {
 
 func TestProtected(t *testing.T) {
 	root := tree(t, ".git/HEAD", ".git/config", ".git/hooks/pre-commit.sample", ".git/modules/sub/HEAD", ".git/modules/sub/config", ".git/worktrees/w/HEAD", ".git/worktrees/w/commondir",
-		"AGENTS.md", "sub/.github/workflows/a.yml", "sub/.git", "other/.git/config", "src/main.go", "src/deep/AGENTS.md", ".env", "src/deep/.env", "src/deep/deeper/.env", "my/hooks/pre-push", ".vscode/tasks.json")
+		"AGENTS.md", "sub/.github/workflows/a.yml", "sub/.git", "other/.git/config", "src/main.go", "src/deep/AGENTS.md", ".env", "src/deep/.env", "src/deep/deeper/.env", "my/hooks/pre-push", ".vscode/tasks.json", ".npmrc", "sub/.envrc")
 	write(t, filepath.Join(root, ".git/config"), "[core]\n\thooksPath = my/hooks\n")
 	w := NewWatch([]string{root}, []string{filepath.Join(root, ".vscode")}, true)
-	if got, want := relative(root, w.Protected()), ".git/config .git/hooks .git/modules/sub/config .git/worktrees/w/commondir AGENTS.md my/hooks other/.git/config sub/.git sub/.github/workflows"; got != want {
+	if got, want := relative(root, w.Protected()), ".git/config .git/hooks .git/modules/sub/config .git/worktrees/w/commondir .npmrc AGENTS.md my/hooks other/.git/config sub/.envrc sub/.git sub/.github/workflows"; got != want {
 		t.Errorf("protected:\n%s, want\n%s", got, want)
 	}
-	if got, want := relative(root, w.Secret()), ".env src/deep/.env"; got != want {
+	if got, want := relative(root, w.Secret()), ".env .npmrc src/deep/.env sub/.envrc"; got != want {
 		t.Errorf("secret: %s, want %s", got, want)
 	}
 }
