@@ -32,15 +32,7 @@ type Sandbox struct {
 	roots   []string // writable besides temp, without symbolic links
 	spec    cage.Spec
 	cage    *cage.Cage
-	partial []string       // gaps that the cage leaves, in words
-	watch   *confine.Watch // watches the protected files in roots
-	seen
-}
-
-// A seen is the result of Look.
-type seen struct {
-	looking sync.Mutex
-	changed []string
+	partial []string // gaps that the cage leaves, in words
 }
 
 // A Holder finds, once, the program that holds sandboxes.
@@ -144,8 +136,9 @@ func (s *Sandbox) Environ() map[string]string {
 }
 
 // Make makes the cage from the flags and from the rules about reading and writing. Programs
-// do not see the files own. It calls warn for each thing that the cage leaves open.
-func (s *Sandbox) Make(rules approve.Closed, own []string, warn func(what string)) error {
+// do not see the files own, and do not change what the watch protects. It calls warn for each
+// thing that the cage leaves open.
+func (s *Sandbox) Make(rules approve.Closed, own []string, watch *Watch, warn func(what string)) error {
 	hide := slices.Concat(s.said.Hide, rules.Reads, own, strings.Fields(secretFiles))
 	for _, home := range homes(s.home) {
 		for place := range strings.FieldsSeq(secretPlaces) {
@@ -169,17 +162,14 @@ func (s *Sandbox) Make(rules approve.Closed, own []string, warn func(what string
 			}
 		}
 	}
-	s.watch = confine.NewWatch(spec.Write[1:], s.opened(), spec.Holder.Below)
-	if spec.Holder.Below {
-		spec.Protect = append(spec.Protect, s.watch.Protected()...)
-		hide = append(hide, s.watch.Secret()...)
+	if protected, secret := watch.Protected(); spec.Holder.Below {
+		spec.Protect = append(spec.Protect, s.within(protected)...)
+		hide = append(hide, s.within(secret)...)
 	}
 	spec.Hide = slices.DeleteFunc(hide, func(path string) bool {
 		return slices.ContainsFunc(s.said.Show, func(shown string) bool { return confine.IsBelow(path, shown) })
 	})
-	if s.watch.Full() {
-		s.partial = append(s.partial, "there are more directories and files below "+config.JoinWords(s.roots)+" than are searched for files that other programs run")
-	}
+	s.partial = append(s.partial, watch.Gaps()...)
 	made, open, err := cage.New(*spec)
 	if err != nil {
 		return failure.Usage("%v", err)

@@ -1,32 +1,74 @@
 package builtin
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strconv"
+	"sync"
+	"time"
 
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/builtin/gitdiff"
+	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 )
 
-// Look finds protected files that a program in the sandbox, if there is one, changed since the last
-// call, and emits a warning about them. If nobody is asked (unwatched), its error ends the run:
-// nobody checks the changes, and the next program that runs such a file is in no sandbox.
-func (s *Sandbox) Look(unwatched bool, emit func(event.Event) error) error {
-	if s == nil || s.watch == nil {
+// askingTime limits how long git is asked about all repositories together.
+const askingTime = 2 * time.Second
+
+// A Watch watches the protected files in all sandboxes of a run. One list serves all, because a
+// program of one sandbox may write where another one reads.
+type Watch struct {
+	list      *confine.Watch
+	sandboxes []*Sandbox
+
+	mu      sync.Mutex
+	changed []string
+}
+
+// NewWatch makes the list before the first program of a sandbox starts.
+func NewWatch(c *config.Config, sandboxes []*Sandbox) *Watch {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), askingTime, errors.New("git did not answer within "+askingTime.String()))
+	defer cancel()
+	var scopes []confine.Scope
+	below := false
+	for _, s := range sandboxes {
+		scopes = append(scopes, s.scope())
+		below = below || s.spec.Holder.Below
+	}
+	git := gitdiff.Program{Environ: c.Environ, Processes: c.Processes}
+	return &Watch{list: confine.NewWatch(scopes, below, gitdiff.AskGit(ctx, git)), sandboxes: sandboxes}
+}
+
+// Protected are the protected files and directories, and those with secret names, that exist.
+func (w *Watch) Protected() (protected, secret []string) { return w.list.Protected(), w.list.Secret() }
+
+// Gaps says what the list lacks.
+func (w *Watch) Gaps() []string { return w.list.Gaps() }
+
+// Look finds protected files that programs in sandboxes changed since the last look, and emits a
+// warning about them. last is for the end of the run, when no such program runs any more. If nobody
+// is asked (unwatched), its error ends the run: nobody checks the changes, and the next program that
+// runs such a file is in no sandbox.
+func (w *Watch) Look(last, unwatched bool, emit func(event.Event) error) error {
+	if w == nil {
 		return nil
 	}
-	s.looking.Lock()
-	defer s.looking.Unlock()
-	changed := s.watch.Changed()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	changed := w.list.Changed(last)
 	if changed == nil {
 		return nil
 	}
-	s.changed = append(s.changed, changed...)
+	w.changed = append(w.changed, changed...)
 	var quoted []string
 	for _, path := range changed {
 		quoted = append(quoted, strconv.Quote(path))
 	}
 	message := fewOf(quoted) + " changed in the sandbox, and other programs run such files or follow their settings"
-	ends := unwatched && !s.said.OnlyWarn
+	ends := unwatched && slices.ContainsFunc(changed, w.mayEnd)
 	if err := emit(&event.Warning{Code: "protected_changed", Message: message, Repeated: ends}); err != nil || !ends {
 		return err
 	}
@@ -35,14 +77,32 @@ func (s *Sandbox) Look(unwatched bool, emit func(event.Event) error) error {
 	}}
 }
 
-// Changed lists the protected files that changed in the sandbox, if there is one.
-func (s *Sandbox) Changed() []string {
-	if s == nil {
+// mayEnd reports whether a change of a path may end the run: protected=warn does not apply to every
+// sandbox that can have changed it.
+func (w *Watch) mayEnd(path string) bool {
+	return slices.ContainsFunc(w.sandboxes, func(s *Sandbox) bool {
+		scope := s.scope()
+		return !s.said.OnlyWarn && scope.Holds(path)
+	})
+}
+
+// Changed lists the protected files that changed.
+func (w *Watch) Changed() []string {
+	if w == nil {
 		return nil
 	}
-	s.looking.Lock()
-	defer s.looking.Unlock()
-	return s.changed
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.changed
+}
+
+// scope is where the programs of the sandbox may write.
+func (s *Sandbox) scope() confine.Scope { return confine.Scope{Roots: s.roots, Except: s.opened()} }
+
+// within are the paths that the sandbox protects: programs may write around them.
+func (s *Sandbox) within(paths []string) []string {
+	scope := s.scope()
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !scope.Holds(path) })
 }
 
 // Partial says in words what the sandbox does not restrict.

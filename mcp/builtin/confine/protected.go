@@ -143,8 +143,8 @@ var readOnlyNames = nameTable{kinds: []nameKind{
 		.config/goose .config/opencode .config/crush .config/zed .claude-code-router claude_desktop_config.json`},
 	{why: "it is a shell's start-up file", names: `.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .login .logout .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc
 		.inputrc .xprofile .xinitrc .xsession .xsessionrc .pam_environment .config/fish .config/powershell *profile.ps1`},
-	{why: "a shell runs it or follows its settings in that directory", names: `.direnv .direnvrc .config/direnv .tool-versions .mise mise/config*.toml mise*.toml .mise*.toml .config/mise .rtx.toml .asdfrc .rvmrc .autoenv .autoenv.zsh .sdkmanrc`},
-	{why: "a package manager or build tool runs commands from it or follows its settings", names: `.yarnrc .yarnrc.yml .yarn .pnpmfile.cjs .pnpmfile.mjs bunfig.toml .bundle/config .gemrc pip.conf .pip .condarc
+	{why: "a shell runs it or follows its settings in that directory", names: `.envrc .direnv .direnvrc .config/direnv .tool-versions .mise mise/config*.toml mise*.toml .mise*.toml .config/mise .rtx.toml .asdfrc .rvmrc .autoenv .autoenv.zsh .sdkmanrc`},
+	{why: "a package manager or build tool runs commands from it or follows its settings", names: `.npmrc .yarnrc .yarnrc.yml .yarn .pnpmfile.cjs .pnpmfile.mjs bunfig.toml .bundle/config .gemrc pip.conf .pip .condarc
 		.cargo/config .cargo/config.toml .mvn gradle/wrapper .bazelrc .bazeliskrc .buckconfig nuget.config .sbtopts .jvmopts ansible.cfg .ansible.cfg
 		.terraformrc .terraform .docker .pylintrc`},
 	{why: "other programs run commands from it", names: `.curlrc .wgetrc .screenrc .tmux.conf .mailcap .muttrc .procmailrc .forward .xbindkeysrc launchagents launchdaemons desktop.ini autorun.inf .config/systemd
