@@ -30,6 +30,7 @@ type Sandbox struct {
 	home    string
 	said    config.Sandbox
 	roots   []string // writable besides temp, without symbolic links
+	scope   confine.Scope
 	spec    cage.Spec
 	cage    *cage.Cage
 	partial []string // gaps that the cage leaves, in words
@@ -135,6 +136,14 @@ func (s *Sandbox) Environ() map[string]string {
 	return map[string]string{"TMPDIR": s.temp(), "XDG_CACHE_HOME": at("cache"), "GOCACHE": at("go-build"), "npm_config_cache": at("npm")}
 }
 
+// Limit takes the roots out of the scope in which rules deny writing. It comes before the watch.
+func (s *Sandbox) Limit(rules approve.Closed) {
+	s.scope.Except = s.opened()
+	s.scope.Roots = slices.DeleteFunc(slices.Clone(s.roots), func(root string) bool {
+		return slices.ContainsFunc(rules.Writes, func(dir string) bool { return confine.IsBelow(root, dir) })
+	})
+}
+
 // Make makes the cage from the flags and from the rules about reading and writing. Programs
 // do not see the files own, and do not change what the watch protects. It calls warn for each
 // thing that the cage leaves open.
@@ -147,11 +156,7 @@ func (s *Sandbox) Make(rules approve.Closed, own []string, watch *Watch, warn fu
 	}
 	spec := &s.spec
 	s.partial = rules.Partial
-	for _, root := range s.roots {
-		closed := func(dir string) bool { return confine.IsBelow(root, dir) }
-		if slices.ContainsFunc(rules.Writes, closed) {
-			continue
-		}
+	for _, root := range s.scope.Roots {
 		spec.Write = append(spec.Write, root)
 		for _, dir := range rules.Writes {
 			if real, err := filepath.EvalSymlinks(dir); !confine.IsBelow(dir, root) {
@@ -162,14 +167,14 @@ func (s *Sandbox) Make(rules approve.Closed, own []string, watch *Watch, warn fu
 			}
 		}
 	}
-	if protected, secret := watch.Protected(); spec.Holder.Below {
-		spec.Protect = append(spec.Protect, s.within(protected)...)
-		hide = append(hide, s.within(secret)...)
+	protected, secret, gaps := watch.protected(s)
+	if s.partial = append(s.partial, gaps...); spec.Holder.Below {
+		spec.Protect = append(spec.Protect, protected...)
+		hide = append(hide, secret...)
 	}
 	spec.Hide = slices.DeleteFunc(hide, func(path string) bool {
 		return slices.ContainsFunc(s.said.Show, func(shown string) bool { return confine.IsBelow(path, shown) })
 	})
-	s.partial = append(s.partial, watch.Gaps()...)
 	made, open, err := cage.New(*spec)
 	if err != nil {
 		return failure.Usage("%v", err)

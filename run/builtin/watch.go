@@ -28,25 +28,35 @@ type Watch struct {
 	changed []string
 }
 
-// NewWatch makes the list before the first program of a sandbox starts.
+// NewWatch makes the list before the first program of a sandbox starts; nil if none may write
+// anything.
 func NewWatch(c *config.Config, sandboxes []*Sandbox) *Watch {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), askingTime, errors.New("git did not answer within "+askingTime.String()))
 	defer cancel()
 	var scopes []confine.Scope
 	below := false
 	for _, s := range sandboxes {
-		scopes = append(scopes, s.scope())
+		if len(s.scope.Roots) > 0 {
+			scopes = append(scopes, s.scope)
+		}
 		below = below || s.spec.Holder.Below
+	}
+	if scopes == nil {
+		return nil
 	}
 	git := gitdiff.Program{Environ: c.Environ, Processes: c.Processes}
 	return &Watch{list: confine.NewWatch(scopes, below, gitdiff.AskGit(ctx, git)), sandboxes: sandboxes}
 }
 
-// Protected are the protected files and directories, and those with secret names, that exist.
-func (w *Watch) Protected() (protected, secret []string) { return w.list.Protected(), w.list.Secret() }
-
-// Gaps says what the list lacks.
-func (w *Watch) Gaps() []string { return w.list.Gaps() }
+// protected are the protected files and directories, and those with secret names, that the programs
+// of a sandbox could change, and what the list lacks.
+func (w *Watch) protected(s *Sandbox) (protected, secret, gaps []string) {
+	if w == nil {
+		return nil, nil, nil
+	}
+	outside := func(path string) bool { return !s.scope.Holds(path) }
+	return slices.DeleteFunc(w.list.Protected(), outside), slices.DeleteFunc(w.list.Secret(), outside), w.list.Gaps()
+}
 
 // Look finds protected files that programs in sandboxes changed since the last look, and emits a
 // warning about them. last is for the end of the run, when no such program runs any more. If nobody
@@ -81,28 +91,15 @@ func (w *Watch) Look(last, unwatched bool, emit func(event.Event) error) error {
 // sandbox that can have changed it.
 func (w *Watch) mayEnd(path string) bool {
 	return slices.ContainsFunc(w.sandboxes, func(s *Sandbox) bool {
-		scope := s.scope()
-		return !s.said.OnlyWarn && scope.Holds(path)
+		return !s.said.OnlyWarn && s.scope.Holds(path)
 	})
 }
 
 // Changed lists the protected files that changed.
 func (w *Watch) Changed() []string {
-	if w == nil {
-		return nil
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.changed
-}
-
-// scope is where the programs of the sandbox may write.
-func (s *Sandbox) scope() confine.Scope { return confine.Scope{Roots: s.roots, Except: s.opened()} }
-
-// within are the paths that the sandbox protects: programs may write around them.
-func (s *Sandbox) within(paths []string) []string {
-	scope := s.scope()
-	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !scope.Holds(path) })
 }
 
 // Partial says in words what the sandbox does not restrict.

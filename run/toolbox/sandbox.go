@@ -38,6 +38,7 @@ func (b *Toolbox) holdServers() error {
 	var all []*builtin.Sandbox
 	if b.sandbox != nil {
 		all = append(all, b.sandbox)
+		b.sandbox.Limit(b.inv.Gate.Closes(b.sandbox.Root()))
 	}
 	for _, c := range b.Conns {
 		if !c.Sandbox.On || c.Local != nil {
@@ -48,6 +49,7 @@ func (b *Toolbox) holdServers() error {
 			return failure.Within("server "+strconv.Quote(c.Name)+": sandbox", err)
 		}
 		c.sandbox, all = s, append(all, s)
+		s.Limit(b.inv.Gate.Closes(c.sandboxRoot()))
 	}
 	if len(all) == 0 {
 		return nil
@@ -58,7 +60,7 @@ func (b *Toolbox) holdServers() error {
 		if c.sandbox == nil {
 			continue
 		}
-		if err := b.makeSandbox(c.sandbox, cmp.Or(c.Dir, "/"), "server "+strconv.Quote(c.Name)+": "); err != nil {
+		if err := b.makeSandbox(c.sandbox, c.sandboxRoot(), "server "+strconv.Quote(c.Name)+": "); err != nil {
 			return failure.Within("server "+strconv.Quote(c.Name)+": sandbox", err)
 		}
 		env := c.sandbox.Environ()
@@ -67,6 +69,9 @@ func (b *Toolbox) holdServers() error {
 	}
 	return nil
 }
+
+// sandboxRoot is the directory from which paths in rules start for a server's sandbox.
+func (c *Connection) sandboxRoot() string { return cmp.Or(c.Dir, "/") }
 
 // sandboxOf is the sandbox of a connection's programs; nil for none.
 func (b *Toolbox) sandboxOf(c *Connection) *builtin.Sandbox {
@@ -95,12 +100,12 @@ func (b *Toolbox) Look(c *Connection, emit func(event.Event) error) error {
 	return b.watch().Look(false, b.inv.Config.AutoApprove, emit)
 }
 
-// Sandboxed reports whether programs in a sandbox can have run.
-func (b *Toolbox) Sandboxed() bool { return b.watch != nil }
+// Sandboxed reports whether programs in a sandbox may write protected files.
+func (b *Toolbox) Sandboxed() bool { return b.watch != nil && b.watch() != nil }
 
 // LookLast is Look at the end of the run, after all programs have ended.
 func (b *Toolbox) LookLast(emit func(event.Event) error) error {
-	if b.watch == nil {
+	if !b.Sandboxed() {
 		return nil
 	}
 	return b.watch().Look(true, b.inv.Config.AutoApprove, emit)
@@ -108,7 +113,7 @@ func (b *Toolbox) LookLast(emit func(event.Event) error) error {
 
 // Changed are the protected files that sandboxed programs changed in this run.
 func (b *Toolbox) Changed() []string {
-	if b.watch == nil {
+	if !b.Sandboxed() {
 		return nil
 	}
 	return b.watch().Changed()
