@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"toolpipe/run/config"
@@ -36,7 +37,9 @@ func (r *runner) end(ctx context.Context, err error) error {
 		r.inv.Face.Notef("staged calls: %d; toolpipe --apply %s --dry-run shows them", r.tally.Staged, config.ShellQuote(r.inv.Config.Stage))
 	}
 	if r.plan.Box.Sandboxed() { // their programs must not change anything after the last look
-		r.endPrograms()
+		if left := r.endPrograms(); left > 0 {
+			r.inv.Warn("sandbox_partial", "", "programs that cannot be ended may still change files: "+strconv.Itoa(left))
+		}
 	}
 	if changed := r.plan.Box.LookLast(r.inv.Emit); err == nil {
 		err = changed
@@ -65,11 +68,12 @@ func (r *runner) end(ctx context.Context, err error) error {
 	return e.Err
 }
 
-// endPrograms ends all sessions, and all processes that were started.
-func (r *runner) endPrograms() {
+// endPrograms ends all sessions, and all processes that were started. It returns how many
+// processes it cannot end.
+func (r *runner) endPrograms() int {
 	r.inv.Face.Awaiting("waiting for the servers to end")
 	r.plan.Box.Close()
-	r.inv.Config.Processes.Sweep(2 * time.Second)
+	return r.inv.Config.Processes.Sweep(2 * time.Second)
 }
 
 // endEvent reports how the run ended. A call with an unknown outcome decides the status unless

@@ -51,7 +51,7 @@ func NewWatch(c *config.Config, sandboxes []*Sandbox) *Watch {
 // protected are the protected files and directories, and those with secret names, that the programs
 // of a sandbox could change, and what the list lacks.
 func (w *Watch) protected(s *Sandbox) (protected, secret, gaps []string) {
-	if w == nil {
+	if w == nil || len(s.scope.Roots) == 0 {
 		return nil, nil, nil
 	}
 	outside := func(path string) bool { return !s.scope.Holds(path) }

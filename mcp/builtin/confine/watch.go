@@ -144,14 +144,14 @@ func isPlace(dir string, depth int) bool {
 }
 
 // put makes a directory a place, if there is room, and returns the entries of the directory.
-func (w *Watch) put(dir string, p place) (entries []fs.DirEntry) {
+func (w *Watch) put(dir string, p place) []fs.DirEntry {
 	if w.listed++; len(w.places) >= maxPlaces || w.listed > maxListed {
 		w.isFull()
 		return nil
 	}
 	p.seen = noteOf(dir)
-	entries, p.whole = w.list(dir)
-	if !p.whole {
+	entries, err := w.list(dir)
+	if p.whole = err == nil; err == errTooMuch {
 		w.isFull()
 	}
 	if p.protects == nil {
@@ -225,7 +225,7 @@ func (w *Watch) noteAll(path string) {
 	_, isPlace := w.places[path]
 	switch {
 	case known || isPlace || n.info == nil || !w.holds(path):
-	case len(w.files) >= maxFiles || w.over():
+	case len(w.files) >= maxFiles || !w.spend(entryCost):
 		w.isFull()
 	case n.info.IsDir():
 		all := place{protects: func(string) bool { return true }, depth: watchedDepth}
@@ -249,11 +249,14 @@ func (w *Watch) Changed(last bool) []string {
 	defer w.mu.Unlock()
 	w.reading = newReading(lookTime)
 	changed := map[string]bool{}
-	for _, path := range w.smallFirst() {
-		was := w.files[path]
-		if (!last || was.unread) && was.same(path) {
-			continue
+	var stale []string
+	for path, was := range w.files {
+		if last && !was.unread || !was.same(path) {
+			stale = append(stale, path)
 		}
+	}
+	for _, path := range w.smallFirst(slices.Values(stale)) {
+		was := w.files[path]
 		now := noteOf(path)
 		if !w.equal(path, &was, &now) {
 			changed[path] = true
@@ -275,11 +278,11 @@ func (w *Watch) Changed(last bool) []string {
 // look checks the names in a place again, and returns the new protected ones.
 func (w *Watch) look(dir string, p place) (found []string) {
 	p.seen = noteOf(dir)
-	entries, whole := w.list(dir)
-	if p.whole && !whole {
+	entries, err := w.list(dir)
+	if p.whole && err != nil {
+		p.whole = false
 		found = append(found, dir)
 	}
-	p.whole = p.whole && whole
 	w.places[dir] = p
 	for _, entry := range entries {
 		name, path := entry.Name(), filepath.Join(dir, entry.Name())

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Obeyed are the files of a repository that git runs or obeys, as git says. They need not exist.
@@ -40,7 +41,10 @@ func (w *Watch) addGit(dir, tree string) {
 		return err == nil
 	}
 	if w.ask != nil && looksLikeRepository(has) {
-		if answer, err := w.ask(dir, tree); err == nil {
+		began := time.Now()
+		answer, err := w.ask(dir, tree)
+		w.until = w.until.Add(time.Since(began)) // ask has its own limit
+		if err == nil {
 			o = answer
 		} else {
 			w.lacks("of what git obeys in " + strconv.Quote(named) + ", only the usual files are protected: " + err.Error())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,50 +17,60 @@ import (
 )
 
 // Limits of one reading, whatever is in the directories. The time of the making is shorter, so
-// that what was read then can be read again later.
+// that what was read then can be read again later. A small amount is read also on a machine that
+// has no time for this program.
 const (
 	makingTime, lookTime = time.Second, 2 * time.Second
-	maxRead              = 128 << 20 // bytes
-	maxEntries           = 50000     // of a directory
+	maxRead, smallRead   = 128 << 20, 8 << 20 // bytes
+	entryCost            = 256                // bytes for an entry of a directory
 )
 
 // A reading is what is left of the limits of one look.
 type reading struct {
 	until time.Time
-	bytes int64
+	bytes int
 }
 
 func newReading(limit time.Duration) reading { return reading{time.Now().Add(limit), maxRead} }
 
 var errTooMuch = errors.New("more than is read")
 
-func (r *reading) over() bool { return time.Now().After(r.until) }
+// spend reports whether so many bytes may be read.
+func (r *reading) spend(n int) bool {
+	r.bytes -= n
+	return r.bytes >= maxRead-smallRead || r.bytes >= 0 && time.Now().Before(r.until)
+}
 
 // Write counts bytes that were read.
 func (r *reading) Write(b []byte) (int, error) {
-	if r.bytes -= int64(len(b)); r.bytes < 0 || r.over() {
+	if !r.spend(len(b)) {
 		return 0, errTooMuch
 	}
 	return len(b), nil
 }
 
-// list reads the names in a directory. It reports whether these are all.
-func (r *reading) list(dir string) (entries []fs.DirEntry, whole bool) {
+// list reads the entries of a directory; none if it does not exist. After errTooMuch there are more.
+func (r *reading) list(dir string) (entries []fs.DirEntry, err error) {
 	f, err := os.OpenFile(dir, OpenFlags, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
-		return nil, errors.Is(err, fs.ErrNotExist)
+		return nil, err
 	}
 	defer f.Close()
 	for err == nil {
-		if r.over() || len(entries) > maxEntries {
-			return entries, false
-		}
 		var some []fs.DirEntry
 		some, err = f.ReadDir(1000)
-		entries = append(entries, some...)
+		if entries = append(entries, some...); !r.spend(entryCost * len(some)) {
+			return entries, errTooMuch
+		}
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return entries, err == io.EOF
+	if err == io.EOF {
+		err = nil
+	}
+	return entries, err
 }
 
 // sum reads a regular file.
@@ -111,10 +122,10 @@ func (n *note) size() int64 {
 	return n.info.Size()
 }
 
-// smallFirst are the paths of the list, in the order in which they are read.
-func (w *Watch) smallFirst() []string {
+// smallFirst sorts paths of the list in the order in which they are read.
+func (w *Watch) smallFirst(paths iter.Seq[string]) []string {
 	size := func(path string) int64 { n := w.files[path]; return n.size() }
-	return slices.SortedFunc(maps.Keys(w.files), func(a, b string) int {
+	return slices.SortedFunc(paths, func(a, b string) int {
 		return cmp.Or(cmp.Compare(size(a), size(b)), strings.Compare(a, b))
 	})
 }
@@ -159,7 +170,7 @@ func (w *Watch) equal(path string, was, now *note) bool {
 // readAll reads the files of the list, small ones first.
 func (w *Watch) readAll() {
 	unread := 0
-	for _, path := range w.smallFirst() {
+	for _, path := range w.smallFirst(maps.Keys(w.files)) {
 		n := w.files[path]
 		if !n.unread {
 			continue

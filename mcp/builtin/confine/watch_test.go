@@ -282,7 +282,7 @@ func TestWatchIsBounded(t *testing.T) {
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("it took %v", took)
 	}
-	w.reading.bytes = 1
+	w.reading = reading{bytes: 1}
 	old := w.files[filepath.Join(root, "AGENTS.md")]
 	now := noteOf(filepath.Join(root, "AGENTS.md"))
 	if old.unread = false; w.equal(filepath.Join(root, "AGENTS.md"), &old, &now) {
