@@ -65,6 +65,7 @@ type place struct {
 	depth    int // below the root; watchedDepth if directories in it are not places
 	seen     note
 	whole    bool // all names in it were read
+	all      bool // everything below it is protected
 }
 
 // NewWatch makes the list before any program of the scopes starts. It searches for secrets only
@@ -160,7 +161,7 @@ func (w *Watch) put(dir string, p place) []fs.DirEntry {
 	if old, known := w.places[dir]; known {
 		added := p.protects
 		p.protects = func(name string) bool { return old.protects(name) || added(name) }
-		p.depth = min(p.depth, old.depth)
+		p.depth, p.all = min(p.depth, old.depth), p.all || old.all
 	}
 	w.places[dir] = p
 	return entries
@@ -222,14 +223,13 @@ func (w *Watch) protect(path string) {
 func (w *Watch) noteAll(path string) {
 	n := noteOf(path)
 	_, known := w.files[path]
-	_, isPlace := w.places[path]
 	switch {
-	case known || isPlace || n.info == nil || !w.holds(path):
+	case known || w.places[path].all || n.info == nil || !w.holds(path):
 	case len(w.files) >= maxFiles || !w.spend(entryCost):
 		w.isFull()
 	case n.info.IsDir():
-		all := place{protects: func(string) bool { return true }, depth: watchedDepth}
-		for _, entry := range w.put(path, all) {
+		whole := place{protects: func(string) bool { return true }, depth: watchedDepth, all: true}
+		for _, entry := range w.put(path, whole) {
 			w.noteAll(filepath.Join(path, entry.Name()))
 		}
 	default:

@@ -333,6 +333,18 @@ func TestWatchGit(t *testing.T) {
 	if got, want := relative(root, w.Changed(true)), "deep/down/mod/.mcp.json later"; got != want {
 		t.Errorf("changed: %s, want %s", got, want)
 	}
+	write(t, in("ci/hooks/post-merge"), "new")
+	if got := relative(root, w.Changed(false)); got != "ci/hooks/post-merge" {
+		t.Errorf("changed: %q", got)
+	}
+	other := tree(t, "a.hooks/pre-push", "sub/.git/HEAD", "sub/.git/objects/x", "sub/.git/refs/x")
+	w = NewWatch([]Scope{{Roots: []string{other}}}, false, func(dir, _ string) (Obeyed, error) {
+		return Obeyed{Dirs: []string{dir}, Files: []string{filepath.Join(other, "a.hooks")}}, nil
+	})
+	write(t, filepath.Join(other, "a.hooks/pre-push"), "new")
+	if got := relative(other, w.Changed(false)); got != "a.hooks/pre-push" {
+		t.Errorf("a directory that was a place before: %q", got)
+	}
 	w = NewWatch([]Scope{{Roots: []string{root}}}, false, func(string, string) (Obeyed, error) { return Obeyed{}, fmt.Errorf("no git") })
 	if gaps := strings.Join(w.Gaps(), ""); !strings.Contains(gaps, "of what git obeys in "+fmt.Sprintf("%q", in(".git"))+", only the usual files are protected: no git") {
 		t.Errorf("gaps: %q", gaps)
