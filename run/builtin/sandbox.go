@@ -31,17 +31,10 @@ type Sandbox struct {
 	home    string
 	said    config.Sandbox
 	roots   []string // writable besides temp, without symbolic links
+	scope   confine.Scope
 	spec    cage.Spec
 	cage    *cage.Cage
-	partial []string       // gaps that the cage leaves, in words
-	watch   *confine.Watch // watches the protected files in roots
-	seen
-}
-
-// A seen is the result of Look.
-type seen struct {
-	looking sync.Mutex
-	changed []string
+	partial []string // gaps that the cage leaves, in words
 }
 
 // A Holder finds, once, the program that holds sandboxes.
@@ -144,17 +137,22 @@ func (s *Sandbox) Environ() map[string]string {
 	return map[string]string{"TMPDIR": s.temp(), "XDG_CACHE_HOME": at("cache"), "GOCACHE": at("go-build"), "npm_config_cache": at("npm")}
 }
 
+// Limit takes the roots out of the scope in which rules deny writing. It comes before the watch.
+func (s *Sandbox) Limit(rules approve.Closed) {
+	s.scope.Except = s.opened()
+	s.scope.Roots = slices.DeleteFunc(slices.Clone(s.roots), func(root string) bool {
+		return slices.ContainsFunc(rules.Writes, func(dir string) bool { return confine.IsBelow(root, dir) })
+	})
+}
+
 // Make makes the cage from the flags and from the rules about reading and writing. Programs
-// do not see the files own. It calls warn for each thing that the cage leaves open.
-func (s *Sandbox) Make(rules approve.Closed, own []string, warn func(what string)) error {
+// do not see the files own, and do not change what the watch protects. It calls warn for each
+// thing that the cage leaves open.
+func (s *Sandbox) Make(rules approve.Closed, own []string, watch *Watch, warn func(what string)) error {
 	hide := slices.Concat(s.said.Hide, rules.Reads, own, protected.Places(homes(s.home)))
 	spec := &s.spec
 	s.partial = rules.Partial
-	for _, root := range s.roots {
-		closed := func(dir string) bool { return confine.IsBelow(root, dir) }
-		if slices.ContainsFunc(rules.Writes, closed) {
-			continue
-		}
+	for _, root := range s.scope.Roots {
 		spec.Write = append(spec.Write, root)
 		for _, dir := range rules.Writes {
 			if real, err := filepath.EvalSymlinks(dir); !confine.IsBelow(dir, root) {
@@ -165,17 +163,14 @@ func (s *Sandbox) Make(rules approve.Closed, own []string, warn func(what string
 			}
 		}
 	}
-	s.watch = confine.NewWatch(spec.Write[1:], s.opened(), spec.Holder.Below)
-	if spec.Holder.Below {
-		spec.Protect = append(spec.Protect, s.watch.Protected()...)
-		hide = append(hide, s.watch.Secret()...)
+	protected, secret, gaps := watch.protected(s)
+	if s.partial = append(s.partial, gaps...); spec.Holder.Below {
+		spec.Protect = append(spec.Protect, protected...)
+		hide = append(hide, secret...)
 	}
 	spec.Hide = slices.DeleteFunc(hide, func(path string) bool {
 		return slices.ContainsFunc(s.said.Show, func(shown string) bool { return confine.IsBelow(path, shown) })
 	})
-	if s.watch.Full() {
-		s.partial = append(s.partial, "there are more directories and files below "+config.JoinWords(s.roots)+" than are searched for files that other programs run")
-	}
 	made, open, err := cage.New(*spec)
 	if err != nil {
 		return failure.Usage("%v", err)

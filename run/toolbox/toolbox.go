@@ -38,9 +38,10 @@ type Toolbox struct {
 	table   table
 	locked  locked
 	starts  laterStarts
-	warned  *sync.Once       // about servers with unknown effects
-	sandbox *builtin.Sandbox // of commands; nil: none
-	holder  builtin.Holder   // of sandboxes
+	warned  *sync.Once            // about servers with unknown effects
+	sandbox *builtin.Sandbox      // of commands; nil: none
+	watch   func() *builtin.Watch // over all sandboxes; waits until its list is made; nil: there are none
+	holder  builtin.Holder        // of sandboxes
 }
 
 // New returns an empty toolbox.
@@ -257,7 +258,7 @@ func (b *Toolbox) known() []approve.Server {
 // given, except agents and the tool that finds tools.
 func (b *Toolbox) Narrowed(globs []string, given bool) (*Toolbox, error) {
 	n := With()
-	n.inv, n.warned, n.sandbox = b.inv, b.warned, b.sandbox
+	n.inv, n.warned, n.sandbox, n.watch = b.inv, b.warned, b.sandbox, b.watch
 	for _, t := range b.All() {
 		if t.Conn.Agent || t.Conn.Name == finderServer || given && !t.IsLike(globs) {
 			continue

@@ -263,7 +263,7 @@ func TestGitIsScript(t *testing.T) {
 	dir := t.TempDir()
 	servertest.Put(t, filepath.Join(dir, "git"), "#!/bin/sh\nexec /usr/bin/git \"$@\"\n")
 	check(t, os.Chmod(filepath.Join(dir, "git"), 0o755))
-	r := &repository{access: &confine.Access{Area: &confine.Area{Real: dir}}, program: Program{[]string{"PATH=" + dir}, &process.Processes{}}}
+	r := &repository{access: &confine.Access{Area: &confine.Area{Real: dir}}, caged: caged{program: Program{[]string{"PATH=" + dir}, &process.Processes{}}}}
 	err := r.findGit(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "but perhaps a script") {
 		t.Error(err)
