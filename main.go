@@ -29,6 +29,7 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/pflag"
 
+	"toolpipe/mcp/process/cage"
 	"toolpipe/run"
 	"toolpipe/run/config"
 	"toolpipe/run/face"
@@ -41,6 +42,7 @@ import (
 const version = "0.1.0"
 
 func main() {
+	cage.Enter() // first, because a cage starts this program again for that
 	if len(os.Args) == 0 {
 		os.Exit(2)
 	}

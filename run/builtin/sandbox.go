@@ -180,6 +180,7 @@ func (s *Sandbox) Make(rules approve.Closed, own []string, warn func(what string
 	if s.watch.Full() {
 		s.partial = append(s.partial, "there are more directories and files below "+config.JoinWords(s.roots)+" than are searched for files that other programs run")
 	}
+	spec.Reach = s.said.Show
 	made, open, err := cage.New(*spec)
 	if err != nil {
 		return failure.Usage("%v", err)
