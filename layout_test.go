@@ -43,8 +43,8 @@ var imports = map[string]string{
 	"run/toolbox":    "run/builtin run/config run/document run/event run/failure run/input run/invocation run/schema run/servers approve mcp mcp/builtin/confine mcp/oauth mcp/toolserver mcp/wire stream stream/goroutine stream/text/escape stream/text/jsontext stream/text/readable",
 	"run/turn":       "run/config run/event run/failure run/invocation run/schema run/servers run/session run/stage run/toolbox approve mcp mcp/builtin/confine mcp/builtin/shell mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/readable stream/text/secrets",
 
-	"run/report/history":  "run/failure run/session stream/text/jsontext",
-	"run/report/markdown": "run/event run/report/history stream/text/escape stream/text/readable",
+	"run/report/history":  "run/failure run/session stream/text/jsontext stream/text/readable",
+	"run/report/markdown": "run/event run/report/history stream/text/escape",
 	"run/report/page":     "run/report/history stream/text/escape stream/text/readable",
 
 	"approve":     "approve/tty stream/text/escape stream/text/jsontext stream/text/readable",
@@ -449,7 +449,7 @@ var house = map[string]int{
 	"fields of mcp/builtin/code.definition":    12,
 	"fields of mcp/builtin/code.layout":        11,
 	"fields of mcp/builtin/code/lexis.scanner": 13,
-	"fields of mcp/builtin/processes.program":  13,
+	"fields of mcp/builtin/processes.program":  12,
 	"fields of mcp/oauth.Settings":             19,
 	"fields of run/config.Config":              69,
 	"fields of run/servers.Server":             23,

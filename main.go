@@ -78,12 +78,15 @@ func invoke(args []string) (status int) {
 		}
 	}()
 	text, err := parse(cfg, args)
-	switch {
-	case err != nil:
+	if err == nil && text != nil {
+		if _, err = io.WriteString(streams.Out, *text); err == nil {
+			return 0
+		}
+		err = failure.Output("standard output", err)
+	}
+	if err != nil {
 		printError(cfg, streams, err)
-		return failure.ExitStatus(err)
-	case text != nil:
-		return printText(cfg, streams, *text)
+		return exitStatus(err)
 	}
 	stdio.Harden()
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -108,6 +111,11 @@ func invoke(args []string) (status int) {
 	}
 	err = run.Run(ctx, cfg, streams)
 	cancel(nil)
+	return exitStatus(err)
+}
+
+// exitStatus is the exit status of err. It does not return if err has a signal: the process dies by it.
+func exitStatus(err error) int {
 	if e, ok := errors.AsType[*failure.Error](err); ok && e.Signal != 0 {
 		dieBy(e.Signal)
 	}
@@ -128,19 +136,6 @@ func printError(cfg *config.Config, s stdio.Streams, err error) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	face.PrintError(ended, s.Err, face.Colored(cfg.Color, s.ErrTerminal, cfg.Getenv), err)
-}
-
-func printText(cfg *config.Config, s stdio.Streams, text string) int {
-	_, err := io.WriteString(s.Out, text)
-	if err == nil {
-		return 0
-	}
-	e := failure.Output("standard output", err)
-	if e.Signal != 0 {
-		dieBy(e.Signal)
-	}
-	printError(cfg, s, e)
-	return e.Exit()
 }
 
 func isTerminal(f *os.File) bool { return isatty.IsTerminal(f.Fd()) }
@@ -276,7 +271,6 @@ func mayGive(args []string, f *flags.Flag) bool {
 	})
 }
 
-// flagError reports in our words which flag the library could not parse.
 func flagError(err error, table *flags.Table, args []string) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		err = invalid.Unwrap() // the error of the flag itself

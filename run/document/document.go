@@ -30,13 +30,11 @@ type Document struct {
 	before int // lines of the file before data
 }
 
-// A Value is one JSON value of a document.
 type Value struct {
 	Doc      *Document
 	From, To int
 }
 
-// A Member is one member of an object: its key and its value.
 type Member struct {
 	Key string
 	At  Value // position of the key
@@ -48,7 +46,6 @@ func Parse(name string, data []byte) (Value, error) {
 	return ParseAs(name, data, jsontext.Options{})
 }
 
-// ParseAs reads a JSON text with the given options.
 func ParseAs(name string, data []byte, o jsontext.Options) (Value, error) {
 	err := jsontext.Check(data, o)
 	if e, ok := errors.AsType[*jsontext.SyntaxError](err); ok {
@@ -62,13 +59,10 @@ func ParseAs(name string, data []byte, o jsontext.Options) (Value, error) {
 	return d.value(jsontext.Space(data, 0)), nil
 }
 
-// value returns the value that begins at offset from.
 func (d *Document) value(from int) Value { return Value{d, from, jsontext.ValueEnd(d.data, from)} }
 
-// Name is the name of the document in errors.
 func (d *Document) Name() string { return d.name }
 
-// Raw returns the text of the value, unchanged.
 func (v Value) Raw() []byte { return v.Doc.data[v.From:v.To] }
 
 func (v Value) line() int {
@@ -79,7 +73,6 @@ func (v Value) line() int {
 // Origin is the document and the line of the value, for example ci.json:12.
 func (v Value) Origin() string { return v.Doc.name + ":" + strconv.Itoa(v.line()) }
 
-// Errorf returns a usage error that begins with the place of the value.
 func (v Value) Errorf(format string, args ...any) *failure.Error {
 	return failure.Usage("%s: %s", v.Place(), fmt.Sprintf(format, args...))
 }
@@ -126,7 +119,6 @@ func (v Value) pathKey() string {
 	return key
 }
 
-// Unknown returns the error for a key that is not in known.
 func (m Member) Unknown(known []string) *failure.Error {
 	e := m.At.Errorf("unknown key %q", m.Key)
 	hint := ""
@@ -141,7 +133,6 @@ func (m Member) Unknown(known []string) *failure.Error {
 	return e
 }
 
-// Within returns err with the origin of the value before its message.
 func (v Value) Within(err error) *failure.Error { return failure.Within(v.Origin(), err) }
 
 // Kind is the first byte of the value: '{', '[', '"', 't', 'f' or 'n', and '0'
@@ -153,13 +144,11 @@ func (v Value) Kind() byte {
 	return '0'
 }
 
-// IsNull reports whether the value is null.
 func (v Value) IsNull() bool { return v.Kind() == 'n' }
 
 // Members are the members of an object, in order; none for any other value.
 func (v Value) Members() []Member { return slices.Collect(v.EachMember()) }
 
-// EachMember yields what Members returns.
 func (v Value) EachMember() iter.Seq[Member] {
 	return func(yield func(Member) bool) {
 		v.parts('{', func(at, value Value) bool { return yield(Member{at.Text(), at, value}) })
@@ -169,14 +158,12 @@ func (v Value) EachMember() iter.Seq[Member] {
 // Elements are the elements of an array, in order; none for any other value.
 func (v Value) Elements() []Value { return slices.Collect(v.EachElement()) }
 
-// EachElement yields what Elements returns.
 func (v Value) EachElement() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		v.parts('[', func(_, value Value) bool { return yield(value) })
 	}
 }
 
-// IsEmpty reports whether v has no elements.
 func (v Value) IsEmpty() bool {
 	for range v.EachElement() {
 		return false
@@ -207,7 +194,6 @@ func (v Value) parts(bracket byte, yield func(at, value Value) bool) {
 	}
 }
 
-// Get returns the value of the member with that key.
 func (v Value) Get(key string) (member Value, found bool) {
 	v.parts('{', func(at, value Value) bool {
 		if found = jsontext.Is(at.Raw(), key); found {
@@ -218,10 +204,8 @@ func (v Value) Get(key string) (member Value, found bool) {
 	return member, found
 }
 
-// Text is the content of a string, "" for any other value.
 func (v Value) Text() string { return jsontext.Text(v.Raw()) }
 
-// Str reads a string.
 func (v Value) Str() (string, error) {
 	if v.Kind() != '"' {
 		return "", v.Errorf("%s is not a string", v.Short())
@@ -229,7 +213,6 @@ func (v Value) Str() (string, error) {
 	return v.Text(), nil
 }
 
-// Boolean reads true or false.
 func (v Value) Boolean() (bool, error) {
 	if k := v.Kind(); k != 't' && k != 'f' {
 		return false, v.Errorf("%s is not true or false", v.Short())
@@ -270,7 +253,6 @@ func (v Value) WordsBy(read func(Value) (string, error)) ([]string, error) {
 	return all, nil
 }
 
-// Table reads an object of strings, each by read.
 func (v Value) Table(read func(Value) (string, error)) (map[string]string, error) {
 	if v.Kind() != '{' {
 		return nil, v.Errorf("%s is not an object of strings", v.Short())

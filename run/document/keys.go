@@ -14,7 +14,6 @@ type Key struct {
 	to    any
 }
 
-// Keys makes keys from pairs of a name and a target.
 func Keys(namesAndTargets ...any) []Key {
 	keys := make([]Key, len(namesAndTargets)/2)
 	for i := range keys {
@@ -23,7 +22,6 @@ func Keys(namesAndTargets ...any) []Key {
 	return keys
 }
 
-// NamesOf are the names of keys.
 func NamesOf(keys []Key) (names []string) {
 	for _, k := range keys {
 		names = append(names, strings.Fields(k.names)...)
@@ -37,7 +35,6 @@ func (v Value) ReadKeys(keys []Key) error {
 	return read(Member{Value: v})
 }
 
-// ReadKey reads a member, which must be one of the keys.
 func (m Member) ReadKey(keys []Key) error {
 	i := slices.IndexFunc(keys, func(k Key) bool { return slices.Contains(strings.Fields(k.names), m.Key) })
 	if i < 0 {
@@ -46,17 +43,13 @@ func (m Member) ReadKey(keys []Key) error {
 	return m.Fill(keys[i].to)
 }
 
-// Targets beside Go's built-in types.
-type (
-	Not  bool // the opposite of the value
-	Word struct {
-		to    *string
-		words []string
-	}
-)
+// Not is a target for the opposite of the value.
+type Not bool
 
 // WordOf is a target for a string that is one of the words.
-func WordOf(to *string, words ...string) Word { return Word{to, words} }
+func WordOf(to *string, words ...string) func(Member) error {
+	return Into(to, func(m Member) (string, error) { return m.OneOf(words...) })
+}
 
 // Fill reads the value of m into to, a pointer to a type with a known form, or calls the function
 // to with the member.
@@ -64,8 +57,6 @@ func (m Member) Fill(to any) (err error) {
 	switch to := to.(type) {
 	case *string:
 		*to, err = m.Str()
-	case Word:
-		*to.to, err = m.OneOf(to.words...)
 	case *bool:
 		*to, err = m.Boolean()
 	case *Not:
@@ -118,7 +109,6 @@ func Into[T any](to *T, read func(Member) (T, error)) func(Member) error {
 	}
 }
 
-// OneOf reads a string that is one of the words.
 func (m Member) OneOf(words ...string) (string, error) {
 	s, err := m.Str()
 	if err == nil && !slices.Contains(words, s) {

@@ -89,7 +89,6 @@ func fields(of reflect.Value) iter.Seq2[tag, reflect.Value] {
 	}
 }
 
-// members writes the fields of a struct.
 func (o *object) members(of reflect.Value) {
 	before := false // the previous field was written
 	for t, value := range fields(of) {

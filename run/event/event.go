@@ -62,7 +62,6 @@ type Input struct {
 	Messages int    `event:"messages"` // in the whole conversation so far
 }
 
-// MaxInput is the longest text of an Input, in bytes.
 const MaxInput = 4 << 10
 
 // Text is a piece of the answer as it arrives.
@@ -74,7 +73,6 @@ type Text struct {
 // Commentary is text of the model outside the answer, complete or in long pieces.
 type Commentary Text
 
-// Reasoning is a piece of the model's reasoning.
 type Reasoning Text
 
 // An ID is the id of a call. It is written as a string, or as a number if it comes from NumberID.
@@ -86,7 +84,6 @@ const numberMark = "\xff"
 // NumberID is the id of a call from a caller that numbers its calls; digits stay unchanged.
 func NumberID(digits string) ID { return ID(numberMark + digits) }
 
-// Number returns the text of the id, and whether it is a number.
 func (id ID) Number() (text string, is bool) { return strings.CutPrefix(string(id), numberMark) }
 
 // Call is a call that the model asks for. Server and Tool are "" for an unknown tool.
@@ -139,7 +136,6 @@ type Source struct {
 	Where string // the turn in words; "" for an input
 }
 
-// Text names the source to a person.
 func (s *Source) Text() string {
 	if s.Where == "" {
 		return s.Name
@@ -159,7 +155,6 @@ func (e *Approval) Denial() string {
 	return "by " + e.Rule + ": " + e.Reason
 }
 
-// Progress is a progress message of a server about a running call.
 type Progress struct {
 	ID       ID              `event:"id"`
 	Progress json.RawMessage `event:"progress"`
@@ -167,7 +162,6 @@ type Progress struct {
 	Message  string          `event:"message,opt"`
 }
 
-// ResultStatus is the status of a tool_result.
 type ResultStatus string
 
 const (
@@ -196,7 +190,6 @@ type Result struct {
 	Change
 }
 
-// Took is the start and the duration of a call.
 type Took struct {
 	Time  time.Duration `event:"ms"`
 	Began time.Duration `event:"began_ms,opt"` // since the start of the run; 0: the call did not run
@@ -209,7 +202,6 @@ type Change struct {
 	New  bool   `event:"new,opt"`  // the file did not exist before
 }
 
-// MaxDiff is the longest diff of a Change, in bytes.
 const MaxDiff = 64 << 10
 
 // Plan is a plan of --stage, as --apply --dry-run shows it.
@@ -224,7 +216,6 @@ type Plan struct {
 	Made
 }
 
-// Made counts the calls of a plan by their state.
 type Made struct {
 	OK      int    `event:"ok"`
 	Failed  int    `event:"failed"`
@@ -269,7 +260,6 @@ type Turn struct {
 	Cost
 }
 
-// Retry reports that a request is repeated.
 type Retry struct {
 	Attempt int           `event:"attempt"`
 	Of      int           `event:"of,opt"` // 0 if only the time is limited
@@ -288,7 +278,6 @@ type Trim struct {
 	Bytes       int `event:"bytes"` // size of the texts and pictures omitted now
 }
 
-// Warning is something the user should know.
 type Warning struct {
 	Code    string   `event:"code,plain"`
 	Message string   `event:"message,ours"`
@@ -299,7 +288,6 @@ type Warning struct {
 	Grave    bool // shown to a person even with -q
 }
 
-// Attention is a request of the model for the user's attention.
 type Attention struct {
 	Reason string `event:"reason"`
 }
@@ -337,7 +325,6 @@ type Traits struct {
 	Sends    []string `event:"sends,opt"`         // and destinations
 }
 
-// Finding is a part of a tool's definition that a reviewer should check.
 type Finding struct {
 	What   string `event:"what,plain"`
 	Member string `event:"member"`
@@ -370,7 +357,6 @@ type OfConnection struct {
 	Event
 }
 
-// Unconnected returns the event without its connection number.
 func Unconnected(e Event) Event {
 	if c, ok := e.(*OfConnection); ok {
 		return c.Event
@@ -453,10 +439,8 @@ type ExplainedRule struct {
 // Pieces are a long text in several strings, so that it is never copied.
 type Pieces []string
 
-// String joins the pieces.
 func (p Pieces) String() string { return strings.Join(p, "") }
 
-// End is the last event.
 type End struct {
 	Status failure.Status `event:"status"`
 	Exit   int            `event:"exit"`

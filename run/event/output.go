@@ -33,7 +33,6 @@ type Emitter struct {
 	err     error // the first failed write to stdout or the log
 }
 
-// NewEmitter returns an emitter that removes the secrets in hidden from events.
 func NewEmitter(hidden *secrets.Set) *Emitter {
 	return &Emitter{veil: veil{set: hidden, nested: map[ID]*veil{}}}
 }
@@ -71,7 +70,6 @@ func (m *Emitter) deliver(e Event) {
 	}
 }
 
-// Flush writes buffered output. It is called before a wait.
 func (m *Emitter) Flush() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

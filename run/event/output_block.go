@@ -6,7 +6,6 @@ import (
 	"toolpipe/run/failure"
 )
 
-// BlockOutput writes the first fenced block of the answer, and nothing else.
 type BlockOutput struct {
 	*Writer
 	Terminal bool   // output must be safe for a terminal

@@ -20,7 +20,6 @@ type ListOutput struct {
 	*Writer
 	Terminal bool // the final text must be safe for a terminal
 	Columns  int  // width of the terminal, at which lists are cut; 0: tabs between columns
-	ASCII    bool // the terminal shows only ASCII
 	Full     bool // describe a tool in full
 	Verbose  bool // lists show the labels of tools, and the tokens of a server's definitions
 	table    table
@@ -85,14 +84,9 @@ func (o *ListOutput) Event(e Event) error {
 	return nil
 }
 
-// end writes the table of a list, and the result of a call.
 func (o *ListOutput) end(e *End) error {
 	if len(o.table.rows) > 0 {
-		lines := o.table.appendTo(nil, o.Columns)
-		if o.ASCII {
-			lines = bytes.ReplaceAll(lines, []byte("…"), []byte(">"))
-		}
-		o.write(lines)
+		o.write(o.table.appendTo(nil, o.Columns))
 	}
 	text := []byte(e.Text.String())
 	if o.Terminal {
@@ -105,7 +99,6 @@ func (o *ListOutput) end(e *End) error {
 	return o.Flush()
 }
 
-// shown is the heading of a plan for people.
 func (p *Plan) shown() string {
 	text := "plan:    " + escape.Escape(p.File) + "\ndigest:  " + p.Digest
 	if p.Whole != "" {

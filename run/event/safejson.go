@@ -25,7 +25,6 @@ func AppendString[T []byte | string](dst []byte, s T) []byte {
 	return escapeFrom(jsontext.AppendQuoted(dst, s), len(dst))
 }
 
-// appendInner is AppendString without the quotes.
 func appendInner(dst []byte, s string) []byte {
 	return escapeFrom(jsontext.AppendInner(dst, s), len(dst))
 }

@@ -2,7 +2,6 @@ package event
 
 import "encoding/json"
 
-// Usage counts tokens.
 type Usage struct {
 	Input      int `event:"input_tokens"`
 	Output     int `event:"output_tokens"`
@@ -25,7 +24,6 @@ type Cost struct {
 	Partial  bool            `event:"cost_partial,opt"` // excludes tokens without a price, or priced in another currency
 }
 
-// Counts are totals of the whole run.
 type Counts struct {
 	Turns     int   `event:"turns"`
 	ToolCalls int   `event:"tool_calls"`

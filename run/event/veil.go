@@ -99,12 +99,10 @@ func (v *veil) pass(e Event, to func(Event)) {
 	to(v.hidden(e))
 }
 
-// inside wraps the events of the nested run of a call.
 func (v *veil) inside(parent ID, to func(Event)) func(Event) {
 	return func(e Event) { to(&Nested{ID(v.set.Content().HideString(string(parent))), e}) }
 }
 
-// rest passes on everything that was kept back.
 func (v *veil) rest(f *secrets.Finder, to func(Event)) {
 	v.reasoning.rest(f, asReasoning(to))
 	v.text.rest(f, asText(to))
@@ -114,7 +112,6 @@ func asText(to func(Event)) func(*Text) { return func(t *Text) { to(t) } }
 
 func asReasoning(to func(Event)) func(*Text) { return func(t *Text) { to((*Reasoning)(t)) } }
 
-// hidden is a copy of e without secrets.
 func (v *veil) hidden(e Event) Event {
 	made := reflect.New(reflect.TypeOf(e).Elem())
 	made.Elem().Set(reflect.ValueOf(e).Elem())
@@ -126,7 +123,6 @@ func (v *veil) hidden(e Event) Event {
 	return c
 }
 
-// hide removes the secrets from the fields of a struct.
 func (v *veil) hide(in reflect.Value) {
 	for t, value := range fields(in) {
 		if !t.plain {

@@ -22,7 +22,6 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
-// Options are the settings of the face from flags and the environment.
 type Options struct {
 	Quiet            bool
 	Verbose          int
@@ -46,7 +45,6 @@ type Face struct {
 	showsFrames   bool
 	showsAsides   bool // show text before calls here, dimmed
 	ignoresDeltas bool // pieces of text change nothing on the screen
-	ascii         bool // the terminal's locale has no characters for frames
 	sharedScreen  bool // stdout is a terminal too
 	flushStdout   func() error
 	waits         waits
@@ -70,7 +68,6 @@ func New(o Options, s stdio.Streams) *Face {
 	f := &Face{
 		options: o, streams: s, w: s.Err,
 		Color: Colored(o.Color, s.ErrTerminal, o.Getenv), sharedScreen: s.ErrTerminal && s.OutTerminal, flushStdout: func() error { return nil },
-		ascii: s.ErrTerminal && !UTF8(o.Getenv),
 	}
 	if s.ErrTerminal && s.Background != nil {
 		f.live.background = s.Background
@@ -92,12 +89,10 @@ func (f *Face) YieldTo(busy func() bool) {
 	f.live.busy = busy
 }
 
-// Colored reports whether stderr gets colours. when is the value of --color.
 func Colored(when string, terminal bool, getenv func(string) string) bool {
 	return when == "always" || when != "never" && terminal && getenv("NO_COLOR") == "" && !dumbTerminal(getenv)
 }
 
-// dumbTerminal reports whether the terminal understands no control sequences.
 func dumbTerminal(getenv func(string) string) bool {
 	return getenv("TERM") == "dumb" || getenv("TERM") == ""
 }
@@ -135,7 +130,6 @@ func (f *Face) print(s string) {
 		}
 		return
 	}
-	s = f.signs(s)
 	f.live.erase(f.w)
 	if f.lineOpen || f.stdoutLineOpen && f.sharedScreen {
 		s = "\n" + s
@@ -175,7 +169,6 @@ func (f *Face) Lines(text string) {
 	}
 }
 
-// Notef is Say with a format.
 func (f *Face) Notef(format string, args ...any) { f.Say(fmt.Sprintf(format, args...)) }
 
 // VerboseLine prints a line that is not an event, with -v.
@@ -309,7 +302,6 @@ func (f *Face) started(e *event.Start) {
 	f.awaitModel()
 }
 
-// said shows the model's text besides the answer.
 func (f *Face) said(text []byte) {
 	if text = bytes.TrimSpace(text); len(text) == 0 || !f.showsFrames {
 		return
@@ -376,7 +368,6 @@ func (f *Face) Suspend(stop <-chan func()) {
 	}
 }
 
-// Close removes the live line for good.
 func (f *Face) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -41,7 +41,7 @@ func environ(env []string) func(string) string {
 func newPerson(t *testing.T, o Options, tty bool) *person {
 	p := &person{screen: screentest.New(t, 60)}
 	if o.Getenv == nil {
-		o.Getenv = environ([]string{"LANG=C.UTF-8", "TERM=xterm"})
+		o.Getenv = environ([]string{"TERM=xterm"})
 	}
 	o.Frames, o.AnswerAtEnd = true, true
 	s := stdio.Streams{Out: &p.stdout, Err: p.screen, ErrTerminal: true, OutTerminal: tty, Width: func() int { return p.screen.Width },
@@ -306,7 +306,7 @@ func TestFaceEndings(t *testing.T) {
 			t.Errorf("%s leaves %q", name, p.screen.Text())
 		}
 	}
-	p := newPerson(t, Options{Getenv: environ([]string{"LANG=C.UTF-8", "TERM=dumb"})}, false)
+	p := newPerson(t, Options{Getenv: environ([]string{"TERM=dumb"})}, false)
 	p.screen.Write([]byte("^C"))
 	p.Interrupted()
 	p.Say("x")
@@ -349,11 +349,10 @@ func TestFaceSilence(t *testing.T) {
 	}{
 		{"pipe", Options{}, false, "toolpipe: warning: careful\n"},
 		{"quiet pipe", Options{Quiet: true}, false, ""},
-		{"ascii", Options{Getenv: environ([]string{"TERM=dumb", "LANG=C.UTF-8", "LC_ALL=POSIX"})}, true, strings.NewReplacer("┌", "+", "│", "|", "└", "+", "·", "-").Replace(frame) + "toolpipe: warning: careful\n"},
-		{"quiet", Options{Quiet: true, Getenv: environ([]string{"LANG=C.UTF-8", "TERM=xterm"})}, true, ""},
-		{"dumb", Options{Getenv: environ([]string{"LANG=C.UTF-8", "TERM=dumb"})}, true, frame + "toolpipe: warning: careful\n"},
-		{"no color", Options{Getenv: environ([]string{"LANG=C.UTF-8", "TERM=xterm", "NO_COLOR=1"})}, true, frame + "toolpipe: warning: careful\n"},
-		{"never", Options{Color: "never", Getenv: environ([]string{"LANG=C.UTF-8", "TERM=xterm"})}, true, frame + "toolpipe: warning: careful\n"},
+		{"quiet", Options{Quiet: true, Getenv: environ([]string{"TERM=xterm"})}, true, ""},
+		{"dumb", Options{Getenv: environ([]string{"TERM=dumb"})}, true, frame + "toolpipe: warning: careful\n"},
+		{"no color", Options{Getenv: environ([]string{"TERM=xterm", "NO_COLOR=1"})}, true, frame + "toolpipe: warning: careful\n"},
+		{"never", Options{Color: "never", Getenv: environ([]string{"TERM=xterm"})}, true, frame + "toolpipe: warning: careful\n"},
 		{"always", Options{Color: "always"}, false, "toolpipe: \x1b[33mwarning:\x1b[0m careful\n"},
 	} {
 		var stderr bytes.Buffer
@@ -376,8 +375,8 @@ func TestPrintErrorColor(t *testing.T) {
 		cfg     Options
 		colored bool
 	}{
-		{Options{Getenv: environ([]string{"LANG=C.UTF-8", "TERM=xterm"})}, true}, {Options{Getenv: environ([]string{"TERM=xterm", "NO_COLOR=1"})}, false},
-		{Options{Getenv: environ([]string{"LANG=C.UTF-8", "TERM=dumb"})}, false}, {Options{Color: "never", Getenv: environ([]string{"TERM=xterm"})}, false},
+		{Options{Getenv: environ([]string{"TERM=xterm"})}, true}, {Options{Getenv: environ([]string{"TERM=xterm", "NO_COLOR=1"})}, false},
+		{Options{Getenv: environ([]string{"TERM=dumb"})}, false}, {Options{Color: "never", Getenv: environ([]string{"TERM=xterm"})}, false},
 		{Options{Color: "always", Getenv: environ([]string{"NO_COLOR=1"})}, true},
 	} {
 		var b strings.Builder

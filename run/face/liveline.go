@@ -25,7 +25,6 @@ type liveLine struct {
 	busy       func() bool                     // another program asks on the terminal; nil: none
 }
 
-// wait is one wait of the run.
 type wait struct {
 	what    string    // name of the wait; "": none
 	since   time.Time // when the wait began
@@ -84,7 +83,6 @@ func (l *liveLine) text(now time.Time) string {
 	return s
 }
 
-// elapsed formats a time for people: 3 s, 2 min 05 s.
 func elapsed(d time.Duration) string {
 	s := int(d / time.Second)
 	if s < 60 {
@@ -93,7 +91,6 @@ func elapsed(d time.Duration) string {
 	return fmt.Sprintf("%d min %02d s", s/60, s%60)
 }
 
-// tick draws the live line repeatedly while the run waits.
 func (f *Face) tick() {
 	for again := true; again; again = f.tickOnce() {
 		time.Sleep(liveEvery)
@@ -122,7 +119,7 @@ func (f *Face) redraw(now time.Time) {
 	if f.showsFrames && len(f.frames) > 0 {
 		f.openFrame(f.frames[0])
 	}
-	if s := f.fit(f.live.text(now)); f.live.enabled && f.live.what != "" && s != f.live.drawn {
+	if s := f.fitAfter("", f.live.text(now)); f.live.enabled && f.live.what != "" && s != f.live.drawn {
 		io.WriteString(f.w, "\r"+f.paint(dim, s)+"\x1b[J\r")
 		f.live.drawn = s
 	}
@@ -138,7 +135,6 @@ func (f *Face) await(what string) {
 	}
 }
 
-// Awaiting sets what the live line says the run waits for; "" stops it.
 func (f *Face) Awaiting(what string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,14 +153,13 @@ func (f *Face) awaitModel() {
 	f.await(what)
 }
 
-// Connecting reports that servers are starting. ServerReady reports that one of them has started or
-// failed.
 func (f *Face) Connecting(names []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.waits.set(func(w *waits) { w.servers = slices.Clone(names) })
 }
 
+// ServerReady reports that a server has started or failed.
 func (f *Face) ServerReady(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -176,7 +171,6 @@ func (f *Face) ServerReady(name string) {
 	}
 }
 
-// AwaitServers reports that the run waits for the servers that are starting.
 func (f *Face) AwaitServers() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

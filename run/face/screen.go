@@ -1,9 +1,7 @@
 package face
 
 import (
-	"cmp"
 	"io"
-	"strings"
 	"time"
 
 	"toolpipe/run/event"
@@ -60,27 +58,8 @@ func (c *foregroundWriter) Write(p []byte) (int, error) {
 	return c.w.Write(p)
 }
 
-// UTF8 reports whether the locale of the terminal is UTF-8, by the variables in POSIX (Base
-// Definitions, 8.2).
-func UTF8(getenv func(string) string) bool {
-	locale := strings.ToLower(cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")))
-	return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
-}
-
-// signs replaces the line-drawing characters if the terminal cannot show them; each takes one
-// column.
-func (f *Face) signs(s string) string {
-	if f.ascii {
-		return strings.NewReplacer("┌", "+", "│", "|", "└", "+", "·", "-", "…", ">").Replace(s)
-	}
-	return s
-}
-
-// fit cuts a line to the terminal's width.
-func (f *Face) fit(s string) string { return f.signs(f.fitBehind("", s)) }
-
-// fitBehind cuts s so that it fits after a prefix on the same line.
-func (f *Face) fitBehind(prefix, s string) string {
+// fitAfter cuts s so that it fits after a prefix on the same line.
+func (f *Face) fitAfter(prefix, s string) string {
 	n := 0
 	if f.streams.Width != nil {
 		n = f.streams.Width()

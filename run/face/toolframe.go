@@ -146,15 +146,14 @@ func (f *Face) openFrame(t *toolFrame) {
 		}
 	}
 	head := t.margin() + "┌ "
-	name := f.fitBehind(head, t.name)
+	name := f.fitAfter(head, t.name)
 	line := f.paint(dim, head) + f.paint(bold, name)
-	if args := f.fitBehind(head+name+" ", t.args); args != "" {
+	if args := f.fitAfter(head+name+" ", t.args); args != "" {
 		line += f.paint(dim, " "+args)
 	}
 	f.print(line + "\n")
 }
 
-// margin is the prefix of each line of the frame.
 func (t *toolFrame) margin() string {
 	if t.parent != "" {
 		return "│ "
@@ -172,14 +171,14 @@ func (f *Face) closeFrame(t *toolFrame, e *event.Result) {
 		rest = ": " + t.reason(e)
 	} else {
 		for _, line := range f.resultText(e) {
-			b.WriteString(f.paint(dim, side+f.fitBehind(side, line)) + "\n")
+			b.WriteString(f.paint(dim, side+f.fitAfter(side, line)) + "\n")
 		}
 	}
 	status, style := statusWords(e), yellow
 	if e.Status == event.ResultOK {
 		style = dim
 	}
-	b.WriteString(f.paint(dim, foot) + f.paint(style, f.fitBehind(foot, status)) + f.paint(dim, f.fitBehind(foot+status, rest)) + "\n")
+	b.WriteString(f.paint(dim, foot) + f.paint(style, f.fitAfter(foot, status)) + f.paint(dim, f.fitAfter(foot+status, rest)) + "\n")
 	f.print(b.String())
 }
 
@@ -223,10 +222,8 @@ func fromTool(e *event.Result) bool {
 
 func statusWords(e *event.Result) string { return strings.ReplaceAll(string(e.Status), "_", " ") }
 
-// size is the duration of a call and the size of its answer.
 func size(e *event.Result) string { return " · " + duration(e.Time) + " · " + byteCount(e.Bytes) }
 
-// resultText is the first lines of a result, escaped and without tabs.
 func (f *Face) resultText(e *event.Result) []string {
 	whole := jsontext.Unquote(e.Text)
 	text := readable.Cut(whole, resultPrefix, "")

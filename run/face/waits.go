@@ -21,7 +21,6 @@ type waits struct {
 // Awaited names what the run waits for; "" if there is no name.
 func (f *Face) Awaited() string { return f.waits.text() }
 
-// ReadingStdin records whether standard input is being read.
 func (f *Face) ReadingStdin(now bool) { f.waits.set(func(w *waits) { w.stdin = now }) }
 
 func (w *waits) set(change func(*waits)) {

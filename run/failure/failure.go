@@ -13,7 +13,6 @@ import (
 // Status is how a run ended: the status field of the end event. Each has one exit status, see Exit.
 type Status string
 
-// The statuses that a run can end with.
 const (
 	StatusOK          Status = "ok"
 	StatusTool        Status = "tool"        // only --call: the tool reported an error or was refused
@@ -48,7 +47,6 @@ type Error struct {
 func (e *Error) Error() string { return e.Message }
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Exit is the exit status for e; for a signal it is 128 plus the signal number.
 func (e *Error) Exit() int {
 	if e.Signal != 0 {
 		return 128 + int(e.Signal)
@@ -56,7 +54,6 @@ func (e *Error) Exit() int {
 	return exits()[e.Status]
 }
 
-// ExitStatus is the exit status of a run that returned err.
 func ExitStatus(err error) int {
 	if err == nil {
 		return 0
@@ -74,12 +71,10 @@ func (i *Interrupted) Error() string {
 	return "ended by signal: " + i.Signal.String()
 }
 
-// UsageError returns an error of status usage with hints.
 func UsageError(hints []string, format string, args ...any) *Error {
 	return &Error{Status: StatusUsage, Message: fmt.Sprintf(format, args...), Hints: hints}
 }
 
-// Usage returns an error of status usage without hints.
 func Usage(format string, args ...any) *Error { return UsageError(nil, format, args...) }
 
 // Within returns err with a position or a flag before its message, and with its hints.

@@ -12,7 +12,6 @@ import (
 // and the rest, f: a letter of another flag, or a value. Both are "" for any other word.
 type argument struct{ word, switches, rest string }
 
-// IsCluster reports whether a word consists of one-letter flags.
 func IsCluster(word string) bool { return len(word) > 1 && word[0] == '-' && word[1] != '-' }
 
 // CheckArguments refuses arguments that parse but certainly mean something else than the user

@@ -28,7 +28,6 @@ var (
 // before the cursor. So a --config among these words is used, and a "--" among them does no harm.
 var shells = []string{"bash", "zsh", "fish"}
 
-// CompletionText is the script or the list for --completion.
 func (t *Table) CompletionText() (string, error) {
 	switch t.Completion {
 	case "bash":
@@ -43,7 +42,6 @@ func (t *Table) CompletionText() (string, error) {
 	return "", failure.UsageError([]string{"--completion is one of: " + config.JoinWords(shells)}, "--completion: %q is not one of its values", t.Completion)
 }
 
-// configNames returns names from the config as values of a flag, one per line.
 func (t *Table) configNames() (string, error) {
 	ignore := func(code, server, message string) {}
 	config, err := invocation.LoadSettings(t.settings, ignore)
@@ -70,7 +68,6 @@ func (t *Table) configNames() (string, error) {
 	return b.String(), nil
 }
 
-// words returns the values that the flag can have; nil if they cannot be listed.
 func (f *Flag) words() []string {
 	switch f.Name {
 	case "help":

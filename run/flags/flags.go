@@ -16,7 +16,6 @@ import (
 	"toolpipe/run/failure"
 )
 
-// A Flag is one flag of the command line.
 type Flag struct {
 	Name  string
 	Short string // its letter, "" if it has none
@@ -47,7 +46,6 @@ type Flag struct {
 	bad   error  // why the last value is invalid
 }
 
-// A Group is a titled section of flags in the help.
 type Group struct {
 	Title string
 	Flags []Flag
@@ -106,7 +104,6 @@ func (f *Flag) Set(text string) (err error) {
 func (f *Flag) String() string { return "" }
 func (f *Flag) Type() string   { return f.Value }
 
-// isSwitch reports whether the flag is either on or off.
 func (f *Flag) isSwitch() bool {
 	_, counted := f.Setting.(*count)
 	return f.Value == "" && !counted
@@ -125,12 +122,10 @@ func (f *Flag) Bare() string {
 	return ""
 }
 
-// NeedsValue is the error for a flag without its value.
 func (f *Flag) NeedsValue(hints ...string) error {
 	return failure.UsageError(hints, "--%s: needs a value: --%s %s", f.Name, f.Name, f.Value)
 }
 
-// refuse returns an error that begins with the flag.
 func (f *Flag) refuse(format string, args ...any) error {
 	return failure.Usage("--%s: %s", f.Name, fmt.Sprintf(format, args...))
 }
@@ -147,14 +142,11 @@ func (f *Flag) number(text string, to *int) error {
 	return nil
 }
 
-// duration reads a time of at least least.
 func (f *Flag) duration(text string, least time.Duration) (time.Duration, error) {
 	d, err := document.ParseDuration(text)
 	switch {
 	case err == nil && d >= least:
 		return d, nil
-	case err == nil && least == 0:
-		err = fmt.Errorf("%q is shorter than 0", text)
 	case err == nil:
 		err = fmt.Errorf("%q is not longer than 0", text)
 	}

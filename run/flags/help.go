@@ -58,7 +58,6 @@ func (t *Table) HelpText(version string, args []string) (string, error) {
 	return strings.Join(texts, "\n"), nil
 }
 
-// topics lists the pages of the manual.
 func topics() string {
 	var b strings.Builder
 	b.WriteString("toolpipe --help=TOPIC prints a page of the manual:\n\n")
@@ -75,7 +74,6 @@ func unknownTopic(topic string) error {
 	return failure.UsageError(hints, "--help: %q is not a topic", topic)
 }
 
-// help shows the everyday flags, or every flag.
 func (t *Table) help(everyday bool) string {
 	var b strings.Builder
 	b.WriteString(intro)
@@ -100,7 +98,6 @@ func (f *Flag) brief() string {
 	return brief
 }
 
-// text is the flag's text in the full help.
 func (f *Flag) text() string {
 	if _, ok := f.Setting.(*[]string); ok && !strings.Contains(f.Help, "(repeatable)") {
 		return f.Help + " (repeatable)"

@@ -17,7 +17,6 @@ toolpipe \- let a model and MCP tool servers take turns in a pipeline
 .SH DESCRIPTION
 `
 
-// man is the complete manual as roff: the flags, then every page.
 func (t *Table) man(version string) string {
 	var b strings.Builder
 	b.WriteString(`.TH TOOLPIPE 1 ` + manualDate + ` "toolpipe ` + version + "\" \"User Commands\"\n" + manHead + manual.Filled(about) + ".SH OPTIONS\n")

@@ -19,7 +19,6 @@ type Table struct {
 	settings   *config.Config
 }
 
-// New returns the table of flags that fill c.
 func New(c *config.Config) *Table {
 	t := &Table{settings: c}
 	t.Groups = []Group{
@@ -35,7 +34,6 @@ func New(c *config.Config) *Table {
 	return t
 }
 
-// All yields every flag, in the order of the help.
 func (t *Table) All() iter.Seq[*Flag] {
 	return func(yield func(*Flag) bool) {
 		for _, g := range t.Groups {

@@ -51,7 +51,6 @@ func Attachments(c *config.Config, ctx context.Context, attached func(path strin
 	return parts, nil
 }
 
-// hintAtSize adds a hint to an error about a text that is too large.
 func hintAtSize(err error) error {
 	if e, ok := errors.AsType[*failure.Error](err); ok && errors.Is(err, config.ErrTooLarge) {
 		e.Hints = []string{"--files DIR lets the model read a large file there in parts, and search in it"}

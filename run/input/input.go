@@ -38,7 +38,6 @@ func (s *Stdin) Data() []byte {
 	return s.all[s.prompt:]
 }
 
-// text is the prompt, a blank line and the data.
 func (s *Stdin) text() string { return stringOf(s.all) }
 
 // stringOf converts data to a string without a copy. data must not change after that.
@@ -54,7 +53,6 @@ func Read(ctx context.Context, c *config.Config, in io.Reader, waiting func()) (
 	})
 }
 
-// Whole reads standard input, at most config.MaxInput bytes.
 func Whole(c *config.Config, in io.Reader) (*Stdin, error) {
 	prompt := strings.Join(c.Args, " ")
 	if prompt != "" {
@@ -79,8 +77,6 @@ func (p *pulse) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Conversation builds the first messages of a run from the arguments, standard input and the
-// attached parts.
 func Conversation(c *config.Config, in *Stdin, terminal bool, attached []stream.Part) ([]stream.Message, error) {
 	data := in.Data()
 	if c.Input == "messages" {
@@ -125,8 +121,6 @@ func Conversation(c *config.Config, in *Stdin, terminal bool, attached []stream.
 	return []stream.Message{{Role: stream.User, Parts: attached}}, nil
 }
 
-// EmptyPrompt is the error for a run without a prompt. terminal is true if standard input is a
-// terminal.
 func EmptyPrompt(c *config.Config, terminal bool) error {
 	hints := []string{"toolpipe 'name three rivers'", "git diff | toolpipe 'review this diff'", "toolpipe < prompt.txt"}
 	if terminal && !c.NamesInput {
@@ -158,7 +152,6 @@ func messagesInput(c *config.Config, data []byte, attached []stream.Part) ([]str
 	return Attach(msgs, attached), nil
 }
 
-// Attach adds parts to the last user message, or as a new message.
 func Attach(msgs []stream.Message, parts []stream.Part) []stream.Message {
 	if len(parts) == 0 {
 		return msgs
@@ -237,7 +230,6 @@ func holds(msg document.Value, key string) bool {
 	return ok && !v.IsNull() && !(v.Kind() == '[' && v.IsEmpty())
 }
 
-// plainContent reports whether the content of a message is only text.
 func plainContent(msg document.Value) bool {
 	content, ok := msg.Get("content")
 	if !ok || content.Kind() == '"' {

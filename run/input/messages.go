@@ -27,7 +27,6 @@ func inputError(v document.Value, format string, args ...any) error {
 	return failure.Usage("%s: %s", where, fmt.Sprintf(format, args...))
 }
 
-// parseMessagesDocument checks the JSON of standard input.
 func parseMessagesDocument(data []byte) (document.Value, error) {
 	doc, err := document.Parse(stdin, data)
 	if err != nil && utf8.Valid(data) && len(bytes.TrimSpace(data)) > 0 {

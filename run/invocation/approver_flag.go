@@ -54,7 +54,6 @@ func urlApprover(c *config.Config, warn config.Warner) (*approve.Approver, error
 	return &approve.Approver{Origin: "--approver", Ask: approve.AskURL(c.Approver)}, nil
 }
 
-// approverCommand is the command line of --approver with the path of its program.
 func approverCommand(c *config.Config) ([]string, error) {
 	argv, err := config.SplitWords(c.Approver)
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Settings is the content of the config file.
 type Settings struct {
 	Path      string
 	model     string
@@ -33,7 +32,6 @@ type Settings struct {
 	credentialHelper string // program that stores the logins; "" for files
 }
 
-// A profile is one entry of models.
 type profile struct {
 	stream.Config                // the settings in the entry, without key and headers
 	at            document.Value // the entry in the file
@@ -106,7 +104,6 @@ func (s *Settings) Servers(ctx context.Context, c *config.Config, stdin io.Reade
 	return servers.Configured(ctx, c, from, stdin, warn)
 }
 
-// keys are the keys of the config file.
 func (s *Settings) keys(c *config.Config) []document.Key {
 	return document.Keys(
 		"model", &s.model,
@@ -140,7 +137,6 @@ func readHelper(m document.Member) (string, error) {
 	return name, err
 }
 
-// ProfileNames are the names of the profiles, sorted.
 func (s *Settings) ProfileNames() []string { return slices.Sorted(maps.Keys(s.profiles)) }
 
 func (s *Settings) parseProfile(m document.Member) error {
@@ -158,7 +154,6 @@ func (s *Settings) parseProfile(m document.Member) error {
 	return nil
 }
 
-// keys are the keys of a profile.
 func (p *profile) keys() []document.Key {
 	return document.Keys(
 		"base_url", &p.BaseURL,

@@ -5,6 +5,7 @@
 package invocation
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -42,7 +43,6 @@ type Model struct {
 	Next     *Model         // used after this one has failed; nil: none
 }
 
-// Configure reads the settings, the servers and the store of their logins.
 func (v *Invocation) Configure(ctx context.Context) (err error) {
 	c := v.Config
 	if v.Settings, err = LoadSettings(c, v.Warn); err != nil {
@@ -89,7 +89,7 @@ func (v *Invocation) ResolveModel(ctx context.Context) error {
 		c := *v.Config
 		c.Model = name
 		if c.Replay != "" { // the recording knows only the API of its next request
-			c.API = v.Settings.ProfileAPI(name)
+			c.API = cmp.Or(v.Settings.profiles[name].API, "chat")
 		}
 		var first *stream.Client // contains the recording for all models
 		if v.Model != nil {

@@ -25,7 +25,6 @@ import (
 // in the SDKs of this API.
 const anthropicToken = "ANTHROPIC_AUTH_TOKEN"
 
-// resolveKey finds the key and the headers.
 func resolveKey(ctx context.Context, c *config.Config, e *Endpoint, p profile, warn config.Warner) error {
 	if e.Replay != "" {
 		return nil
@@ -154,7 +153,6 @@ func runKeyCommand(ctx context.Context, c *config.Config, argv []string, from st
 	return key, nil
 }
 
-// resolveHeaders adds the headers of the profile.
 func resolveHeaders(c *config.Config, e *Endpoint, p profile) error {
 	for _, h := range p.headers {
 		value, err := servers.Expanded(c, h.Value, h.Text())
@@ -186,7 +184,6 @@ func secretNames(header, value string) (names []string) {
 	return names
 }
 
-// parseHeader reads a header of a profile.
 func (p *profile) parseHeader(m document.Member) error {
 	if _, err := m.Str(); err != nil {
 		return err

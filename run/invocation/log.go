@@ -14,7 +14,6 @@ import (
 	"toolpipe/stream/disk"
 )
 
-// OpenLog adds the log at path to the outputs.
 func (o *Outputs) OpenLog(ctx context.Context, path string) error {
 	f, err := disk.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
 	if err != nil {
@@ -102,7 +101,6 @@ func (l *sharedLog) lock() error {
 	return err
 }
 
-// endLine adds a line end to the file if its last line has none.
 func (l *sharedLog) endLine() error {
 	if l.end == nil {
 		return nil

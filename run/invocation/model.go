@@ -18,7 +18,6 @@ import (
 	"toolpipe/stream/text/escape"
 )
 
-// Endpoint is the model of a run, resolved.
 type Endpoint struct {
 	stream.Config
 	Model   string
@@ -68,7 +67,6 @@ func ResolveModel(ctx context.Context, c *config.Config, s *Settings, warn confi
 	return e, resolveKey(ctx, c, e, p, warn)
 }
 
-// askedModel is the requested model or profile; "" for none.
 func askedModel(c *config.Config, s *Settings) string {
 	if c.Model != "" || c.Replay != "" { // a recording contains its model; only the flag overrides it
 		return c.Model

@@ -32,7 +32,6 @@ var keysOfOthers = []struct {
 	{"url", "endpoint"},
 }
 
-// secretKeys are keys with a secret in files of other programs.
 var secretKeys = []string{"apikey", "key", "openaiapikey", "secret", "password", "token", "accesstoken", "keycommand", "apikeycommand"}
 
 // hintOfOthers is a hint for a key of another program; "" for none. known are the keys of its

@@ -69,7 +69,7 @@ func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 	case c.Mode != config.Answer:
 		list := &event.ListOutput{Writer: w, Terminal: s.OutTerminal, Full: c.Mode == config.DescribeTool, Verbose: c.Verbose > 0}
 		if s.OutTerminal {
-			list.Columns, list.ASCII = cmp.Or(s.OutWidth, 80), !face.UTF8(c.Getenv)
+			list.Columns = cmp.Or(s.OutWidth, 80)
 		}
 		o.add(list)
 	case isBlock:
@@ -106,7 +106,6 @@ func (o *Outputs) Announced(server, method string, params []byte) {
 	}
 }
 
-// Restarting reports to the host that a server restarts.
 func (o *Outputs) Restarting(server string) {
 	if host := o.Host.Load(); host != nil {
 		host.Restarting(server)
@@ -147,7 +146,6 @@ func (o *Outputs) Close() {
 	}
 }
 
-// SayWaiting says on stderr that the run waits for standard input.
 func (o *Outputs) SayWaiting() {
 	o.Face.Say("waiting for standard input; --no-stdin or < /dev/null keeps it from being read")
 }

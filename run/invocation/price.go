@@ -21,7 +21,6 @@ func (p Price) Of(u stream.Usage) float64 {
 	return (float64(fresh)*p.input + float64(u.Cached)*p.cached + float64(u.CacheWrite)*p.cacheWrite + float64(u.Output)*p.output) / 1e6
 }
 
-// readPrice reads the key price of a profile.
 func (p *profile) readPrice(m document.Member) error {
 	given := map[string]float64{}
 	number := func(m document.Member) error {

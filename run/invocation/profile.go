@@ -9,7 +9,6 @@ import (
 	"toolpipe/run/servers"
 )
 
-// ParseAgent splits the value of --agent, [NAME=]PROFILE.
 func (s *Settings) ParseAgent(value string) (name, profile string, err error) {
 	name, profile, named := strings.Cut(value, "=")
 	if _, whole := s.profiles[value]; whole || !named {
@@ -60,12 +59,6 @@ func (s *Settings) ModelList(c *config.Config) (names []string, err error) {
 	return names, nil
 }
 
-// ProfileAPI is the API of a profile.
-func (s *Settings) ProfileAPI(profile string) string {
-	return cmp.Or(s.profiles[profile].API, "chat")
-}
-
-// ProfileModel is the model that a profile asks for.
 func (s *Settings) ProfileModel(profile string) string {
 	return cmp.Or(s.profiles[profile].model, profile)
 }

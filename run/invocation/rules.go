@@ -75,18 +75,15 @@ func userWords(c *config.Config) string {
 	return words
 }
 
-// IgnoredNote says why the rules in Ignored are not used.
 func (v *Invocation) IgnoredNote() string {
 	return "auto_approve of the config does not count where CI is set; --config " + config.ShellQuote(v.Settings.Path) + " makes it count"
 }
 
-// IgnoredAllows reports whether the rules in Ignored would allow a call.
 func (v *Invocation) IgnoredAllows(c approve.Call) bool {
 	g := approve.Gate{Rules: v.Ignored, Otherwise: approve.OtherwiseAsk}
 	return g.Static(c).Outcome == approve.Allowed
 }
 
-// readPolicies adds the rules of all policy files to the gate.
 func (v *Invocation) readPolicies() error {
 	c, s := v.Config, v.Settings
 	digest := sha256.New()

@@ -6,7 +6,6 @@ import (
 	"toolpipe/run/servers"
 )
 
-// shellSettings is the section shell of the config.
 type shellSettings struct {
 	config.Shell
 	expander *servers.Expander // nil: nothing was expanded

@@ -33,7 +33,6 @@ func Page(topic string) string {
 	return string(text)
 }
 
-// Title is the title of the page on a topic.
 func Title(topic string) string {
 	first, _, _ := strings.Cut(Page(topic), "\n")
 	return strings.TrimPrefix(first, topic+": ")

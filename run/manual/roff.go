@@ -7,7 +7,6 @@ const (
 	exampleIndent = "      "
 )
 
-// Roff is the page on a topic as a section of a man page.
 func Roff(topic string) string {
 	_, text, _ := strings.Cut(Page(topic), "\n")
 	return ".SH " + strings.ToUpper(topic) + "\n" + Filled(sentence(Title(topic))) + blocks(text)
@@ -49,10 +48,8 @@ func body(lines []string) (roff string) {
 	return roff
 }
 
-// sentence begins s with a capital letter and ends it with a full stop.
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
-// Term is a term of a list and its meaning, as roff.
 func Term(term, text string) string { return ".TP\n.B " + escaped(term) + "\n" + Filled(text) }
 
 // Filled is a paragraph as roff, in lines of at most 80 bytes.

@@ -36,7 +36,6 @@ type checkup struct {
 // Check performs --check. The plan p must be neither resolved nor configured.
 func Check(ctx context.Context, p *turn.Plan) error { return (&checkup{plan: p, inv: p.Inv}).run(ctx) }
 
-// run returns first.
 func (k *checkup) run(ctx context.Context) error {
 	err := k.inv.Configure(ctx)
 	if err != nil {
@@ -242,7 +241,6 @@ func (k *checkup) servers(ctx context.Context) {
 	}
 }
 
-// rules says how many rules there are in each source.
 func (k *checkup) rules() string {
 	from := slices.Concat(k.inv.Settings.Policies, k.inv.Config.Policies) // and then flags, in their order
 	count := map[string]int{}

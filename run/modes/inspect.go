@@ -19,7 +19,6 @@ import (
 	"toolpipe/run/turn"
 )
 
-// A mode is the state of a run without a conversation.
 type mode struct {
 	plan  *turn.Plan
 	inv   *invocation.Invocation
@@ -87,7 +86,6 @@ func (m *mode) run(ctx context.Context) error {
 	return m.callOnce(ctx, t, args)
 }
 
-// list performs --list servers, resources or prompts.
 func (m *mode) list(ctx context.Context) error {
 	switch m.cfg.Target {
 	case "servers":

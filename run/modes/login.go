@@ -25,7 +25,6 @@ type logins struct {
 	box *toolbox.Toolbox
 }
 
-// Logins performs one of these modes.
 func Logins(ctx context.Context, p *turn.Plan) error { return (&logins{p.Inv, p.Box}).run(ctx) }
 
 func (l *logins) run(ctx context.Context) error {
@@ -174,7 +173,6 @@ func (l *logins) showConsent(c oauth.Consent) {
 	l.inv.Face.Awaiting("waiting for the sign-in in the browser")
 }
 
-// loginError is the error for a sign-in that failed.
 func loginError(srv *servers.Server, err error) error {
 	if failure.IsCancelled(err) {
 		return err

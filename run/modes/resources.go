@@ -11,7 +11,6 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// readResource emits the parts of one resource.
 func (m *mode) readResource(ctx context.Context) error {
 	c, session, uri, err := m.box.ServerOf(ctx, "--read", "URI", m.cfg.Target)
 	if err != nil {
@@ -47,7 +46,6 @@ func (m *mode) listItems(ctx context.Context, lists ...mcp.List) error {
 	return context.Cause(ctx)
 }
 
-// itemEvent converts an item of a server's list of resources, templates or prompts.
 func itemEvent(server string, l mcp.List, item []byte) *event.Item {
 	text := func(key string) string { return jsontext.Text(jsontext.Member(item, key)) }
 	if l != mcp.Prompts {

@@ -27,7 +27,6 @@ func (m *mode) listTools() {
 	}
 }
 
-// sayFindings prints a line for each finding in the tools that are listed or locked.
 func (m *mode) sayFindings(all [][]event.Finding) {
 	n := 0
 	for i, found := range all {

@@ -41,7 +41,6 @@ func (h *host) feed(client int) *turn.Feed {
 	return f
 }
 
-// offered returns the tools as the host gets them.
 func (h *host) offered() (all []wire.Tool) {
 	for _, t := range h.box.All() {
 		if !t.Withheld {
@@ -56,8 +55,6 @@ func (h *host) offered() (all []wire.Tool) {
 	return all
 }
 
-// serve is the mode --serve: a server on standard input and output until standard input ends, or on
-// a socket.
 func (m *mode) serve(ctx context.Context) error {
 	v := m.inv
 	h := &host{mode: m, server: toolserver.New("toolpipe", v.Config.Version)}
@@ -104,7 +101,6 @@ func (m *mode) openSocket(ctx context.Context) (err error) {
 	return listenError(m.cfg.Listen, err)
 }
 
-// listenError is the error for a socket that cannot be opened.
 func listenError(address string, err error) error {
 	switch {
 	case err == nil, failure.IsCancelled(err):
@@ -143,7 +139,6 @@ func (h *host) behind() (all []toolbox.FarServer) {
 	return all
 }
 
-// A readError says why reading from a client failed.
 type readError struct{ error }
 
 // client serves one client until it sends no more. The error says why it ended earlier.
@@ -164,7 +159,6 @@ func (h *host) client(ctx context.Context, connection int, in io.Reader, out io.
 	return err
 }
 
-// call takes a call of the host. The returned function waits for the result.
 func (h *host) call(ctx context.Context, c *toolserver.HostCall) func() (*wire.Result, error) {
 	wait := h.feed(c.Client).Call(ctx, c)
 	return func() (*wire.Result, error) {

@@ -43,7 +43,6 @@ func (h *host) completes() (yes bool) {
 // relistLimit is how long a server may take to list its tools again.
 const relistLimit = 30 * time.Second
 
-// announced passes on an announcement of a server.
 func (h *host) announced(server, method string, params []byte) {
 	switch method {
 	case "notifications/tools/list_changed":

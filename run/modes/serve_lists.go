@@ -16,7 +16,6 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A listedItem is a resource, a template or a prompt of a server.
 type listedItem struct {
 	conn *toolbox.Connection
 	id   string // its URI, or its name at the server
@@ -96,7 +95,6 @@ func newListedItem(c *toolbox.Connection, l mcp.List, item []byte) listedItem {
 	return x
 }
 
-// readResource reads a resource from its server.
 func (h *host) readResource(ctx context.Context, r *toolserver.HostRequest, uri string) ([]byte, error) {
 	c := h.ownerOf(ctx, uri)
 	if c == nil {

@@ -9,7 +9,6 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// traits describes a tool for events.
 func traits(t *toolbox.Tool) event.Traits {
 	arguments := func(places approve.Places) (all []string) {
 		for _, p := range places.Paths {

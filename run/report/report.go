@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"context"
 	"os"
+	"slices"
 
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
@@ -39,11 +40,8 @@ func Run(ctx context.Context, v *invocation.Invocation) error {
 	}
 	r := reader.Report()
 	for _, s := range r.Sources {
-		for _, cut := range s.Cut {
-			v.Face.Notef("%s:%d: byte %d: the line ends here: its writer was killed, or goes on", s.Name, cut.Line, cut.Byte)
-		}
-		for _, line := range s.Long {
-			v.Face.Notef("%s:%d: the line %s", s.Name, line, history.Skipped)
+		for _, fault := range slices.Concat(s.Cut, s.Long) {
+			v.Face.Say(s.Name + ": " + fault)
 		}
 	}
 	write := markdown.Write

@@ -27,7 +27,6 @@ func (s *Schema) Check(text []byte) (faults []Fault, err error) {
 	return c.found, nil
 }
 
-// check is the state of one Check.
 type check struct {
 	schema *Schema
 	left   int  // steps left
@@ -50,7 +49,6 @@ func (c *check) matches(p *pattern, text string) bool {
 	return !c.spend(1+len(text)*p.size/stepsOfMatch) || p.MatchString(text)
 }
 
-// visit checks one part of the value against one schema.
 type visit struct {
 	*check
 	n      *node
@@ -129,7 +127,6 @@ func (x *visit) fail(keyword, format string, args ...any) {
 	}
 }
 
-// here checks the same part of the value against another schema.
 func (x *visit) here(n *node) bool { return x.check.visit(n, x.v, x.path, x.chain+1, x.seen) }
 
 // fits is here without reporting faults.
@@ -188,7 +185,6 @@ func (x *visit) members() {
 	}
 }
 
-// names returns the sorted names in the value of a keyword.
 func (x *visit) names(keyword string) (all []string) {
 	for name := range jsontext.Members(x.n.raw[keyword]) {
 		all = append(all, jsontext.Unquote(name))

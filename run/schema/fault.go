@@ -14,7 +14,6 @@ type Fault struct {
 	Message string // begins with the keyword that failed
 }
 
-// Text joins faults to one line.
 func Text(faults []Fault) string {
 	var all []string
 	for _, f := range faults {
@@ -23,7 +22,6 @@ func Text(faults []Fault) string {
 	return strings.Join(all, "; ")
 }
 
-// shown formats a JSON Pointer for people.
 func shown(path string) string {
 	if path == "" {
 		return "(the whole)"
@@ -41,7 +39,6 @@ func (c *check) add(path, keyword, format string, args ...any) {
 	}
 }
 
-// clip shortens a text in its middle.
 func clip(s string) string {
 	const head, tail = 60, 140
 	if len(s) <= head+tail {

@@ -9,7 +9,6 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// any checks the keywords for values of any type.
 func (x *visit) any() {
 	if want := x.n.raw["type"]; want != nil {
 		names, _ := typeNames(want)
@@ -82,7 +81,6 @@ func (x *visit) number() {
 	}
 }
 
-// multiple reports whether a is a multiple of b.
 func (x *visit) multiple(a, b jsontext.Decimal) bool {
 	const most = 2000 // digits
 	zeros := (a.Exponent - int64(len(a.Digits))) - (b.Exponent - int64(len(b.Digits)))
@@ -108,7 +106,6 @@ func (x *visit) text() {
 	}
 }
 
-// limit checks the keywords for a minimum and maximum number of things.
 func (x *visit) limit(least, most string, n int, things string) {
 	if bound, ok := count(x.n.raw[least]); ok && n < bound {
 		x.fail(least, "contains %d %s, fewer than %d", n, things, bound)
@@ -240,7 +237,6 @@ func (x *visit) alternatives() {
 	}
 }
 
-// unevaluated checks the parts that no schema has evaluated.
 func (x *visit) unevaluated() {
 	keyword := map[byte]string{'{': "unevaluatedProperties", '[': "unevaluatedItems"}[x.v[0]]
 	if n := x.n.below[keyword]; n != nil && !x.failed {

@@ -33,7 +33,6 @@ const (
 	stepsOfMatch = 100 // one step is this many bytes of text times instructions of the pattern
 )
 
-// Schema is a compiled schema.
 type Schema struct {
 	// Unchecked lists the keywords that are not checked with their positions, for example "format
 	// at /properties/date".
@@ -50,7 +49,6 @@ type Schema struct {
 	depends  bool                // a keyword depends on the parts that no other keyword evaluated
 }
 
-// node is one schema of a document.
 type node struct {
 	path   string
 	base   *url.URL           // for its references
@@ -61,7 +59,6 @@ type node struct {
 	target *node              // of $ref
 }
 
-// pattern is a regular expression and the number of its instructions.
 type pattern struct {
 	*regexp.Regexp
 	size int
@@ -109,7 +106,6 @@ func Compile(text []byte) (s *Schema, err error) {
 	return s, nil
 }
 
-// parse reads the schema at path.
 func (s *Schema) parse(raw []byte, path string, base *url.URL) (*node, error) {
 	n := &node{path: path, base: base, never: string(raw) == "false"}
 	s.at[path] = n
@@ -140,7 +136,6 @@ func (s *Schema) parse(raw []byte, path string, base *url.URL) (*node, error) {
 	return n, nil
 }
 
-// identify registers the names of n, and its base if it sets one.
 func (s *Schema) identify(n *node) (err error) {
 	id, bad := url.Parse(jsontext.Text(n.raw["$id"]))
 	switch {
@@ -272,7 +267,6 @@ func (s *Schema) named(n *node, keyword string, v []byte) (ok bool, err error) {
 	return v[0] == '{', nil
 }
 
-// add reads a subschema of n.
 func (s *Schema) add(n *node, step string, raw []byte) (err error) {
 	n.below[step], err = s.parse(raw, n.path+"/"+step, n.base)
 	return err
@@ -313,7 +307,6 @@ func allTexts(array []byte) bool {
 	return array[0] == '['
 }
 
-// typeNames reads the value of the keyword type.
 func typeNames(v []byte) (names []string, ok bool) {
 	if v[0] == '"' {
 		return []string{jsontext.Unquote(v)}, true

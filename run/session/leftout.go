@@ -13,7 +13,6 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Left is one content that requests leave out.
 type Left struct {
 	Call    string // id of the call with this result; "" for an attachment
 	Message int    // of an attachment: index of its message in the conversation
@@ -21,10 +20,8 @@ type Left struct {
 	Says    string // the text that replaces it in requests
 }
 
-// WholeMessage is the Part of a result.
 const WholeMessage = -1
 
-// ApplyTo replaces the content of m in requests by l.Says.
 func (l *Left) ApplyTo(m *stream.Message) {
 	says := stream.Part{JSON: jsontext.Quoted(l.Says)}
 	if l.Part == WholeMessage {
@@ -37,13 +34,11 @@ func (l *Left) ApplyTo(m *stream.Message) {
 	m.Instead[l.Part] = says
 }
 
-// A place is the position of a line in the file.
 type place struct {
 	begin  int64
 	length int
 }
 
-// places are the positions of lines, and the end of the file.
 type places struct {
 	unended bool               // the last line is complete except for its line end
 	longest int64              // longest line in bytes
@@ -53,22 +48,17 @@ type places struct {
 	others  []place            // lines of messages, by index in the conversation; empty for results
 }
 
-// A result is the result of a call.
 type result struct {
 	line    place
 	message int // index of its message when the file was opened; -1: none
 }
 
-// placed records the position of the i-th message. If i is beyond all earlier ones, it is appended.
-func (s *File) placed(m *stream.Message, i int, at place) {
+func (s *File) placed(m *stream.Message, at place) {
 	if m.Role == stream.ToolRole {
-		s.places.calls[m.CallID] = result{at, i}
-		delete(s.places.added, m.CallID)
+		s.places.calls[m.CallID] = result{at, len(s.places.others)}
 		at = place{}
 	}
-	if i >= len(s.places.others) {
-		s.places.others = append(s.places.others, at)
-	}
+	s.places.others = append(s.places.others, at)
 }
 
 // LeaveOut writes what requests leave out from now on, so that requests of a later run begin with
@@ -135,7 +125,6 @@ func (s *File) AddTo(call, text string, labels []string) error {
 	return s.write(line)
 }
 
-// readAdded reads what was added to the result of a call.
 func (l *loader) readAdded(m document.Member) error {
 	a, err := readAddition(m)
 	if err != nil {
@@ -152,7 +141,6 @@ func (l *loader) readAdded(m document.Member) error {
 	return nil
 }
 
-// An addition is a text, and labels, that were added to the result of a call.
 type addition struct {
 	call, text string
 	labels     []string
@@ -199,7 +187,6 @@ func (s *File) Whole(i int, m *stream.Message) (*stream.Message, error) {
 	return whole, nil
 }
 
-// readAgain reads a message, and the lines added to it, from the file.
 func (s *File) readAgain(places []place) (*stream.Message, error) {
 	var whole stream.Message
 	for i, at := range places {

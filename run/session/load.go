@@ -10,13 +10,11 @@ import (
 	"toolpipe/stream"
 )
 
-// A loader processes the lines of the file, in order.
 type loader struct {
 	*File
 	sequence input.Sequence
 	kinds    map[string]func(*loader, document.Member) error
 	names    map[string]string // tool names, each once in memory
-	last     int               // index of the last message that is no result
 	open     map[string]*sent  // calls of the last assistant message without a result
 	at       place             // of the current line
 	size     int64             // of the file
@@ -37,11 +35,6 @@ func (l *loader) load(line document.Line) error {
 		p := &m.Parts[i]
 		p.JSON, p.Raw = line.Keep(p.JSON), line.Keep(p.Raw)
 	}
-	if i := l.answer(m.CallID); m.Role == stream.ToolRole && i > l.last { // an older version repeated the result with the text of --refresh
-		l.messages[i] = m
-		l.placed(&l.messages[i], i, at)
-		return nil
-	}
 	l.reserve(at)
 	l.messages = append(l.messages, m)
 	return l.added(at, line)
@@ -49,8 +42,7 @@ func (l *loader) load(line document.Line) error {
 
 // added checks the last message, which was read from the line at this position.
 func (l *loader) added(at place, line document.Line) error {
-	n := len(l.messages) - 1
-	m := &l.messages[n]
+	m := &l.messages[len(l.messages)-1]
 	if err := cmp.Or(l.sequence.Next(m, line.Value), input.ReadState(m, line.Value)); err != nil {
 		return err
 	}
@@ -60,11 +52,9 @@ func (l *loader) added(at place, line document.Line) error {
 		}
 		m.Name = l.named(m.Name)
 		delete(l.open, m.CallID)
-	} else {
-		l.last = n
 	}
 	l.Ended = nil
-	l.placed(m, n, at)
+	l.placed(m, at)
 	if m.Role != stream.Assistant {
 		return nil
 	}
@@ -110,7 +100,6 @@ func (l *loader) reserve(at place) {
 	l.places.others = slices.Grow(l.places.others, cap(l.messages)-len(l.places.others))
 }
 
-// finish checks what the last lines left open.
 func (l *loader) finish() {
 	Sort(l.messages)
 	for _, m := range slices.Backward(l.messages) {
@@ -139,10 +128,12 @@ func lineKinds() map[string]func(*loader, document.Member) error {
 	}
 }
 
+// NotALine is the error for a line that no session has.
+const NotALine = "neither a message nor another line of a session"
+
 // IsKind reports whether sessions have lines with name as their only member that are no messages.
 func IsKind(name string) bool { return lineKinds()[name] != nil }
 
-// tell processes a line that is no message.
 func (l *loader) tell(line document.Line) error {
 	var member document.Member
 	n := 0
@@ -153,7 +144,7 @@ func (l *loader) tell(line document.Line) error {
 		l.at = place{line.Begin, line.Length}
 		return read(l, member)
 	}
-	return line.Errorf("neither a message nor another line of a session")
+	return line.Errorf(NotALine)
 }
 
 func (l *loader) readTools(m document.Member) error {

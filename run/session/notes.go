@@ -9,12 +9,10 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// noteLine is a line that is no message.
 func noteLine(kind string, value []byte) []byte {
 	return append(jsontext.AppendMember([]byte{'{'}, kind, value), "}\n"...)
 }
 
-// note writes a line that is no message.
 func (s *File) note(kind string, value []byte) error {
 	if s == nil {
 		return nil
@@ -24,13 +22,11 @@ func (s *File) note(kind string, value []byte) error {
 	return s.write(noteLine(kind, value))
 }
 
-// Sent is a call that an earlier run sent.
 type Sent struct {
 	stream.Call
 	Task *Task // the server's answer; nil for none
 }
 
-// sent is what the lines say about a call.
 type sent struct {
 	id   string
 	sent bool
@@ -62,7 +58,6 @@ type Task struct {
 	Arguments string // SHA-256 of the canonical arguments
 }
 
-// BeginTask records that the server answered a call with a task.
 func (s *File) BeginTask(call string, t *Task) error {
 	value := []byte{'{'}
 	for _, m := range [][2]string{{"call", call}, {"id", t.ID}, {"server", t.Server}, {"at", t.At}, {"protocol", t.Protocol}, {"tool", t.Tool}, {"arguments", t.Arguments}} {
@@ -71,7 +66,6 @@ func (s *File) BeginTask(call string, t *Task) error {
 	return s.note("task", append(value, '}'))
 }
 
-// readTask reads the task of a call.
 func (l *loader) readTask(m document.Member) error {
 	t, call := &Task{}, ""
 	keys := document.Keys("call", &call, "id", &t.ID, "server", &t.Server, "at", &t.At, "protocol", &t.Protocol, "tool", &t.Tool, "arguments", &t.Arguments)

@@ -54,7 +54,6 @@ type File struct {
 	err    error // the first failed write; nothing is written after it
 }
 
-// Before is the state that earlier runs left.
 type Before struct {
 	Unknown []Sent         // calls that were sent and have no result
 	Ended   *failure.Error // why the last message is no answer; nil: not recorded
@@ -65,7 +64,6 @@ const flag = "--session" // prefix of errors
 // longestLine allows for a JSON text that takes six bytes for each byte of the largest input.
 const longestLine = 6 * config.MaxInput
 
-// Open opens the session of --session, or creates it.
 func Open(c *config.Config, warn config.Warner) (*File, error) {
 	path := c.Session
 	_, absent := os.Stat(path)
@@ -93,7 +91,7 @@ func (s *File) read(c *config.Config, warn config.Warner) error {
 	if err := config.RuleFile.Check(c, s.f, flag, s.path, warn); err != nil {
 		return err
 	}
-	l := &loader{File: s, kinds: lineKinds(), names: map[string]string{}, last: -1, open: map[string]*sent{}}
+	l := &loader{File: s, kinds: lineKinds(), names: map[string]string{}, open: map[string]*sent{}}
 	if info, err := s.f.Stat(); err == nil {
 		l.size = info.Size()
 	}
@@ -103,7 +101,7 @@ func (s *File) read(c *config.Config, warn config.Warner) error {
 	}
 	l.finish()
 	if len(end.Cut) > 0 && !isBegun(end.Cut) { // the file may contain something else, which must not be removed
-		return failure.Usage("%s: %s:%d: neither a message nor another line of a session", flag, s.path, end.Number)
+		return failure.Usage("%s: %s:%d: "+NotALine, flag, s.path, end.Number)
 	}
 	s.places.size, s.Cut, s.places.unended = end.At, len(end.Cut), end.Unended
 	if s.Made {
@@ -123,7 +121,6 @@ func (s *File) Repair() (err error) {
 	return s.failed(err)
 }
 
-// lock locks the file. Its error names the process that has the lock.
 func (s *File) lock() error {
 	err := lock(s.f)
 	if held, ok := errors.AsType[*heldError](err); ok {
@@ -159,7 +156,6 @@ func (e *heldError) Error() string {
 	return "in use by process " + strconv.Itoa(e.pid)
 }
 
-// Size is the size of the file in bytes.
 func (s *File) Size() int {
 	if s == nil {
 		return 0
@@ -169,7 +165,6 @@ func (s *File) Size() int {
 	return int(s.places.size)
 }
 
-// Unfinished reports whether the model's answer or the result of a call is missing.
 func (s *File) Unfinished() bool { return Unanswered(s.Messages()) }
 
 // Unanswered reports whether the last message of a conversation needs an answer or has calls.
@@ -216,7 +211,7 @@ func (s *File) Add(tools map[string]string, messages ...stream.Message) error {
 				lines = lines[:0]
 			}
 		}
-		s.placed(m, len(s.places.others), place{begin, int(s.places.size + int64(len(lines)) - begin)})
+		s.placed(m, place{begin, int(s.places.size + int64(len(lines)) - begin)})
 		lines = append(lines, '\n')
 	}
 	return s.write(lines)
@@ -228,7 +223,6 @@ const failedSuffix = `,"` + input.FailedMember + `":true}`
 // longPiece is how many bytes of a message are in memory while it is written.
 const longPiece = 256 << 10
 
-// checkLength refuses a message with a line that would be too long for the next run.
 func (s *File) checkLength(m *stream.Message) error {
 	const most = 6 // bytes of a line for a byte of text
 	rough := int64(0)

@@ -15,7 +15,6 @@ import (
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
 	"toolpipe/stream"
-	"toolpipe/stream/text/jsontext"
 )
 
 const (
@@ -62,19 +61,6 @@ func text(t *testing.T, path string) string {
 	return string(data)
 }
 
-// TestResultAgain holds that a result which comes again takes the place of the first.
-func TestResultAgain(t *testing.T) {
-	t.Parallel()
-	s := mustOpen(t, write(t, userLine+callLine+sendA+resultA+resultB+strings.Replace(resultA, `"A"`, `"A, and more"`, 1)))
-	var results []string
-	for _, m := range s.Messages()[2:] {
-		results = append(results, m.Parts[0].Text+jsontext.Text(m.Parts[0].JSON))
-	}
-	if got := strings.Join(results, "; "); got != "A, and more; B" {
-		t.Error(got)
-	}
-}
-
 // TestRefused holds that a file with anything wrong in it is refused with the line,
 // and not changed.
 func TestRefused(t *testing.T) {
@@ -95,6 +81,7 @@ func TestRefused(t *testing.T) {
 		userLine + callLine + sendA + resultA + sendA:                                                  `:5: sending: no call without a result has the id "a"`,
 		userLine + resultA:                                                                             `:2: a tool message without its call: no open call has the id "a"`,
 		userLine + callLine + resultA + resultB + userLine + resultA:                                   `:6: a tool message without its call`,
+		userLine + callLine + resultA + resultB + resultA:                                              `:5: a tool message without its call`,
 		userLine + callLine + resultA + userLine:                                                       `:2: the call "b" has no answer`,
 		userLine + callLine + resultA + resultB + callLine:                                             `:5: an earlier call has the id "a" too`,
 		userLine + strings.ReplaceAll(callLine, `"b"`, `"a"`):                                          `:2: two calls have the id "a"`,

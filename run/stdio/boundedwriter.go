@@ -92,7 +92,6 @@ type ReaderWaits struct {
 	total   time.Duration // total of the finished waits
 }
 
-// begin begins a wait; calling the returned function ends it.
 func (r *ReaderWaits) begin() (end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +109,6 @@ func (r *ReaderWaits) end() {
 	}
 }
 
-// Time is the total waiting time so far.
 func (r *ReaderWaits) Time() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

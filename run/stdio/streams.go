@@ -2,7 +2,6 @@ package stdio
 
 import "io"
 
-// Streams are the standard streams of a run and their properties.
 type Streams struct {
 	In          io.Reader
 	Out, Err    io.Writer

@@ -32,7 +32,6 @@ var Stop = func() {
 	syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, tstp, uintptr(unsafe.Pointer(&ours)), 0, words, 0, 0)
 }
 
-// awaitWritable waits until fd can be written to.
 func awaitWritable(fd int) {
 	p := struct {
 		fd              int32

@@ -17,7 +17,6 @@ import (
 // OpenNonblock makes opening a FIFO return even without a writer.
 const OpenNonblock = syscall.O_NONBLOCK
 
-// DefaultConfigDir is the directory of config files in a home directory.
 func DefaultConfigDir(home string) string {
 	if runtime.GOOS == "darwin" {
 		return filepath.Join(home, "Library", "Application Support")
@@ -81,7 +80,6 @@ func IsReadable(f *os.File) bool {
 	return errno == 0 && flags&syscall.O_ACCMODE == syscall.O_RDWR
 }
 
-// TerminalWidth is the number of columns of the terminal f; 0 if f is no terminal.
 func TerminalWidth(f *os.File) int {
 	var size struct{ rows, columns, x, y uint16 }
 	if !control(f, syscall.TIOCGWINSZ, unsafe.Pointer(&size)) {

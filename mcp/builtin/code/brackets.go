@@ -60,7 +60,6 @@ func (p *pairer) begins() {
 	p.inside = append(p.inside, in)
 }
 
-// bracket handles a bracket and finds the partner of a closing one.
 func (p *pairer) bracket(i int) {
 	c := p.mask[i]
 	p.partners[i] = -1
@@ -93,12 +92,10 @@ const (
 	closesConditional
 )
 
-// hasDirectives reports whether a language has directives of a preprocessor.
 func hasDirectives(language *lexis.Language) bool {
 	return language.Is("C", "C++", "Objective-C", "C#")
 }
 
-// conditional is the effect of a line on the conditionals of the preprocessor.
 func (l *layout) conditional(n int) directive {
 	line := trim(l.line(l.mask, n))
 	if len(line) == 0 || line[0] != '#' || !hasDirectives(l.language) {

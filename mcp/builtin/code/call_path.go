@@ -80,9 +80,7 @@ func (g callGraph) named(d *definition) (list []branch) {
 	seen := map[use]bool{}
 	for i := from; i < to; i++ {
 		begin := i
-		for i < to && lexis.IsWord(l.mask[i]) {
-			i++
-		}
+		i += lexis.WordLen(l.mask[i:to])
 		if begin == i || i == own || g[string(l.mask[begin:i])] == nil {
 			continue
 		}
@@ -129,11 +127,7 @@ type use struct {
 func qualifier(b []byte) (name string, qualified bool) {
 	for _, mark := range [...]string{".", "::", "->"} {
 		if rest, found := bytes.CutSuffix(b, []byte(mark)); found {
-			i := len(rest)
-			for i > 0 && lexis.IsWord(rest[i-1]) {
-				i--
-			}
-			name = string(rest[i:])
+			name = lexis.LastWord(rest)
 			return name, name != "crate" && name != "super"
 		}
 	}

@@ -69,7 +69,6 @@ func (f *sourceFile) checkedByLexer(unchecked error) string {
 	return fmt.Sprintf("brackets, strings and comments close as before; no parser of %s checked it (%s)", f.language.Name, reasonOf(unchecked))
 }
 
-// reasonOf is the reason why no parser could check a file.
 func reasonOf(unchecked error) string {
 	return strings.TrimPrefix(unchecked.Error(), parsers.ErrUnchecked.Error()+": ")
 }

@@ -23,7 +23,6 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// A Spec configures a server.
 type Spec struct {
 	Areas     []*confine.Area // a relative path is below the first
 	Environ   []string        // toolpipe's environment; ctags is looked up in its PATH
@@ -85,8 +84,6 @@ func New(spec Spec) (*toolserver.Server, error) {
 	return s, nil
 }
 
-// A tool is a definition and the function for its calls, which returns the text of the
-// answer.
 type tool struct {
 	*toolserver.Builtin
 	run func(context.Context, *call, toolserver.Arguments) ([]byte, error)
@@ -132,7 +129,6 @@ func tools() []tool {
 	}
 }
 
-// A call is the state of one call of a tool.
 type call struct {
 	spec  Spec
 	ctags *session
@@ -158,7 +154,6 @@ func (c *call) shown(root *confine.Access, rel string) string {
 	return root.Absolute(rel)
 }
 
-// A sourceFile is a file that a tool has read, with the results of its analysis.
 type sourceFile struct {
 	root     *confine.Access // nil if no other file is read
 	rel      string          // its path from the root

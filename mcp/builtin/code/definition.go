@@ -29,7 +29,6 @@ type definition struct {
 	file      *sourceFile // the file that has it
 }
 
-// fullName is the scope followed by the name.
 func (d *definition) fullName() string {
 	if d.Scope == "" {
 		return d.Name
@@ -37,7 +36,6 @@ func (d *definition) fullName() string {
 	return d.Scope + "." + d.Name
 }
 
-// lastLine is the last known line.
 func (d *definition) lastLine() int { return max(d.Line, d.End) }
 
 // place is the path and lines of a definition.
@@ -65,7 +63,6 @@ func (d *definition) holds(other *definition) bool {
 // within reports whether a scope is a full name or inside it.
 func within(scope, full string) bool { return scope == full || strings.HasPrefix(scope, full+".") }
 
-// isType reports whether definitions of a kind are types.
 func isType(kind string) bool {
 	return slices.Contains([]string{"class", "interface", "trait", "struct", "type", "enum", "union", "protocol", "object", "record", "module"}, kind)
 }
@@ -103,7 +100,7 @@ func (s *session) outline(f *sourceFile) error {
 		f.defs = sorted(goDefinitions(f.text))
 	case f.language.Is("Ruby"):
 		f.lay()
-		f.defs = f.place(sorted(f.rubyDefinitions()))
+		f.defs = f.place(sorted(rubyDefinitions(f.mask, f.lines()+1)))
 	default:
 		defs, err := s.definitions(ctagsName(f.path, f.language), f.text)
 		if err != nil {
@@ -201,7 +198,6 @@ func cutLine(name string) (string, int) {
 	return name, 0
 }
 
-// didYouMean is a hint with the most similar name; "" for none.
 func didYouMean(name string, names []string) string {
 	if near := readable.Nearest(normalName(name), names); near != "" {
 		return fmt.Sprintf(", did you mean %q?", near)

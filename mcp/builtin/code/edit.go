@@ -116,7 +116,6 @@ func (f *sourceFile) editor(def *definition, args toolserver.Arguments) *editor 
 	return e
 }
 
-// findCertain returns the one definition of a name, if its lines are certain.
 func (f *sourceFile) findCertain(name string) (*definition, error) {
 	d, _, err := f.find(name)
 	if err != nil {

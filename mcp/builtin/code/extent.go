@@ -77,7 +77,6 @@ func (l *layout) declares(d *definition) (end int, isOpen bool) {
 
 const maxBeside = 100 // definitions in one line that are checked
 
-// opensBody reports whether a line has a bracket {, or one follows directly after it.
 func (l *layout) opensBody(n int) bool {
 	return bytes.IndexByte(l.line(l.mask, n), '{') >= 0 || l.behind(l.starts[n], whiteSpace) == '{'
 }
@@ -221,12 +220,8 @@ func (l *layout) goesOn(last int) bool {
 	if strings.IndexByte(`=+-*/%&|^?:<.\`, l.mask[last]) >= 0 || last > 0 && string(l.mask[last-1:last+1]) == "=>" {
 		return true
 	}
-	begin := last + 1
-	for begin > max(0, last-20) && lexis.IsWord(l.mask[begin-1]) {
-		begin--
-	}
 	words := "export default declare abstract extends implements new typeof keyof instanceof as satisfies"
-	return slices.Contains(strings.Fields(words), string(l.mask[begin:last+1]))
+	return slices.Contains(strings.Fields(words), lexis.LastWord(l.mask[max(0, last-20):last+1]))
 }
 
 // indented returns the last of the lines of code after a line that are indented more, and the
@@ -289,16 +284,4 @@ func (l *layout) isType(d *definition) bool {
 	}
 	end := above[len(above)-1]
 	return lexis.IsWord(end) || strings.IndexByte("*&>", end) >= 0
-}
-
-// rubyDefinitions returns the definitions of a Ruby file. A definition that is never closed
-// ends after the last line.
-func (l *layout) rubyDefinitions() []definition {
-	defs := rubyDefinitions(l.mask)
-	for i := range defs {
-		if defs[i].End == 0 {
-			defs[i].End = l.lines() + 1
-		}
-	}
-	return defs
 }

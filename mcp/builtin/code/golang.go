@@ -60,7 +60,6 @@ func (g *goFile) function(f *ast.FuncDecl) {
 	}
 }
 
-// localTypes adds the types that are declared inside a function.
 func (g *goFile) localTypes(body *ast.BlockStmt, scope string) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		if d, ok := n.(*ast.GenDecl); ok && d.Tok == token.TYPE {

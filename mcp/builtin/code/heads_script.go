@@ -2,6 +2,7 @@ package code
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"toolpipe/mcp/builtin/code/lexis"
@@ -104,7 +105,7 @@ func (h *heads) member(kind, name string, next int) []definition {
 		return nil
 	}
 	bracket := int(h.level(h.line).bracket) - 1
-	if bracket < 0 || !h.isNamedObject(bracket) || isNoName(name) {
+	if bracket < 0 || !h.isNamedObject(bracket) || slices.Contains(notNames, name) {
 		return nil
 	}
 	if kind == "method" && h.opensFunction(next) || h.at(next) == ':' && h.isFunction(next+1) {
@@ -124,7 +125,7 @@ func (h *heads) isNamedObject(bracket int) bool {
 		switch {
 		case h.mask[bracket] != '{', len(before) == 0:
 			return false
-		case before[len(before)-1] == '=', lastWordOf(before) == "default":
+		case before[len(before)-1] == '=', lexis.LastWord(before) == "default":
 			return true
 		case before[len(before)-1] != ':', inner < 0:
 			return false

@@ -91,7 +91,7 @@ func TestHostileTexts(t *testing.T) {
 			defs = append(defs, definition{Name: "abf"[i%3 : i%3+1], Kind: []string{"class", "function", "variable"}[i%3], Scope: strings.Repeat("a.", i%2), Line: 1 + i*f.lines()/names})
 		}
 		if f.language.Is("Ruby") {
-			defs = append(defs, f.rubyDefinitions()...)
+			defs = append(defs, rubyDefinitions(f.mask, f.lines()+1)...)
 		}
 		f.defs = f.addMissed(f.place(sorted(defs)))
 		list, skeleton := outlineText{sourceFile: f}, outlineText{sourceFile: f}

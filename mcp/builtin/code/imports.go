@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +19,6 @@ import (
 
 const maxImports = 1000 // of one file
 
-// An imported is an import at a line of a file.
 type imported struct {
 	line  int
 	text  string // as written
@@ -57,7 +57,6 @@ func showImports(_ context.Context, c *call, args toolserver.Arguments) ([]byte,
 	return b, nil
 }
 
-// A finder finds the imports of a file, and the imported files.
 type finder struct {
 	*sourceFile
 	call   *call
@@ -68,8 +67,12 @@ type finder struct {
 // lines.
 func (f *finder) imports() (found []imported, err error) {
 	f.lay()
-	rules := importRulesOf(f.language)
-	for _, rule := range rules {
+	known := false
+	for _, rule := range importRules {
+		if !f.language.Is(strings.Fields(rule.Languages)...) {
+			continue
+		}
+		known = true
 		for _, m := range rule.Pattern().FindAllSubmatchIndex(f.text, 2*maxImports) {
 			from, code := f.mask, m[4] // in a comment or a string, a match is not an import
 			if rule.Quoted {
@@ -79,17 +82,16 @@ func (f *finder) imports() (found []imported, err error) {
 				continue
 			}
 			written := strings.Join(strings.Fields(string(from[m[2]:m[3]])), " ")
-			found = append(found, imported{f.lineOf(m[2]), written, f.files(rule, string(from[m[4]:m[5]]))})
+			found = append(found, imported{f.lineOf(m[2]), written, f.files(&rule, string(from[m[4]:m[5]]))})
 		}
 	}
-	if len(rules) == 0 {
+	if !known {
 		return nil, fmt.Errorf("how %s names other files is not known", f.language.Name)
 	}
 	slices.SortStableFunc(found, func(a, b imported) int { return a.line - b.line })
 	return found, nil
 }
 
-// files returns the files for the names in an import.
 func (f *finder) files(rule *importRule, text string) (files []string) {
 	for _, name := range rule.List(text) {
 		if file := f.find(rule, name); file != "" && !slices.Contains(files, file) {
@@ -138,7 +140,6 @@ func (f *finder) isPackage(dir string) bool {
 	return file == f.rel || f.look(file, fs.FileMode.IsRegular) != ""
 }
 
-// bases are the directories that a rule searches.
 func (f *finder) bases(from string) (bases []string) {
 	dir := path.Dir(f.rel)
 	for from := range strings.FieldsSeq(from) {
@@ -161,7 +162,6 @@ func (f *finder) bases(from string) (bases []string) {
 	return bases
 }
 
-// first returns the first existing file other than the importing one.
 func (f *finder) first(bases []string, name, endings string) string {
 	for _, base := range bases {
 		for ending := range strings.FieldsSeq(endings) {
@@ -233,4 +233,76 @@ func (f *finder) module() (name, root string) {
 		}
 	}
 	return "", ""
+}
+
+// An importRule describes how files of some languages name others, as a pattern in their
+// texts.
+type importRule struct {
+	Languages string // separated by spaces
+	Quoted    bool   // the name is in quotes, where the mask is blank
+	Separator string // between the parts of a name; "" if a name is a path
+	From      string // where to look for a name: dir, root, up (all parent directories), or a directory
+	Endings   string // file extensions; "" means that the name includes it, "-" none
+
+	pattern string // at the beginning of a line, unless it begins with \b; its group is the names, separated by commas
+}
+
+const scriptEndings = "- .ts .tsx .d.ts .js .jsx .mjs .cjs .json /index.ts /index.tsx /index.js"
+
+var importRules = []importRule{
+	{"C C++ Objective-C", true, "", "dir root include src", "-", `#[ \t]*(?:include|include_next|import)[ \t]*["<]([^">\n]+)[">]`},
+	{"Python", false, ".", "up", ".py /__init__.py .pyi", `import[ \t]+([^\n#;]+)`},
+	{"Python", false, ".", "up", ".py /__init__.py .pyi", `from[ \t]+([\w.]+[ \t]+import\b[^\n#;]*)`},
+	{"Java Kotlin Scala", false, ".", "up src/main/java src/main/kotlin", ".java .kt .scala", `import[ \t]+(?:static[ \t]+)?([\w.*]+)[^\n]*`},
+	{"JavaScript TypeScript", true, "", "dir", scriptEndings, `(?:import|export)\b[^;'"` + "`" + `()]*?\bfrom\s*['"]([^'"\n]+)['"]`},
+	{"JavaScript TypeScript", true, "", "dir", scriptEndings, `import[ \t]*['"]([^'"\n]+)['"]`},
+	{"JavaScript TypeScript", true, "", "dir", scriptEndings, `\b(?:require|import)[ \t]*\([ \t]*['"]([^'"\n]+)['"][ \t]*\)`},
+	{"Rust", false, "::", "up", ".rs /mod.rs", `(?:pub(?:\([^)\n]*\))?[ \t]+)?use[ \t]+([^;]+);`},
+	{"Rust", false, "::", "module dir", ".rs /mod.rs", `(?:pub(?:\([^)\n]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;`},
+	{"Rust", false, "::", "", "", `(?:pub[ \t]+)?extern[ \t]+crate[ \t]+(\w+)[^;\n]*;`},
+	{"Ruby", true, "", "dir root lib", ".rb -", `(?:require_relative|require|load|autoload[ \t(]*:\w+,)[ \t(]*['"]([^'"\n]+)['"]`},
+	{"Shell", true, "", "dir root", "-", `(?:source|\.)[ \t]+([^\s;&|<>]+)`},
+	{"PHP", true, "", "dir root", "-", `\b(?:require|include)(?:_once)?\b[^'"\n;]*['"]([^'"\n]+)['"]`},
+	{"PHP", false, `\`, "up src", ".php", `use[ \t]+(?:function[ \t]+|const[ \t]+)?([\\\w][^;()\n]*);`},
+	{"C#", false, ".", "up", ".cs", `(?:global[ \t]+)?using[ \t]+(?:static[ \t]+)?(?:\w+[ \t]*=[ \t]*)?([\w.:]+)(?:<[^;\n]*>)?[ \t]*;`},
+	{"Swift", false, ".", "", "", `(?:@\w+[ \t]+)?import[ \t]+([\w. \t]+)`},
+	{"Lua", true, ".", "root dir src", ".lua /init.lua", `\brequire[ \t(]*['"]([^'"\n]+)['"]`},
+	{"Dart", true, "", "dir", "-", `(?:import|export|part)[ \t]+['"]([^'"\n]+)['"]`},
+	{"Protobuf", true, "", "dir root", "-", `import[ \t]+(?:public[ \t]+|weak[ \t]+)?"([^"\n]+)"`},
+	{"CSS SCSS", true, "", "dir", "- .scss .css", `@(?:import|use|forward)[ \t]+(?:url\()?['"]([^'"\n]+)['"]`},
+	{"Make", false, "", "dir root", "-", `-?include[ \t]+([^\n#]+)`},
+}
+
+// Pattern is the expression that finds the names. Its first group is the shown text, its
+// second the names.
+func (r *importRule) Pattern() *regexp.Regexp {
+	start := `(?m)^[ \t]*`
+	if strings.HasPrefix(r.pattern, `\b`) {
+		start = ""
+	}
+	return regexp.MustCompile(start + `(` + r.pattern + `)`)
+}
+
+// List returns the names in a match of the second group.
+func (r *importRule) List(text string) (names []string) {
+	if r.Quoted {
+		return []string{strings.Trim(text, `"'`)}
+	}
+	prefix, list, found := strings.Cut(text, "{") // as in Rust's crate::a::{b, c} and PHP's A\{B, C}
+	if !found {
+		prefix, list = "", text
+	}
+	if base, members, found := strings.Cut(text, " import"); found && r.Separator == "." { // as in Python's from a import b, c
+		prefix, list = strings.TrimSpace(base), members
+		names = append(names, prefix)
+		if !strings.HasSuffix(prefix, ".") {
+			prefix += "."
+		}
+	}
+	for name := range strings.SplitSeq(list, ",") {
+		if fields := strings.Fields(strings.Trim(name, "(){} \t\r\n")); len(fields) > 0 { // without "as x"
+			names = append(names, prefix+fields[0])
+		}
+	}
+	return names
 }

@@ -89,13 +89,11 @@ func (l *layout) lines() int { return len(l.starts) - 1 }
 // line is a line of the text or of its mask, counted from 1, with its end.
 func (l *layout) line(of []byte, n int) []byte { return of[l.starts[n-1]:l.starts[n]] }
 
-// lineOf is the number of the line with the byte at an offset.
 func (l *layout) lineOf(at int) int {
 	n, _ := slices.BinarySearch(l.starts[:l.lines()], at+1)
 	return n
 }
 
-// column is the indentation of a line.
 func (l *layout) column(n int) int { return l.columns[n-1] }
 
 func (l *layout) kindOf(n int) lineKind {
@@ -111,7 +109,6 @@ func (l *layout) kindOf(n int) lineKind {
 // code reports whether a line has more than comments, the insides of strings and white space.
 func (l *layout) code(n int) bool { return l.kinds[n-1] == hasCode }
 
-// indentation is the column of a line's first character.
 func indentation[T string | []byte](line T) (column int) {
 	for i := range min(len(line), maxLooked) {
 		switch line[i] {
@@ -146,11 +143,7 @@ func trim(text []byte) []byte { return bytes.Trim(text, whiteSpace) }
 
 // behind is the first byte of code from an offset on that is not one of passed; 0 for none.
 func (l *layout) behind(at int, passed string) byte {
-	rest := bytes.TrimLeft(l.mask[at:min(at+maxLooked, len(l.mask))], passed)
-	if len(rest) == 0 {
-		return 0
-	}
-	return rest[0]
+	return l.at(l.pass(at, passed))
 }
 
 // trimmed is an offset moved back over the white space before it.

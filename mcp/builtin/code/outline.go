@@ -38,10 +38,9 @@ func outlineFile(_ context.Context, c *call, args toolserver.Arguments) ([]byte,
 	return o.appendNotes(), nil
 }
 
-// A node is a definition with the definitions inside it. The root has no definition.
 type node struct {
-	*definition
-	inside []*node
+	*definition // nil: the root
+	inside      []*node
 }
 
 // nested returns the root of a tree in which each definition is below the one with lines
@@ -69,7 +68,6 @@ func nested(defs []definition) *node {
 	return around[0]
 }
 
-// outlineText is the growing answer of a tool.
 type outlineText struct {
 	*sourceFile
 	b       []byte
@@ -78,12 +76,10 @@ type outlineText struct {
 	guessed bool // a definition in the answer has guessed lines
 }
 
-// full reports whether no more fits into the answer.
 func (o *outlineText) full() bool {
 	return o.listed >= toolserver.MaxListed || len(o.b) >= toolserver.MaxText
 }
 
-// list appends the definitions inside another, recursively.
 func (o *outlineText) list(outer *node, depth int) {
 	for _, n := range outer.inside {
 		if o.full() {
@@ -238,7 +234,6 @@ func (o *outlineText) whole(d *definition) {
 	o.b = fmt.Appendf(o.b, "\n[toolpipe] the definition is cut in line %d; go on with get_file_slice, start_line %[1]d\n", o.lineOf(o.starts[d.Start-1]+len(text)))
 }
 
-// signatureLines appends a definition's decorators and head.
 func (o *outlineText) signatureLines(d *definition) {
 	first := d.Start
 	for first < d.Line && !o.code(first) {

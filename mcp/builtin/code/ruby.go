@@ -9,14 +9,14 @@ import (
 )
 
 // rubyDefinitions returns the definitions of a Ruby text, in the order of their lines: its
-// modules, classes, methods, constants, accessors and aliases. End 0 means that a definition is
-// never closed.
+// modules, classes, methods, constants, accessors and aliases. A definition that is never
+// closed ends in the line open.
 //
 // It reads the mask of the text, in which comments and the insides of strings are blank. In a
 // mask, a block opens with a word such as class, def, do or if, and closes with end. The
 // parser checks only these words and knows no other syntax.
-func rubyDefinitions(mask []byte) []definition {
-	p := &rubyParser{rubyCursor: rubyCursor{mask: mask, line: 1}, begins: true}
+func rubyDefinitions(mask []byte, open int) []definition {
+	p := &rubyParser{rubyCursor: rubyCursor{mask: mask, line: 1}, unclosed: open, begins: true}
 	for p.at < len(mask) {
 		p.token()
 	}
@@ -24,7 +24,6 @@ func rubyDefinitions(mask []byte) []definition {
 	return p.found
 }
 
-// A rubyCursor is the position of a parser in a mask.
 type rubyCursor struct {
 	mask     []byte
 	at, line int
@@ -32,6 +31,8 @@ type rubyCursor struct {
 
 type rubyParser struct {
 	rubyCursor
+	unclosed int // the last line of a definition that is never closed
+
 	last   byte // the last byte that is not white space; 0 at the beginning
 	begins bool // a statement may begin here
 	loop   bool // while, until or for began in this statement: its do opens no further block
@@ -57,7 +58,6 @@ type rubyBlock struct {
 	singleton  bool     // class << self: its methods are the object's methods
 }
 
-// token reads a word, or another byte.
 func (p *rubyParser) token() {
 	c := p.mask[p.at]
 	switch {
@@ -68,9 +68,7 @@ func (p *rubyParser) token() {
 		p.at++
 		return
 	case c-'0' < 10: // a number may have letters
-		for p.at < len(p.mask) && (lexis.IsWord(p.mask[p.at])) {
-			p.at++
-		}
+		p.at += lexis.WordLen(p.mask[p.at:])
 		p.last, p.begins = '0', false
 		return
 	case lexis.IsWord(c):
@@ -109,7 +107,6 @@ func (p *rubyParser) newLine(atEnd bool) {
 	p.begins = true
 }
 
-// goesOn reports whether the statement of a line continues on the next line.
 func (p *rubyParser) goesOn() bool {
 	if strings.IndexByte("=+-*/%&|^?:<.\\,([{", p.last) >= 0 {
 		return true
@@ -159,17 +156,25 @@ func (p *rubyParser) word() {
 		p.pop()
 	case "then", "else", "ensure", "and", "or", "not":
 		p.begins = true
+	case "attr_reader", "attr_writer", "attr_accessor", "attr":
+		if begins {
+			p.accessors(word)
+		}
+	case "alias", "alias_method":
+		if begins {
+			p.symbols(1, func(name string) { p.member(name, "alias") })
+		}
 	default:
-		p.statement(word, begins)
+		if begins && word[0] >= 'A' && word[0] <= 'Z' {
+			p.assignment(word)
+		}
 	}
 }
 
 // name reads a word, including a final ? or !.
 func (p *rubyParser) name() string {
 	from := p.at
-	for p.at < len(p.mask) && lexis.IsWord(p.mask[p.at]) {
-		p.at++
-	}
+	p.at += lexis.WordLen(p.mask[p.at:])
 	if p.at+1 < len(p.mask) && (p.mask[p.at] == '?' || p.mask[p.at] == '!') && p.mask[p.at+1] != '=' {
 		p.at++
 	}
@@ -207,7 +212,6 @@ func (p *rubyParser) pop() {
 	p.open = p.open[:n]
 }
 
-// scope is the names of the modules and classes around the cursor.
 func (p *rubyParser) scope() []string {
 	if n := len(p.open); n > 0 {
 		return slices.Clip(p.open[n-1].scope)
@@ -216,13 +220,175 @@ func (p *rubyParser) scope() []string {
 }
 
 func (p *rubyParser) define(name, kind string, scope []string) int {
-	p.found = append(p.found, definition{Name: name, Kind: kind, Scope: strings.Join(scope, "."), Line: p.line})
+	p.found = append(p.found, definition{Name: name, Kind: kind, Scope: strings.Join(scope, "."), Line: p.line, End: p.unclosed})
 	return len(p.found) - 1
 }
 
-// blanks skips white space in the line.
 func (p *rubyParser) blanks() {
-	for p.at < len(p.mask) && (p.mask[p.at] == ' ' || p.mask[p.at] == '\t') {
+	p.at = len(p.mask) - len(bytes.TrimLeft(p.mask[p.at:], " \t"))
+}
+
+// path reads names with :: between.
+func (p *rubyParser) path() (names []string) {
+	for p.at < len(p.mask) {
+		switch {
+		case bytes.HasPrefix(p.mask[p.at:], []byte("::")):
+			p.at += 2
+		case lexis.IsWord(p.mask[p.at]):
+			names = append(names, p.name())
+		default:
+			return names
+		}
+	}
+	return names
+}
+
+// module reads the head of a module or class. class << object defines nothing.
+func (p *rubyParser) module(kind string) {
+	p.blanks()
+	names := p.path()
+	if len(names) == 0 {
+		p.push(rubyBlock{definition: -1, singleton: true})
+		return
+	}
+	last := len(names) - 1
+	at := p.define(names[last], kind, append(p.scope(), names[:last]...))
+	p.push(rubyBlock{definition: at, names: names})
+	p.blanks()
+	if p.at < len(p.mask) && p.mask[p.at] == '<' {
 		p.at++
+		p.blanks()
+		if parent := p.path(); len(parent) > 0 {
+			p.found[at].Parents = []string{strings.Join(parent, "::")}
+		}
+	}
+}
+
+// rubyOperators are the method names that are not words. Longer ones come first.
+var rubyOperators = [...]string{"[]=", "[]", "<=>", "===", "==", "=~", "!=", "!~", "!", "**", "*", "+@", "+", "-@", "-", "/", "%", "<<", "<=", "<", ">>", ">=", ">", "~", "^", "&", "|", "``", "`"}
+
+// method reads the head of a method up to its parameters. If = follows the head, the method
+// has no end.
+func (p *rubyParser) method() {
+	p.blanks()
+	for p.at < len(p.mask) && p.mask[p.at] == '@' { // of the object in a variable
+		p.at++
+	}
+	name, kind := p.methodName(), "method"
+	if n := len(p.open); n > 0 && p.open[n-1].singleton {
+		kind = "singletonMethod"
+	}
+	if p.at < len(p.mask) && p.mask[p.at] == '.' && name != "" {
+		p.at++
+		kind = "singletonMethod"
+		name = p.methodName()
+	}
+	if name == "" {
+		p.push(rubyBlock{definition: -1})
+		return
+	}
+	at := p.define(name, kind, p.scope())
+	p.blanks()
+	if p.at < len(p.mask) && p.mask[p.at] == '(' {
+		p.brackets()
+		p.blanks()
+	}
+	if rest := p.mask[p.at:]; len(rest) > 1 && rest[0] == '=' && rest[1] != '=' && rest[1] != '~' {
+		p.at++
+		p.last, p.begins = '=', true
+		p.values = append(p.values, rubyValue{at, len(p.open) + p.depth})
+		return
+	}
+	p.push(rubyBlock{definition: at})
+}
+
+// methodName reads the name of a method: a word, optionally with ?, ! or =, or an operator.
+func (p *rubyParser) methodName() string {
+	if p.at < len(p.mask) && lexis.IsWord(p.mask[p.at]) {
+		name := p.name()
+		rest := p.mask[p.at:]
+		if len(rest) > 1 && rest[0] == '=' && strings.IndexByte("( \t\n", rest[1]) >= 0 {
+			p.at++
+			name += "="
+		}
+		return name
+	}
+	for _, operator := range rubyOperators {
+		if bytes.HasPrefix(p.mask[p.at:], []byte(operator)) {
+			p.at += len(operator)
+			return operator
+		}
+	}
+	return ""
+}
+
+func (p *rubyParser) brackets() {
+	for depth := 0; p.at < len(p.mask); {
+		switch p.mask[p.at] {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			if depth--; depth == 0 {
+				p.at++
+				return
+			}
+		case '\n':
+			p.line++
+		}
+		p.at++
+	}
+}
+
+func (p *rubyParser) assignment(word string) {
+	names := append([]string{word}, p.path()...)
+	to := p.at
+	p.blanks()
+	rest := bytes.TrimPrefix(p.mask[p.at:], []byte("||"))
+	if len(rest) < 2 || rest[0] != '=' || strings.IndexByte("=~>", rest[1]) >= 0 {
+		p.at = to
+		return
+	}
+	last := len(names) - 1
+	at := p.define(names[last], "constant", append(p.scope(), names[:last]...))
+	p.values = append(p.values, rubyValue{at, len(p.open) + p.depth})
+}
+
+func (p *rubyParser) accessors(word string) {
+	p.symbols(100, func(name string) {
+		if word != "attr_writer" {
+			p.member(name, "accessor")
+		}
+		if word == "attr_writer" || word == "attr_accessor" {
+			p.member(name+"=", "accessor")
+		}
+	})
+}
+
+// member defines a name that ends in its line.
+func (p *rubyParser) member(name, kind string) { p.found[p.define(name, kind, p.scope())].End = p.line }
+
+// symbols reads names with commas between, such as :a, :b or a, and visits at most most of
+// them.
+func (p *rubyParser) symbols(most int, visit func(name string)) {
+	for range most {
+		p.blanks()
+		if p.at < len(p.mask) && p.mask[p.at] == ':' {
+			p.at++
+		}
+		name := p.methodName()
+		if name == "" {
+			return
+		}
+		visit(name)
+		p.last = 'a'
+		p.blanks()
+		if p.at == len(p.mask) || p.mask[p.at] != ',' {
+			return
+		}
+		p.at++
+		p.last = ','
+		if p.blanks(); p.at < len(p.mask) && p.mask[p.at] == '\n' {
+			p.newLine(false)
+		}
 	}
 }

@@ -34,7 +34,7 @@ func TestRubyDefinitions(t *testing.T) {
 		"alias a= b\nundef c":                      "a= alias 1-1",
 	} {
 		var got []string
-		for _, d := range rubyDefinitions([]byte(text)) {
+		for _, d := range rubyDefinitions([]byte(text), 0) {
 			got = append(got, fmt.Sprintf("%s %s %d-%d", d.fullName(), d.Kind, d.Line, d.End))
 		}
 		if strings.Join(got, ", ") != want {
@@ -57,13 +57,13 @@ func TestAnyRubyText(t *testing.T) {
 			}
 		}
 		lines := bytes.Count(b.Bytes(), []byte("\n")) + 1
-		for _, d := range rubyDefinitions(b.Bytes()) {
+		for _, d := range rubyDefinitions(b.Bytes(), 0) {
 			if d.Line < 1 || d.Line > lines || d.End > lines || d.End != 0 && d.End < d.Line || d.Name == "" {
 				t.Fatalf("%q: %+v", b.String(), d)
 			}
 		}
 	}
 	for _, piece := range []string{"class A\n", "def a\n", "A = [", "attr_reader :a,\n", "A::", "if ", "end ", "'", "A = b do\n"} {
-		rubyDefinitions([]byte(strings.Repeat(piece, 50_000)))
+		rubyDefinitions([]byte(strings.Repeat(piece, 50_000)), 0)
 	}
 }

@@ -28,7 +28,6 @@ type survey struct {
 	surveyed
 }
 
-// surveyed is the counts of a survey.
 type surveyed struct {
 	files, bytes int
 	skipped      confine.Skipped
@@ -86,7 +85,6 @@ func (s *survey) each(ctx context.Context, path string, visit func(*sourceFile) 
 	return err
 }
 
-// A reading is a file of a survey after it was read.
 type reading struct {
 	path   string
 	text   []byte // nil if it is not visited
@@ -95,7 +93,6 @@ type reading struct {
 	err    error // why it was not read; errBinary, and nil with size 0, for skipped files
 }
 
-// deal reads the files of a directory, in batches.
 func (s *survey) deal(ctx context.Context, a *confine.Access, w *confine.Walked, order chan<- chan []reading, running *sync.WaitGroup) error {
 	var names []string
 	for _, e := range w.Entries {
@@ -123,7 +120,6 @@ func (s *survey) deal(ctx context.Context, a *confine.Access, w *confine.Walked,
 	return context.Cause(ctx)
 }
 
-// read reads the files of a batch.
 func (s *survey) read(ctx context.Context, a *confine.Access, in *confine.Batch, names []string) (all []reading) {
 	var room []byte // reuses the memory of a text that is not kept
 	for _, name := range names {
@@ -209,7 +205,6 @@ func (s *survey) outline(ctx context.Context, f *sourceFile) error {
 	return nil
 }
 
-// appendTo appends a line for each kind of omitted files.
 func (s *survey) appendTo(b []byte) []byte {
 	if s.full {
 		b = fmt.Appendf(b, "[toolpipe] the search stopped after %d files of %d bytes together, and the remaining files were not read; a deeper path reads others\n", s.files, s.bytes)
@@ -254,7 +249,6 @@ func (c *call) project(ctx context.Context, args toolserver.Arguments, named str
 	return p, name, err
 }
 
-// notFound is the error for a name that a project does not define.
 func (p *project) notFound(format string, args ...any) error {
 	said := append(fmt.Appendf(nil, format, args...), '\n')
 	return errors.New(strings.TrimSuffix(string(p.survey.appendTo(said)), "\n"))

@@ -151,7 +151,6 @@ func (l *layout) joinsNext(n int) bool {
 	return n < l.lines() && bytes.HasSuffix(bytes.TrimRight(l.line(l.text, n), "\r\n"), []byte(`\`))
 }
 
-// directiveEnd is the last line of a preprocessor directive.
 func (l *layout) directiveEnd(n int) int {
 	for l.joinsNext(n) {
 		n++
@@ -209,10 +208,7 @@ func (l *layout) decorated(from, until int) int {
 		case c == '[' && l.language.Is("C", "C++", "C#"):
 			next = l.passBracket(from)
 		case l.language.Is("C", "C++"):
-			word := from
-			for word < until && lexis.IsWord(l.mask[word]) {
-				word++
-			}
+			word := from + lexis.WordLen(l.mask[from:until])
 			switch string(l.mask[from:word]) {
 			case "template":
 				next = l.passAngles(word)

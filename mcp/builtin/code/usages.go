@@ -38,7 +38,6 @@ func showUsages(ctx context.Context, c *call, args toolserver.Arguments) ([]byte
 	return u.survey.appendTo(u.text), nil
 }
 
-// usages is one call of the tool.
 type usages struct {
 	word   []byte
 	survey survey
@@ -49,7 +48,6 @@ type usages struct {
 	moreFiles int // files with omitted lines
 }
 
-// file adds the lines of a file that have the word.
 func (u *usages) file(ctx context.Context, f *sourceFile) error {
 	if !bytes.Contains(f.text, u.survey.holds) {
 		return nil
@@ -83,7 +81,6 @@ func (u *usages) file(ctx context.Context, f *sourceFile) error {
 	return nil
 }
 
-// show adds lines of a file, each after the name of the definition around it.
 func (u *usages) show(f *sourceFile, lines []int) {
 	var last *definition
 	for i, n := range lines {

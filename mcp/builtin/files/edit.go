@@ -73,7 +73,6 @@ func setFileSlice(ctx context.Context, a *confine.Access, args toolserver.Argume
 // An edit works on the whole text. If all lines of the text end in CR LF, the model's lines
 // get that end too. A byte order mark stays at the beginning.
 
-// allCRLF reports whether a text has line ends and all of them are CR LF.
 func allCRLF(text []byte) bool {
 	n := bytes.Count(text, []byte("\n"))
 	return n > 0 && n == bytes.Count(text, []byte("\r\n"))

@@ -72,9 +72,7 @@ type alternative struct {
 }
 
 const (
-	maxPattern      = toolserver.MaxPattern
 	maxAlternatives = 256
-	maxBraces       = 64       // { in a pattern
 	maxExpanded     = 64 << 10 // bytes of all alternatives together
 )
 
@@ -82,10 +80,8 @@ func parseGlob(pattern string) (*glob, error) {
 	switch {
 	case pattern == "":
 		return nil, errors.New("the pattern is empty; * matches every name")
-	case len(pattern) > maxPattern:
-		return nil, fmt.Errorf("the pattern has %d bytes, at most %d are allowed", len(pattern), maxPattern)
-	case strings.Count(pattern, "{") > maxBraces:
-		return nil, fmt.Errorf("pattern %q has more than %d {", pattern, maxBraces)
+	case len(pattern) > toolserver.MaxPattern:
+		return nil, fmt.Errorf("the pattern has %d bytes, at most %d are allowed", len(pattern), toolserver.MaxPattern)
 	}
 	all, err := expandBraces(pattern)
 	if err != nil {

@@ -122,7 +122,6 @@ func (g *grep) tree(ctx context.Context) error {
 	return err
 }
 
-// deal gives the files of a directory to the scanners, in batches.
 func (g *grep) deal(ctx context.Context, w *confine.Walked) error {
 	var names []string
 	from, _ := filepath.Rel(g.Rel, w.At)
@@ -166,7 +165,6 @@ func (g *grep) batch(ctx context.Context, s *scanner, in *confine.Batch, names [
 	return all
 }
 
-// file searches a file from the entries of a directory.
 func (g *grep) file(ctx context.Context, s *scanner, in *confine.Batch, name string) findings {
 	f, size, err := in.Open(name)
 	switch {

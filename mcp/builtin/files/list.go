@@ -83,7 +83,6 @@ func getTree(ctx context.Context, l *confine.Location, args toolserver.Arguments
 	return t.skipped.AppendTo(t.text), nil
 }
 
-// tree is the growing answer of get_tree, with two spaces for each level.
 type tree struct {
 	access  *confine.Access
 	ctx     context.Context

@@ -72,13 +72,10 @@ func (r *repository) shown(names []string, isTree bool) (shown, read []string, c
 	}
 	// For git the name of a file also means everything below it.
 	shown = slices.DeleteFunc(shown, func(name string) bool {
-		return slices.ContainsFunc(hidden, func(h string) bool { return below(h, name) })
+		return slices.ContainsFunc(hidden, func(h string) bool { return strings.HasPrefix(h, name+"/") })
 	})
 	return shown, append(read, r.attributes(shown)...), cut
 }
-
-// below reports whether a name is in a directory.
-func below(name, dir string) bool { return strings.HasPrefix(name, dir+"/") }
 
 // leave leaves a file out of the diff, with a note about the reason.
 func (r *repository) leave(name string, why error) {

@@ -155,7 +155,6 @@ func (n *server) read(_ context.Context, args toolserver.Arguments) (string, err
 	return string(b), nil
 }
 
-// missing is the error for a note that does not exist.
 func (d *document) missing(name string) error {
 	hint := "list shows all"
 	if near := readable.Nearest(name, slices.Collect(maps.Keys(d.notes))); near != "" {

@@ -11,8 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -27,40 +25,6 @@ import (
 type store struct {
 	path  string        // absolute, free of links
 	limit time.Duration // of the wait for the lock
-
-	known atomic.Pointer[version] // last read or written; nil for none
-
-	mu   sync.Mutex
-	text []byte // last written; the next change reuses its memory
-}
-
-// A version is a file that was read or written, with its content. A change by another process
-// gives the file another revision, and any other change gives it another time.
-type version struct {
-	info     fs.FileInfo
-	head     [headSize]byte
-	document *document
-}
-
-// headSize is how many bytes at the beginning of a file include its revision.
-const headSize = 64
-
-// isSame reports whether v and now are the same file, unchanged.
-func (v *version) isSame(now *version) bool {
-	return os.SameFile(v.info, now.info) && v.info.Size() == now.info.Size() && v.info.ModTime().Equal(now.info.ModTime()) && v.head == now.head
-}
-
-// versionOf is the version of the open file f, without the document.
-func versionOf(f *os.File) (*version, error) {
-	info, err := f.Stat()
-	v := &version{info: info}
-	if err == nil {
-		_, err = f.ReadAt(v.head[:], 0)
-	}
-	if err == io.EOF { // it is shorter
-		err = nil
-	}
-	return v, err
 }
 
 const (
@@ -128,7 +92,6 @@ func (s *store) open(flags int) (*os.File, error) {
 	return f, nil
 }
 
-// read returns the present content of the file.
 func (s *store) read() (*document, error) {
 	f, err := s.open(os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,36 +101,7 @@ func (s *store) read() (*document, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return s.readFrom(f)
-}
-
-// readFrom returns the content of the open file f. It reads the file only if the known
-// version differs. The document must not be changed.
-func (s *store) readFrom(f *os.File) (*document, error) {
-	now, err := versionOf(f)
-	if err != nil {
-		return nil, confine.Reason(err)
-	}
-	if known := s.known.Load(); known != nil && known.isSame(now) {
-		return known.document, nil
-	}
-	if now.document, err = readDocument(f); err == nil {
-		s.known.Store(now)
-	}
-	return now.document, err
-}
-
-// wrote records d, which was written as s.text, unless the file was already replaced.
-func (s *store) wrote(d *document) {
-	f, err := s.open(os.O_RDONLY)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	if now, err := versionOf(f); err == nil && bytes.HasPrefix(s.text, now.head[:min(headSize, now.info.Size())]) {
-		now.document = d
-		s.known.Store(now)
-	}
+	return readDocument(f)
 }
 
 func readDocument(f *os.File) (*document, error) {
@@ -200,28 +134,21 @@ func (s *store) change(ctx context.Context, edit func(*document) error) error {
 	if err != nil {
 		return err
 	}
-	known, err := s.readFrom(f)
+	d, err := readDocument(f)
 	if err != nil {
 		return err
 	}
-	d := &document{known.revision, maps.Clone(known.notes)}
 	if err := edit(d); err != nil {
 		return err
 	}
 	if d.revision > maxRevision {
 		return errors.New("it has no revisions left")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.text = d.appendText(s.text[:0])
-	if len(s.text) > maxFile {
-		return fmt.Errorf("the notes would take %d bytes, at most %d are allowed; delete notes that are not needed", len(s.text), maxFile)
+	text := d.appendText(nil)
+	if len(text) > maxFile {
+		return fmt.Errorf("the notes would take %d bytes, at most %d are allowed; delete notes that are not needed", len(text), maxFile)
 	}
-	err = confine.ReplaceFile(ctx, s.path, before, s.text)
-	if err == nil {
-		s.wrote(d)
-	}
-	return err
+	return confine.ReplaceFile(ctx, s.path, before, text)
 }
 
 // lock opens the file and locks it. If the file was replaced during the wait, it locks the
@@ -263,7 +190,6 @@ type note struct {
 	literal  []byte // the content as in the file
 }
 
-// put creates a note, or replaces its content.
 func (d *document) put(name, content string) error {
 	if len(content) > maxNote {
 		return fmt.Errorf("the note would have %d bytes, at most %d are allowed; another note has room", len(content), maxNote)
@@ -314,7 +240,6 @@ func parse(text []byte) (*document, error) {
 	return d, nil
 }
 
-// hasOnly reports whether an object has only members with these names.
 func hasOnly(object []byte, names ...string) bool {
 	for literal := range jsontext.Members(object) {
 		if !slices.Contains(names, jsontext.Unquote(literal)) {

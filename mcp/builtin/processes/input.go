@@ -110,7 +110,7 @@ func terminalKeyBytes(application bool) map[string]string {
 
 // write gives the program its input. It does not wait for a program that does not read.
 func (p *program) write(ctx context.Context, text string) error {
-	p.in.SetWriteDeadline(time.Now().Add(p.patience.input))
+	p.in.SetWriteDeadline(time.Now().Add(inputTime))
 	stop := goroutine.AfterContext(ctx, func() { p.in.SetWriteDeadline(time.Now()) })
 	defer stop()
 	n, err := p.in.WriteString(text)
@@ -144,7 +144,7 @@ func sendSignal(_ context.Context, p *program, args toolserver.Arguments, _ func
 	}
 	switch sig {
 	case syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGKILL:
-		goroutine.Await(p.ended, p.patience.signal)
+		goroutine.Await(p.ended, signalTime)
 	}
 	return toolserver.TextResult(fmt.Sprintf("[toolpipe] %s\n", p.describe())), nil
 }

@@ -40,6 +40,9 @@ const (
 	maxWait     = 10 * time.Minute // the run's own limit for a silent call pauses meanwhile
 	defaultWait = 30 * time.Second
 	killLimit   = 2 * time.Second // for the end of a killed program
+	signalTime  = time.Second     // for its end after a signal
+	termTime    = 2 * time.Second // for its end after SIGTERM, before it is killed
+	inputTime   = 5 * time.Second // for it to read its input
 )
 
 // A server starts the programs of one client. It keeps ended programs until others need room.
@@ -47,19 +50,11 @@ type server struct {
 	commands *shell.Commands
 	note     string        // about the restrictions of programs
 	limit    time.Duration // of a wait
-	patience patience
 
 	mu       sync.Mutex // locked while a program is started
 	programs []*program // in the order of their start
 	count    int        // the number in the last id that the server chose
 	over     bool       // the client has disconnected: no more programs are started
-}
-
-// patience is how long a call waits for a program to react.
-type patience struct {
-	signal time.Duration // for its end after a signal
-	end    time.Duration // for its end after SIGTERM, before it is killed
-	input  time.Duration // for it to read its input
 }
 
 // New makes the server, in which each client has separate programs. Errors are about the
@@ -71,15 +66,14 @@ func New(spec Spec) (*toolserver.Server, error) {
 	}
 	clientOf := func(ctx context.Context) context.Context { return confine.BoundsOf(ctx).Client }
 	return toolserver.PerClient(clientOf, func() (*toolserver.Server, func()) {
-		own := &server{commands: s.commands, note: s.note, limit: s.limit, patience: s.patience}
+		own := &server{commands: s.commands, note: s.note, limit: s.limit}
 		return own.offer(spec.Version), own.close
 	}), nil
 }
 
 func newServer(spec Spec) (*server, error) {
 	commands, err := shell.NewCommands(spec.Commands)
-	usual := patience{signal: time.Second, end: 2 * time.Second, input: 5 * time.Second}
-	return &server{commands: commands, note: spec.Commands.Note, limit: cmp.Or(spec.Limit, maxWait), patience: usual}, err
+	return &server{commands: commands, note: spec.Commands.Note, limit: cmp.Or(spec.Limit, maxWait)}, err
 }
 
 func (s *server) offer(version string) *toolserver.Server {
@@ -220,7 +214,6 @@ func terminalSize(args toolserver.Arguments) (size, error) {
 	return size{}, nil
 }
 
-// variables reads the argument env: the environment variables that a call sets.
 func variables(raw []byte) (map[string]string, error) {
 	env := map[string]string{}
 	for literal, value := range jsontext.Members(raw) {
@@ -285,7 +278,6 @@ func (s *server) find(id string) (*program, error) {
 	return nil, fmt.Errorf("no process has the id %.100q; known ids: %s", id, strings.Join(ids, ", "))
 }
 
-// all are the programs, including ended ones.
 func (s *server) all() []*program {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -306,7 +298,7 @@ func (s *server) list(context.Context, toolserver.Arguments, func(wire.Progress)
 // restart starts a program again in the directory that was checked at its first start.
 func (s *server) restart(_ context.Context, old *program, _ toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 	if !old.end() {
-		return nil, fmt.Errorf("%s could not be ended within %v, so it was not started again", old.id, old.patience.end+killLimit)
+		return nil, fmt.Errorf("%s could not be ended within %v, so it was not started again", old.id, termTime+killLimit)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -315,10 +307,8 @@ func (s *server) restart(_ context.Context, old *program, _ toolserver.Arguments
 		return nil, fmt.Errorf("%s was started again by another call meanwhile", old.id)
 	}
 	var of size
-	if t := old.terminal; t != nil {
-		t.mu.Lock()
-		of = t.size
-		t.mu.Unlock()
+	if v, err := old.view(); err == nil {
+		of = shownSize(v)
 	}
 	p, err := s.launch(old.id, old.cmd, of)
 	if err != nil {

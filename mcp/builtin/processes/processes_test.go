@@ -2,7 +2,6 @@ package processes
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -63,12 +62,12 @@ func known(t *testing.T) bool {
 
 func processServer(t testing.TB, spec shell.CommandSpec) *mcp.Session {
 	t.Helper()
-	session, _ := processServerWith(t, spec, patience{})
+	session, _ := processServerOf(t, spec)
 	return session
 }
 
-// processServerWith is processServer with less patience where it is not 0.
-func processServerWith(t testing.TB, spec shell.CommandSpec, less patience) (*mcp.Session, *server) {
+// processServerOf is processServer, and the server itself.
+func processServerOf(t testing.TB, spec shell.CommandSpec) (*mcp.Session, *server) {
 	t.Helper()
 	if spec.Dir == "" {
 		spec.Dir = t.TempDir()
@@ -84,7 +83,6 @@ func processServerWith(t testing.TB, spec shell.CommandSpec, less patience) (*mc
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.patience = patience{cmp.Or(less.signal, s.patience.signal), cmp.Or(less.end, s.patience.end), cmp.Or(less.input, s.patience.input)}
 	return servertest.Local(t, s.offer("")), s
 }
 
@@ -359,7 +357,7 @@ func TestWaitForLongLine(t *testing.T) {
 // A wait that nobody waits for ends.
 func TestWaitCancel(t *testing.T) {
 	t.Parallel()
-	s, server := processServerWith(t, shell.CommandSpec{}, patience{})
+	s, server := processServerOf(t, shell.CommandSpec{})
 	servertest.Works(t, s, "start", "name", "a", "script", "echo x; sleep 300")
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
@@ -398,7 +396,7 @@ func TestWaitProgress(t *testing.T) {
 // A program without a terminal reads what it is sent, and its end.
 func TestInput(t *testing.T) {
 	t.Parallel()
-	s, _ := processServerWith(t, shell.CommandSpec{}, patience{input: time.Second})
+	s := processServer(t, shell.CommandSpec{})
 	servertest.Works(t, s, "start", "name", "c", "script", "read a; echo got $a; cat; echo end")
 	began := time.Now()
 	if answer := servertest.Works(t, s, "input", "id", "c", "text", "one", "key", "enter", "tail_s", 300); !strings.HasSuffix(answer, "follow\ngot one\n") || time.Since(began) > 2*time.Minute {
@@ -470,7 +468,7 @@ func TestTerminal(t *testing.T) {
 func TestStubborn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, _ := processServerWith(t, shell.CommandSpec{Dir: dir}, patience{signal: 200 * time.Millisecond, end: 200 * time.Millisecond})
+	s := processServer(t, shell.CommandSpec{Dir: dir})
 	script := "trap '' TERM HUP INT; (sleep 300; :) & echo begun; while :; do sleep 0.1; done"
 	if runtime.GOOS == "linux" && known(t) {
 		script = "setsid " + strings.Join(processtest.Argv("sleeper", filepath.Join(dir, "pid")), " ") + " & " + script
@@ -501,7 +499,7 @@ func TestStubborn(t *testing.T) {
 // Signals arrive under their names.
 func TestSignals(t *testing.T) {
 	t.Parallel()
-	s, _ := processServerWith(t, shell.CommandSpec{}, patience{signal: 50 * time.Millisecond})
+	s := processServer(t, shell.CommandSpec{})
 	script := "echo begun; while :; do sleep 0.05; done"
 	for _, name := range []string{"INT", "HUP", "USR1", "USR2", "ALRM", "WINCH", "TSTP", "QUIT"} {
 		script = fmt.Sprintf("trap 'echo got %s' %s; ", name, name) + script

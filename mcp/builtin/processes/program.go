@@ -27,7 +27,6 @@ type program struct {
 	id       string
 	cmd      *exec.Cmd // as a call requested it; each start takes a copy
 	terminal *terminal // nil: it was started without pty
-	patience patience
 	began    time.Time
 	process  *process.Process
 	out      process.Output
@@ -46,14 +45,14 @@ func (s *server) launch(id string, cmd *exec.Cmd, of size) (*program, error) {
 		return nil, errors.New("the connection has ended")
 	}
 	p := &program{
-		id: id, cmd: cmd, patience: s.patience, out: process.Output{Head: keptHead, Tail: keptTail},
+		id: id, cmd: cmd, out: process.Output{Head: keptHead, Tail: keptTail},
 		read: make(chan struct{}), ended: make(chan struct{}),
 	}
 	if of != (size{}) {
 		p.terminal = newTerminal(of)
 	}
 	child := *cmd
-	theirs, err := p.connect(&child)
+	theirs, err := p.connect(&child, of)
 	if err == nil {
 		if p.process, err = s.commands.Start(&child); err != nil {
 			err = fmt.Errorf("%q did not start: %w", cmd.Args[0], confine.Reason(err))
@@ -77,10 +76,10 @@ func (s *server) launch(id string, cmd *exec.Cmd, of size) (*program, error) {
 
 // connect gives the child its standard streams, and returns the ends that belong only to the
 // child. After an error some of the files are nil.
-func (p *program) connect(child *exec.Cmd) (theirs []*os.File, err error) {
+func (p *program) connect(child *exec.Cmd, of size) (theirs []*os.File, err error) {
 	var stdin, stdout *os.File
 	if p.terminal != nil {
-		if p.in, stdin, err = openTerminal(p.terminal.size); err != nil {
+		if p.in, stdin, err = openTerminal(of); err != nil {
 			return nil, fmt.Errorf("pty: %w", err)
 		}
 		p.from, stdout = p.in, stdin
@@ -146,19 +145,17 @@ func (p *program) end() bool {
 	if !p.hasEnded() {
 		p.process.Signal(syscall.SIGTERM)
 		p.process.Signal(syscall.SIGCONT) // a stopped process handles no other signal
-		goroutine.Await(p.ended, p.patience.end)
+		goroutine.Await(p.ended, termTime)
 	}
 	p.process.KillTree(killLimit)
 	return goroutine.Await(p.ended, killLimit)
 }
 
-// close closes our ends of the standard streams.
 func (p *program) close() {
 	p.in.Close()
 	p.from.Close()
 }
 
-// describe is the state of the program, in words.
 func (p *program) describe() string {
 	if !p.hasEnded() {
 		return fmt.Sprintf("%s is running (pid %d, for %v)", p.id, p.process.Pid(), time.Since(p.began).Round(time.Second/10))

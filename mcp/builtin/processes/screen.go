@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,16 +39,16 @@ func sizeOf(args toolserver.Arguments, otherwise size) (size, error) {
 	return size{int(columns), int(rows)}, nil
 }
 
-// A terminal is the terminal of a program: its screen, and its answers to the program.
+func shownSize(v screen.View) size { return size{v.Columns, len(v.Rows)} }
+
 type terminal struct {
 	mu      sync.Mutex // locked while output is written to both the screen and the stream
-	size    size
 	shown   *screen.Screen
 	answers chan []byte
 }
 
 func newTerminal(of size) *terminal {
-	t := &terminal{size: of, answers: make(chan []byte, maxAnswers)}
+	t := &terminal{answers: make(chan []byte, maxAnswers)}
 	t.shown = screen.New(of.columns, of.rows, screen.Options{Answer: func(answer []byte) {
 		select {
 		case t.answers <- answer:
@@ -57,7 +58,6 @@ func newTerminal(of size) *terminal {
 	return t
 }
 
-// keep keeps output of the program.
 func (p *program) keep(b []byte) {
 	if p.terminal == nil {
 		p.out.Write(b)
@@ -77,7 +77,6 @@ func (p *program) answer() {
 	}
 }
 
-// view is the screen of the program.
 func (p *program) view() (screen.View, error) {
 	if p.terminal == nil {
 		return screen.View{}, fmt.Errorf("%s has no screen: start it with pty", p.id)
@@ -94,7 +93,6 @@ func (p *program) version() int64 {
 	return p.terminal.shown.Version()
 }
 
-// describeScreen describes the version and size of a screen and the cursor's position.
 func describeScreen(v screen.View) string {
 	cursor := "the cursor is in row " + strconv.Itoa(v.Row) + ", column " + strconv.Itoa(v.Column)
 	if v.CursorHidden {
@@ -155,34 +153,28 @@ func searchScreens(programs []*program, named bool, re *regexp.Regexp) (*wire.Re
 // A screenCondition is a condition for the screen of a program. The zero value waits for
 // nothing.
 type screenCondition struct {
-	wanted  bool
-	row     *regexp.Regexp // must match a row; nil: any row
-	after   int64          // the version must be later than this
-	looked  int64          // the version that was checked last
-	hasSeen bool           // looked is set
+	wanted bool
+	row    *regexp.Regexp // must match a row; nil: any row
+	after  int64          // the version must be later than this, and than the one that was checked last
 }
 
-// isMet checks the screen if it has changed since the last check. It describes what was met;
-// "" if nothing was.
-func (c *screenCondition) isMet(p *program) string {
-	if !c.wanted {
-		return ""
+// onScreen reports whether a screen that was not checked yet meets the condition.
+func (c *condition) onScreen() bool {
+	s := &c.screen
+	if !s.wanted || c.version() <= s.after {
+		return false
 	}
-	version := p.version()
-	if version <= c.after || c.hasSeen && version == c.looked {
-		return ""
+	v, _ := c.view()
+	if s.row == nil {
+		c.outcome = fmt.Sprintf("a later screen than %d", s.after)
+		return true
 	}
-	v, _ := p.view()
-	c.looked, c.hasSeen = v.Version, true
-	if c.row == nil {
-		return fmt.Sprintf("a later screen than %d", c.after)
+	s.after = v.Version
+	at := slices.IndexFunc(v.Rows, s.row.MatchString)
+	if at >= 0 {
+		c.outcome = fmt.Sprintf("row %d matches: %s", at+1, readable.Cut(v.Rows[at], maxShown, "…"))
 	}
-	for i, row := range v.Rows {
-		if c.row.MatchString(row) {
-			return fmt.Sprintf("row %d matches: %s", i+1, readable.Cut(row, maxShown, "…"))
-		}
-	}
-	return ""
+	return at >= 0
 }
 
 func resize(_ context.Context, p *program, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
@@ -197,14 +189,13 @@ func resize(_ context.Context, p *program, args toolserver.Arguments, _ func(wir
 	t := p.terminal
 	t.mu.Lock() // so that the screen has the size that the program draws for
 	defer t.mu.Unlock()
-	to, err := sizeOf(args, t.size)
+	to, err := sizeOf(args, shownSize(t.shown.View()))
 	if err != nil {
 		return nil, err
 	}
 	if err := setSize(p.in, to); err != nil {
 		return nil, fmt.Errorf("%s keeps its size: %w", p.id, err)
 	}
-	t.size = to
 	t.shown.Resize(to.columns, to.rows)
 	return toolserver.TextResult(fmt.Sprintf("[toolpipe] %s has a screen of %d columns and %d rows now; its version is %d\n", p.id, to.columns, to.rows, t.shown.Version())), nil
 }

@@ -94,7 +94,7 @@ func compareScreens(t *testing.T, program keyed, keys int) {
 	if err := os.WriteFile(filepath.Join(dir, "text.txt"), []byte(strings.Repeat(text, 40)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	session, s := processServerWith(t, shell.CommandSpec{Dir: dir, Env: map[string]string{"LC_ALL": "C.UTF-8", "HOME": dir}}, patience{})
+	session, s := processServerOf(t, shell.CommandSpec{Dir: dir, Env: map[string]string{"LC_ALL": "C.UTF-8", "HOME": dir}})
 	start := append(program.start, "pty", true, "name", "x")
 	servertest.Works(t, session, "start", start...)
 	p, err := s.find("x")

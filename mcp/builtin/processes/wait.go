@@ -166,7 +166,6 @@ func await(ctx context.Context, conditions []*condition, wanted int, limit time.
 	}
 }
 
-// awaited describes in one line what is waited for.
 func awaited(conditions []*condition) string {
 	text := "waiting"
 	for _, c := range conditions {
@@ -192,12 +191,6 @@ func (c *condition) isMet() bool {
 	case c.idle > 0 && c.isIdle():
 		c.outcome = fmt.Sprintf("no output for %v", c.idle)
 	}
-	return c.outcome != ""
-}
-
-// onScreen reports whether the screen's condition is met.
-func (c *condition) onScreen() bool {
-	c.outcome = c.screen.isMet(c.program)
 	return c.outcome != ""
 }
 

@@ -8,7 +8,6 @@ import (
 // A Fact is a label and a text from a file. A report shows it unless the text is empty.
 type Fact struct{ Name, Value string }
 
-// Begun returns the settings of a run, or the heading of a plan.
 func Begun(r *Run) []Fact {
 	return []Fact{
 		{"id", r.Start.ID}, {"model", r.Start.Model}, {"began", r.Start.Time},
@@ -17,7 +16,6 @@ func Begun(r *Run) []Fact {
 	}
 }
 
-// Came returns the results of a run other than its counts.
 func Came(r *Run) []Fact {
 	cost := r.Counts.Cost
 	if cost != "" {
@@ -29,7 +27,6 @@ func Came(r *Run) []Fact {
 	}
 }
 
-// Why returns the facts about a planned call that a reviewer needs.
 func Why(r *Review) []Fact {
 	return []Fact{
 		{"PROBLEM", r.Problem.String()}, {"staged because", cmp.Or(r.Rule, "no rule allows it")}, {"by", r.By}, {"reason", r.Reason.String()},

@@ -12,10 +12,8 @@
 // form.
 package history
 
-// A Form is the kind of a file.
 type Form string
 
-// The forms.
 const (
 	Log     Form = "event log"
 	Session Form = "session"
@@ -25,7 +23,6 @@ const (
 // Unknown marks a number that is missing, or that no run can have.
 const Unknown = -1
 
-// A Report is everything that was read.
 type Report struct {
 	Sources []*Source
 	Runs    []*Run // in the order of their start
@@ -36,27 +33,16 @@ type Report struct {
 	Failed   int // of these, the runs with an exit status other than 0
 }
 
-// A Source is a file that was read.
 type Source struct {
 	Name   string
 	Form   Form // "" for an empty file
 	Bytes  int64
 	Lines  int
-	SHA256 string // of all bytes, in hex
-	Cut    []Cut
-	Long   []int // skipped lines, longer than 64 MiB
+	SHA256 string   // of all bytes, in hex
+	Cut    []string // says of each incomplete line where it ends
+	Long   []string // says of each skipped line that it is longer than 64 MiB
 }
 
-// Skipped describes a line in Long.
-const Skipped = "is longer than 64 MiB and was skipped"
-
-// A Cut is an incomplete line.
-type Cut struct {
-	Line int
-	Byte int64
-}
-
-// A Detail is a name and its value.
 type Detail struct {
 	Name string
 	Text Text
@@ -85,7 +71,6 @@ type Run struct {
 // leaves a question without an answer.
 type Exchange struct{ Prompt, Answer Text }
 
-// A Start is the content of a start event.
 type Start struct {
 	Version, Model, API string
 	Time                string // start time
@@ -94,7 +79,6 @@ type Start struct {
 	Ready               int64 // when servers and tools were ready
 }
 
-// A Head is the first line of a plan, and the state of the plan.
 type Head struct {
 	Version, Time, Dir string
 	Digest             string // the same as in --apply --dry-run
@@ -102,7 +86,6 @@ type Head struct {
 	Last               string // time of the last result
 }
 
-// An End is how a run ended.
 type End struct {
 	Known   bool   // there is an end event
 	Cut     bool   // the last line of the file is incomplete
@@ -126,13 +109,11 @@ type Counts struct {
 	Decisions                    map[string]int64 // number of approvals per decision
 }
 
-// Tokens are the tokens that a model read and wrote.
 type Tokens struct{ Input, Output, Reasoning, Cached, CacheWrite int64 }
 
 // More counts items beyond the limits, which are counted in Counts but not kept.
 type More struct{ Questions, Turns, Calls, Notes int }
 
-// A Turn is one reply of the model.
 type Turn struct {
 	Number    int64
 	At        int64 // when it ended
@@ -148,7 +129,6 @@ type Turn struct {
 	Details   []Detail
 }
 
-// A Call is one call of a tool with everything known about it.
 type Call struct {
 	ID, Name, Server, Tool string
 	Turn                   int64
@@ -167,7 +147,6 @@ type Call struct {
 	Line                   int // of the source
 }
 
-// A Verdict is one approval event.
 type Verdict struct {
 	Decision, By, Rule string
 	Reason             Text
@@ -176,7 +155,6 @@ type Verdict struct {
 	At, Asked          int64  // time of the verdict, and how long somebody was asked
 }
 
-// A Result is the result of a call.
 type Result struct {
 	Status    string // "" if there is none
 	Text      Text
@@ -187,7 +165,6 @@ type Result struct {
 	Ms, Began int64 // duration and start
 }
 
-// A Change is a change of a file by a call, or a planned change.
 type Change struct {
 	File    string // "" for none
 	Diff    Text   // unified
@@ -196,10 +173,8 @@ type Change struct {
 	Against string // SHA-256 of the content to which it applies
 }
 
-// NoDiff says why a plan is shown without diffs.
 const NoDiff = "a report reads no files, and a diff in the plan is only a claim of its writer; --apply --dry-run computes it."
 
-// A Review is the part of a planned call that a reviewer needs.
 type Review struct {
 	Target, Dir        string // of the server
 	Definition         string // SHA-256 of the tool's definition

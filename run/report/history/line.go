@@ -51,14 +51,12 @@ func newEvent(line []byte, number int) (*event, error) {
 	return e, err
 }
 
-// isCut reports whether a line is the beginning of an object without its end.
 func isCut(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	var whole json.RawMessage
 	return line[0] == '{' && errors.Is(json.NewDecoder(bytes.NewReader(line)).Decode(&whole), io.ErrUnexpectedEOF)
 }
 
-// find returns the member with this name; nil for none.
 func (e *event) find(name string) *member {
 	for i := range e.members {
 		if e.members[i].name == name {
@@ -68,10 +66,8 @@ func (e *event) find(name string) *member {
 	return nil
 }
 
-// has reports whether there is a member with this name.
 func (e *event) has(name string) bool { return e.find(name) != nil }
 
-// get returns the value of the member with this name, and marks it as used.
 func (e *event) get(name string) value {
 	m := e.find(name)
 	if m == nil {
@@ -81,7 +77,6 @@ func (e *event) get(name string) value {
 	return m.value
 }
 
-// word returns the word of a member, without marking it as used.
 func (e *event) word(name string) string {
 	if m := e.find(name); m != nil {
 		return m.value.word()
@@ -97,7 +92,6 @@ func (e *event) only() string {
 	return e.members[0].name
 }
 
-// rest returns the members that were not used.
 func (e *event) rest() (rest []member) {
 	for _, m := range e.members {
 		if !m.used && m.value.kind() != 'n' {
@@ -109,7 +103,6 @@ func (e *event) rest() (rest []member) {
 
 func (v value) kind() byte { return jsontext.Kind(v) }
 
-// get is the value of a member; nil for none.
 func (v value) get(name string) value { return jsontext.Member(v, name) }
 
 func (v value) members() (all []member) {
@@ -148,7 +141,6 @@ func (v value) word() string {
 	return v.str()
 }
 
-// strs returns the strings of an array.
 func (v value) strs() (all []string) {
 	for e := range jsontext.Elements(v) {
 		if jsontext.Kind(e) == '"' && len(all) < maxWords {

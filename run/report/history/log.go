@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"slices"
 
 	"toolpipe/stream/text/jsontext"
 )
@@ -30,7 +31,6 @@ type taken struct {
 	word    string            // of the run, in its lines
 }
 
-// speech is the model's text in the current turn.
 type speech struct {
 	said  map[string]*collector // text, reasoning and commentary
 	first int64                 // when it began; Unknown
@@ -63,29 +63,22 @@ func (l *log) line(e *event) error {
 	return nil
 }
 
-// close ends the run t.
 func (l *log) close(t *taken) {
 	t.finish()
 	delete(l.runs, t.word)
-	for i, other := range l.all {
-		if other == t {
-			l.all = append(l.all[:i], l.all[i+1:]...)
-			break
-		}
-	}
+	l.all = slices.DeleteFunc(l.all, func(other *taken) bool { return other == t })
 	if !t.kept && t.End.Exit != 0 {
 		l.reader.report.Failed++
 	}
 }
 
 func (l *log) end() {
-	for _, t := range append([]*taken(nil), l.all...) {
+	for _, t := range slices.Clone(l.all) {
 		t.End.Cut = len(l.source.Cut) > 0
 		l.close(t)
 	}
 }
 
-// take processes an event of the run or of a nested run.
 func (t *taken) take(e *event) {
 	t.last = max(t.last, e.at)
 	if parent := e.get("parent").word(); parent != "" {
@@ -99,7 +92,6 @@ func (t *taken) take(e *event) {
 	t.takeOwn(e)
 }
 
-// takeOwn processes an event of the run itself.
 func (t *taken) takeOwn(e *event) {
 	switch e.kind {
 	case "start":
@@ -135,7 +127,6 @@ func (t *taken) takeOwn(e *event) {
 	}
 }
 
-// inside returns the nested run of the call with this id.
 func (t *taken) inside(parent string) *taken {
 	n := t.nested[parent]
 	if n == nil && len(t.nested) >= maxNested {
@@ -174,7 +165,6 @@ func (t *taken) start(e *event) {
 // detail keeps the unused members of an event in the details of the run.
 func (t *taken) detail(e *event) { t.Details = t.reader.more(t.Details, e) }
 
-// more adds the unused members of an event to details.
 func (r *Reader) more(details []Detail, e *event) []Detail {
 	rest := e.rest()
 	for _, d := range r.details(rest[:min(len(rest), max(0, maxDetails-len(details)))]) {
@@ -184,7 +174,6 @@ func (r *Reader) more(details []Detail, e *event) []Detail {
 	return details
 }
 
-// say collects a piece of the model's text.
 func (t *taken) say(e *event) {
 	if !t.kept {
 		return
@@ -200,7 +189,6 @@ func (t *taken) say(e *event) {
 	c.add(jsontext.Text(e.get("text")))
 }
 
-// speak moves the collected text to its turn.
 func (t *taken) speak(u *Turn) {
 	text := func(kind string) Text {
 		if c := t.said[kind]; c != nil {
@@ -275,7 +263,6 @@ func (t *taken) ended(e *event) {
 	t.detail(e)
 }
 
-// finish completes the run after its last line.
 func (t *taken) finish() {
 	for _, n := range t.nested {
 		n.finish()

@@ -53,10 +53,8 @@ func (t *taken) approved(e *event) {
 	t.also(c, e)
 }
 
-// also keeps the unused members of an event in the details of its call.
 func (t *taken) also(c *Call, e *event) { c.Details = t.reader.more(c.Details, e) }
 
-// sourceText describes the source of a label.
 func sourceText(v value) string {
 	text := v.get("name").str()
 	if turn := v.get("turn").word(); turn != "" && turn != "0" {
@@ -144,7 +142,6 @@ func isOnly(content, text value) bool {
 	return len(block.members()) == 2 && block.get("type") != nil && block.get("text") != nil && jsontext.Same(block.get("text"), text)
 }
 
-// staged processes a call of a plan from --apply --dry-run.
 func (t *taken) staged(e *event) {
 	c := newCall(e.get("id").str(), e.number)
 	if !t.kept || !t.reader.addCall(t.Run, c, false) {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 
@@ -30,7 +31,6 @@ const (
 	shortText   = 2 << 10  // bytes kept of a short text
 )
 
-// A Reader builds one report from any number of files.
 type Reader struct {
 	report                            *Report
 	calls, failed, talk, turns, notes int // numbers of kept items
@@ -41,7 +41,6 @@ type Reader struct {
 // NewReader returns a reader that keeps at most limit bytes of each text.
 func NewReader(limit int) *Reader { return &Reader{report: &Report{Limit: limit}, longest: 64 << 20} }
 
-// Report is the report about everything read so far.
 func (r *Reader) Report() *Report { return r.report }
 
 // A former processes the lines of a file of one form.
@@ -66,7 +65,6 @@ func (r *Reader) Read(name string, in io.Reader) error {
 	return nil
 }
 
-// lines reads the lines of a file.
 func (r *Reader) lines(f *file, src *Source) (form former, err error) {
 	var torn error // error of a cut line, which must be the last line of its run
 	for f.next() {
@@ -74,7 +72,7 @@ func (r *Reader) lines(f *file, src *Source) (form former, err error) {
 		case f.long && src.Form == Plan: // without the line the plan would seem complete
 			return nil, f.failure(src, 0, "the line is longer than 64 MiB")
 		case f.long:
-			src.Long = append(src.Long, f.number)
+			src.Long = append(src.Long, fmt.Sprintf("line %d is longer than 64 MiB and was skipped", f.number))
 			continue
 		case len(bytes.TrimSpace(f.line)) == 0:
 			continue
@@ -88,7 +86,7 @@ func (r *Reader) lines(f *file, src *Source) (form former, err error) {
 				return nil, err
 			}
 			torn = err
-			src.Cut = append(src.Cut, Cut{f.number, int64(len(f.line)) + 1})
+			src.Cut = append(src.Cut, fmt.Sprintf("line %d is cut off at byte %d: its writer was killed, or goes on", f.number, len(f.line)+1))
 			continue
 		case torn != nil && !e.begins():
 			return nil, torn
@@ -109,7 +107,6 @@ func (r *Reader) lines(f *file, src *Source) (form former, err error) {
 	return form, nil
 }
 
-// A file reads lines.
 type file struct {
 	in      *bufio.Reader
 	longest int   // bytes of a line
@@ -145,16 +142,13 @@ func (f *file) next() bool {
 	}
 }
 
-// failure is an error at an offset of the current line.
 func (f *file) failure(src *Source, offset int, message string) error {
 	hints := []string{"a log comes from -o ndjson or --log FILE, a session from --session, a plan from --stage"}
 	return failure.UsageError(hints, "--report: %s:%d: byte %d: %s", src.Name, f.number, offset+1, message)
 }
 
-// begins reports whether a line is the first one of a run.
 func (e *event) begins() bool { return e.get("type").str() == "start" }
 
-// form detects the form of a file from its first line; nil for an unknown form.
 func (r *Reader) form(e *event, src *Source) former {
 	role, kind := e.find("role"), e.find("type")
 	switch {
@@ -171,7 +165,6 @@ func (r *Reader) form(e *event, src *Source) former {
 	return nil
 }
 
-// begin starts a run.
 func (r *Reader) begin(form Form, src *Source, line int) *Run {
 	run := newRun(form, src, line)
 	if len(r.report.Runs) >= maxRuns {
@@ -187,7 +180,6 @@ func newRun(form Form, src *Source, line int) *Run {
 		Counts: Counts{Results: map[string]int64{}, Decisions: map[string]int64{}}}
 }
 
-// newCall is a call with only an id and a line.
 func newCall(id string, line int) *Call {
 	return &Call{ID: id, At: Unknown, Turn: Unknown, Line: line, Result: Result{Ms: Unknown, Began: Unknown, Bytes: Unknown}}
 }
@@ -206,7 +198,6 @@ func (r *Reader) keep(t Text) Text {
 // shown keeps a string unchanged, and any other value as JSON; nothing for none.
 func (r *Reader) shown(v value) Text { return r.keep(v.text()) }
 
-// details keeps members for display.
 func (r *Reader) details(members []member) (all []Detail) {
 	for i, m := range members {
 		if i == maxMembers {
@@ -217,7 +208,6 @@ func (r *Reader) details(members []member) (all []Detail) {
 	return all
 }
 
-// addCall keeps a call, and reports whether it did.
 func (r *Reader) addCall(run *Run, c *Call, failed bool) bool {
 	switch {
 	case r.calls < maxCalls:
@@ -235,12 +225,7 @@ func (r *Reader) addCall(run *Run, c *Call, failed bool) bool {
 
 // ask keeps a question. The next answer belongs to it.
 func (r *Reader) ask(run *Run, prompt Text) {
-	if r.talk >= maxTalk {
-		run.More.Questions++
-		return
-	}
-	r.talk++
-	run.Talk = append(run.Talk, Exchange{Prompt: prompt.Within(r.report.Limit)})
+	add(&run.Talk, Exchange{Prompt: prompt.Within(r.report.Limit)}, &r.talk, maxTalk, &run.More.Questions)
 }
 
 // answer keeps the answer to the last question. A later answer replaces it.
@@ -253,26 +238,24 @@ func (r *Reader) answer(run *Run, answer Text) {
 	}
 }
 
-// addTurn keeps a turn, and reports whether it did.
-func (r *Reader) addTurn(run *Run, t *Turn) bool {
-	if r.turns >= maxTurns {
-		run.More.Turns++
+// add appends an item to a list, unless the report has most of its kind; then more counts it. It
+// reports whether the list has the item.
+func add[T any](list *[]T, item T, kept *int, most int, more *int) bool {
+	if *kept >= most {
+		*more++
 		return false
 	}
-	r.turns++
-	run.Turns = append(run.Turns, t)
+	*kept++
+	*list = append(*list, item)
 	return true
 }
 
-// addNote keeps a note, and reports whether it did.
+func (r *Reader) addTurn(run *Run, t *Turn) bool {
+	return add(&run.Turns, t, &r.turns, maxTurns, &run.More.Turns)
+}
+
 func (r *Reader) addNote(run *Run, n *Note) bool {
-	if r.notes >= maxNotes {
-		run.More.Notes++
-		return false
-	}
-	r.notes++
-	run.Notes = append(run.Notes, n)
-	return true
+	return add(&run.Notes, n, &r.notes, maxNotes, &run.More.Notes)
 }
 
 // tally counts a word from a file. A file may contain any number of different words.

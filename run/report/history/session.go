@@ -16,7 +16,6 @@ type session struct {
 	calls  map[string]*Call // calls without a result, by id
 }
 
-// isSessionLine reports whether a line belongs to a session but is not a message.
 func isSessionLine(e *event) bool { return store.IsKind(e.only()) }
 
 func (s *session) line(e *event) error {
@@ -41,7 +40,7 @@ func (s *session) line(e *event) error {
 			n.Details = s.reader.details(e.get(only).members())
 		}
 	default:
-		return errors.New("neither a message nor another line of a session")
+		return errors.New(store.NotALine)
 	}
 	return nil
 }
@@ -65,7 +64,6 @@ func contentOf(v value) Text {
 	return v.text()
 }
 
-// told processes a message of the system or of the user.
 func (s *session) told(e *event, role string) {
 	text := contentOf(e.get("content"))
 	if role == "user" {

@@ -3,7 +3,8 @@ package history
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"toolpipe/stream/text/readable"
 )
 
 // A Text is a text. A long text keeps only its head and tail.
@@ -13,16 +14,20 @@ type Text struct {
 	Left int64  // number of bytes omitted between Head and Tail
 }
 
-// IsEmpty reports whether the text has no bytes.
 func (t *Text) IsEmpty() bool { return t.Head == "" && t.Left == 0 }
 
-// Size is the size of the complete text in bytes.
 func (t *Text) Size() int64 { return int64(len(t.Head)) + t.Left + int64(len(t.Tail)) }
 
-// Gap says in words how much is omitted between Head and Tail.
+// Grouped is a number with commas; "?" for Unknown.
+func Grouped(n int64) string {
+	if n == Unknown {
+		return "?"
+	}
+	return readable.Grouped(n)
+}
+
 func (t *Text) Gap() string { return strconv.FormatInt(t.Left, 10) + " bytes are not shown here" }
 
-// String is the text, with the gap in words.
 func (t *Text) String() string {
 	if t.Left == 0 {
 		return t.Head
@@ -36,38 +41,13 @@ func (t *Text) shrink(limit int) {
 	if len(t.Head)+len(t.Tail) <= limit {
 		return
 	}
-	whole := t.Head + t.Tail
-	size := t.Size()
-	head, tail := limit-limit/4, limit/4
-	t.Head = strings.Clone(wholeRunes(t.Head, whole, head))
+	size, end := t.Size(), t.Tail
 	if t.Left == 0 {
-		t.Tail = whole[len(t.Head):]
+		end = t.Head
 	}
-	t.Tail = strings.Clone(endOf(t.Tail, tail))
+	t.Head = strings.Clone(readable.Cut(t.Head, limit-limit/4, ""))
+	t.Tail = strings.Clone(readable.FromRune(end[max(0, len(end)-limit/4):]))
 	t.Left = size - int64(len(t.Head)) - int64(len(t.Tail))
-}
-
-// wholeRunes is the beginning of head, of at most n bytes, that does not end inside a character.
-// whole begins with head; it shows whether a character continues after head.
-func wholeRunes(head, whole string, n int) string {
-	n = min(n, len(head))
-	for i := n; i > max(0, n-utf8.UTFMax) && i < len(whole); i-- {
-		if utf8.RuneStart(whole[i]) {
-			return whole[:i]
-		}
-	}
-	return whole[:n]
-}
-
-// endOf is the end of a text, of at most n bytes, that does not begin inside a character.
-func endOf(s string, n int) string {
-	from := max(0, len(s)-n)
-	for i := from; i < from+utf8.UTFMax; i++ {
-		if i == len(s) || utf8.RuneStart(s[i]) {
-			return s[i:]
-		}
-	}
-	return s[from:] // not UTF-8
 }
 
 // A collector collects pieces of a text and keeps its head and tail, of limit bytes together.
@@ -83,7 +63,6 @@ func (c *collector) add(piece string) {
 	}
 }
 
-// text is the collected text.
 func (c *collector) text() Text {
 	t := c.cut
 	if t.Left == 0 {
@@ -94,7 +73,6 @@ func (c *collector) text() Text {
 	return t.Within(c.limit)
 }
 
-// Within returns the text shortened to limit bytes.
 func (t Text) Within(limit int) Text {
 	t.shrink(limit)
 	return t

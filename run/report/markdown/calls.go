@@ -7,7 +7,6 @@ import (
 	"toolpipe/run/report/history"
 )
 
-// concerns lists calls that need attention, and warnings.
 func (d *document) concerns(r *history.Run) {
 	var lines []string
 	eachCall(r, "", func(c *history.Call, inside string) {
@@ -48,7 +47,6 @@ func eachCall(r *history.Run, inside string, do func(c *history.Call, inside str
 	}
 }
 
-// calls writes the table of calls.
 func (d *document) calls(r *history.Run) {
 	var rows []string
 	eachCall(r, "", func(c *history.Call, inside string) {
@@ -64,10 +62,9 @@ func known(n int64) string {
 	if n == history.Unknown {
 		return ""
 	}
-	return grouped(n)
+	return history.Grouped(n)
 }
 
-// changes lists the files that calls changed.
 func (d *document) changes(r *history.Run, most int) {
 	var changed []*history.Call
 	eachCall(r, "", func(c *history.Call, _ string) {
@@ -87,7 +84,6 @@ func (d *document) changes(r *history.Run, most int) {
 	})
 }
 
-// planned writes a call of a plan in full, for a reviewer.
 func (d *document) planned(i int, c *history.Call) string {
 	v := &c.Review
 	text := "#### " + strconv.Itoa(i+1) + ". " + code(cmp.Or(c.Name, c.Server+"__"+c.Tool), 200, false) + " (" + cmp.Or(v.State, "?") + ")\n\n"

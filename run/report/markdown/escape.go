@@ -53,7 +53,6 @@ func evenSlashes(s string) string {
 	return b.String()
 }
 
-// longest is the length of the longest run of c in s, or least if that is more.
 func longest(s string, c byte, least int) int {
 	run := 0
 	for i := range len(s) {

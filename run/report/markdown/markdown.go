@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"toolpipe/run/report/history"
-	"toolpipe/stream/text/readable"
 )
 
 // MaxBytes is the longest report. GitHub accepts 1 MiB as the summary of a step, and refuses a
@@ -25,13 +24,11 @@ const MaxBytes = 900 << 10
 // counted is the space for the line that counts the omitted items.
 const counted = 200
 
-// A document is a report while it is written.
 type document struct {
 	b    strings.Builder
 	stop int // longest size at the end of this part
 }
 
-// Write writes a report. The error comes from w.
 func Write(w io.Writer, r *history.Report) error {
 	d := &document{stop: MaxBytes - counted}
 	d.sources(r)
@@ -59,7 +56,6 @@ func (d *document) part(size int, write func()) {
 	d.stop = before
 }
 
-// add writes an item, if it fits.
 func (d *document) add(item string) bool {
 	if d.b.Len()+len(item) > d.stop-counted {
 		return false
@@ -82,19 +78,15 @@ func items[T any](d *document, head string, all []T, what string, item func(int,
 	d.b.WriteByte('\n')
 }
 
-// sources lists the files of the report.
 func (d *document) sources(r *history.Report) {
 	items(d, "", r.Sources, "files", func(_ int, s *history.Source) string {
 		text := "Made by `toolpipe --report` of " + code(s.Name, 200, false)
 		if s.Form != "" {
 			text += ", " + article(string(s.Form))
 		}
-		text += ", " + grouped(s.Bytes) + " bytes, SHA-256 `" + s.SHA256 + "`."
-		for _, c := range s.Cut {
-			text += " **Line " + strconv.Itoa(c.Line) + " is cut off at byte " + strconv.FormatInt(c.Byte, 10) + ": its writer was killed.**"
-		}
-		for _, line := range s.Long {
-			text += " **Line " + strconv.Itoa(line) + " " + history.Skipped + ".**"
+		text += ", " + history.Grouped(s.Bytes) + " bytes, SHA-256 `" + s.SHA256 + "`."
+		for _, fault := range slices.Concat(s.Cut, s.Long) {
+			text += " **Note: " + fault + ".**"
 		}
 		return text + "\n\n"
 	})
@@ -134,7 +126,6 @@ func (d *document) run(r *history.Run, n, of int) {
 	}
 }
 
-// talk writes the questions and answers in order.
 func (d *document) talk(r *history.Run, size int) {
 	items(d, "", r.Talk, "questions", func(_ int, x history.Exchange) (text string) {
 		if !x.Prompt.IsEmpty() {
@@ -147,7 +138,6 @@ func (d *document) talk(r *history.Run, size int) {
 	})
 }
 
-// mark shows whether a run succeeded.
 func mark(r *history.Run) string {
 	switch {
 	case r.Form != history.Log:
@@ -174,7 +164,6 @@ func statusOf(r *history.Run) string {
 	return s
 }
 
-// firstLines is the first lines of a prompt.
 func firstLines(t history.Text) history.Text {
 	lines := strings.SplitAfterN(t.Head, "\n", 6)
 	if len(lines) < 6 && t.Left == 0 {
@@ -184,14 +173,6 @@ func firstLines(t history.Text) history.Text {
 	return history.Text{Head: head, Left: t.Size() - int64(len(head))}
 }
 
-func grouped(n int64) string {
-	if n == history.Unknown {
-		return "?"
-	}
-	return readable.Grouped(n)
-}
-
-// facts is a table of facts about a run.
 func (d *document) facts(r *history.Run) string {
 	var rows [][2]string
 	add := func(name, value string) {
@@ -204,19 +185,19 @@ func (d *document) facts(r *history.Run) string {
 		add(f.Name, cell(f.Value))
 	}
 	if r.End.Ms != history.Unknown {
-		add("took", grouped(r.End.Ms)+" ms")
+		add("took", history.Grouped(r.End.Ms)+" ms")
 	}
 	if r.Form != history.Plan {
-		add("turns", grouped(r.Counts.Turns))
+		add("turns", history.Grouped(r.Counts.Turns))
 	}
-	add("calls", grouped(r.Counts.Calls))
+	add("calls", history.Grouped(r.Counts.Calls))
 	results := slices.Sorted(maps.Keys(r.Counts.Results))
 	for i, status := range results {
-		results[i] = cell(cmp.Or(status, "?")) + " " + grouped(r.Counts.Results[status])
+		results[i] = cell(cmp.Or(status, "?")) + " " + history.Grouped(r.Counts.Results[status])
 	}
 	add("results", strings.Join(results, ", "))
 	if t := r.Counts.Tokens; t != (history.Tokens{}) {
-		add("tokens", grouped(t.Input)+" in ("+grouped(t.Cached)+" cached), "+grouped(t.Output)+" out ("+grouped(t.Reasoning)+" reasoning)")
+		add("tokens", history.Grouped(t.Input)+" in ("+history.Grouped(t.Cached)+" cached), "+history.Grouped(t.Output)+" out ("+history.Grouped(t.Reasoning)+" reasoning)")
 	}
 	for _, f := range history.Came(r) {
 		add(f.Name, cell(f.Value))

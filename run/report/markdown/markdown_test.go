@@ -129,7 +129,7 @@ func TestBound(t *testing.T) {
 // TestSkipped: a line that was too long to be read is named.
 func TestSkipped(t *testing.T) {
 	var b strings.Builder
-	if err := Write(&b, &history.Report{Sources: []*history.Source{{Name: "log", Long: []int{7}}}}); err != nil || !strings.Contains(b.String(), "**Line 7 is longer than 64 MiB and was skipped.**") {
+	if err := Write(&b, &history.Report{Sources: []*history.Source{{Name: "log", Long: []string{"line 7 is longer than 64 MiB and was skipped"}}}}); err != nil || !strings.Contains(b.String(), "**Note: line 7 is longer than 64 MiB and was skipped.**") {
 		t.Errorf("%v: %s", err, b.String())
 	}
 }

@@ -2,13 +2,13 @@ package page
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"toolpipe/run/report/history"
 )
 
-// callList writes the calls of a run, and their filter.
 func (p *page) callList(r *history.Run, level int) {
 	if len(r.Calls) == 0 {
 		return
@@ -56,10 +56,8 @@ func (p *page) call(c *history.Call, n, level int) {
 	p.raw("</details>\n")
 }
 
-// nameOf is the name of a call; never empty.
 func nameOf(c *history.Call) string { return cmp.Or(c.Name, "(unknown tool)") }
 
-// whole writes everything known about a call.
 func (p *page) whole(c *history.Call, level int) {
 	p.heading(level, "Arguments")
 	if c.Raw {
@@ -130,7 +128,6 @@ func (p *page) verdicts(c *history.Call, level int) {
 	}
 }
 
-// review writes the part of a planned call that a reviewer needs.
 func (p *page) review(c *history.Call, level int) {
 	r := &c.Review
 	if r.State == "" {
@@ -204,18 +201,14 @@ func (p *page) result(c *history.Call, level int) {
 	}
 }
 
-// changes lists the files that calls changed.
 func (p *page) changes(r *history.Run, level int) {
-	begun := false
-	for _, c := range r.Calls {
-		if c.Change.File == "" || r.Form == history.Plan {
-			continue
-		}
-		if !begun {
-			p.heading(level, "Changed files")
-			p.raw("<p class=\"dim\">By the built-in file tools. Logs do not contain the changes by commands and other servers.</p>\n")
-		}
-		begun = true
+	changed := slices.DeleteFunc(slices.Clone(r.Calls), func(c *history.Call) bool { return c.Change.File == "" })
+	if len(changed) == 0 || r.Form == history.Plan {
+		return
+	}
+	p.heading(level, "Changed files")
+	p.raw("<p class=\"dim\">By the built-in file tools. Logs do not contain the changes by commands and other servers.</p>\n")
+	for _, c := range changed {
 		p.raw("<details><summary>")
 		p.code(c.Change.File)
 		p.raw(`</summary><p><a href="#` + p.ids[c] + `">the call that changed it</a></p>` + "\n")

@@ -46,7 +46,6 @@ func appendText(dst []byte, s string) []byte {
 // isJoiner reports whether r only changes how its neighbours look, as in an emoji.
 func isJoiner(r rune) bool { return r == 0xfe0e || r == 0xfe0f || r == 0x200d }
 
-// plainLen is the number of visible ASCII or white-space bytes at the start of s.
 func plainLen(s string) int {
 	for i := range len(s) {
 		if c := s[i]; (c < ' ' || c >= 0x7f) && c != '\n' && c != '\t' {
@@ -59,7 +58,6 @@ func plainLen(s string) int {
 // maxAttribute is the longest text of an attribute or heading, in bytes.
 const maxAttribute = 200
 
-// short shortens a text to one line.
 func short(s string, n int) string {
 	if len(s) > 4*n {
 		s = strings.ToValidUTF8(s[:4*n], "")
@@ -67,5 +65,4 @@ func short(s string, n int) string {
 	return escape.Cut(escape.Escape(strings.Join(strings.Fields(s), " ")), n)
 }
 
-// attribute formats a text as the value of an attribute in double quotes.
 func attribute(s string) string { return html.EscapeString(short(s, maxAttribute)) }

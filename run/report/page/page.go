@@ -12,6 +12,7 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,7 +27,6 @@ var style string
 //go:embed script.js
 var script string
 
-// A page is a page while it is written.
 type page struct {
 	w      *bufio.Writer
 	report *history.Report
@@ -37,7 +37,6 @@ type page struct {
 	lists  int // number of call lists
 }
 
-// Write writes a report. The error comes from w.
 func Write(w io.Writer, r *history.Report) error {
 	p := &page{w: bufio.NewWriterSize(w, 64<<10), report: r, ids: map[*history.Call]string{}}
 	p.head()
@@ -58,7 +57,6 @@ func Write(w io.Writer, r *history.Report) error {
 	return p.w.Flush()
 }
 
-// number gives each call of a run its id.
 func (p *page) number(run *history.Run) {
 	for _, c := range run.Calls {
 		p.calls++
@@ -94,19 +92,16 @@ func (p *page) head() {
 // raw writes HTML of this package.
 func (p *page) raw(s string) { p.w.WriteString(s) }
 
-// text writes a text of a log.
 func (p *page) text(s string) {
 	p.buffer = appendText(p.buffer[:0], s)
 	p.w.Write(p.buffer)
 }
 
-// line writes a text of a log on one line.
 func (p *page) line(s string) {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\n", "\u23ce "), "\t", " ")
 	p.text(escape.Cut(s, 2000))
 }
 
-// code writes a short text of a log as code.
 func (p *page) code(s string) {
 	p.raw("<code>")
 	p.line(s)
@@ -179,7 +174,6 @@ func (p *page) some(name string, n int64) {
 	}
 }
 
-// count writes a number, with commas for people and without for programs.
 func (p *page) count(n int64) {
 	p.raw(`<data value="` + strconv.FormatInt(n, 10) + `">` + readable.Grouped(n) + "</data>")
 }
@@ -193,11 +187,8 @@ func (p *page) sources() {
 		p.figures("bytes", s.Bytes)
 		p.figures("lines", int64(s.Lines))
 		p.fact("SHA-256", s.SHA256)
-		for _, c := range s.Cut {
-			p.fact("cut", "line "+strconv.Itoa(c.Line)+" ends at byte "+strconv.FormatInt(c.Byte, 10)+": its writer was killed, or has not written the rest yet")
-		}
-		for _, line := range s.Long {
-			p.fact("skipped", "line "+strconv.Itoa(line)+" "+history.Skipped)
+		for _, fault := range slices.Concat(s.Cut, s.Long) {
+			p.fact("note", fault)
 		}
 		p.raw("</dl>\n")
 	}
@@ -210,7 +201,6 @@ func (p *page) sources() {
 	p.raw(". Secrets that toolpipe hid when it wrote these files are hidden here. Nothing here was checked: anyone who can write the files can change their content.</p>\n</details>\n")
 }
 
-// contents writes a table of the runs.
 func (p *page) contents() {
 	p.raw("<nav aria-label=\"Runs\"><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table of runs\"><table><thead><tr><th scope=\"col\">Run</th><th scope=\"col\">Status</th><th scope=\"col\">Turns</th><th scope=\"col\">Calls</th><th scope=\"col\">Took</th></tr></thead><tbody>\n")
 	for i, r := range p.report.Runs {

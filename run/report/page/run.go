@@ -11,7 +11,6 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// title names a run in a few words.
 func title(r *history.Run) string {
 	switch {
 	case r.Start.ID != "":
@@ -24,7 +23,6 @@ func title(r *history.Run) string {
 	return string(r.Form) + ", line " + strconv.Itoa(r.Line)
 }
 
-// span formats a time for people.
 func span(ms int64) string {
 	switch {
 	case ms == history.Unknown:
@@ -37,7 +35,6 @@ func span(ms int64) string {
 	return strconv.FormatInt(ms/60_000, 10) + " min " + strconv.FormatInt(ms/1000%60, 10) + " s"
 }
 
-// tone is the CSS class for a status.
 func tone(status string) string {
 	switch {
 	case history.Good(status), status == "allow":
@@ -54,7 +51,6 @@ func (p *page) badge(status, shown string) {
 	p.raw("</span>")
 }
 
-// status writes how a run ended.
 func (p *page) status(r *history.Run) {
 	switch {
 	case r.Form != history.Log:
@@ -85,7 +81,6 @@ func (p *page) section(r *history.Run, n int) {
 	p.raw("</section>\n")
 }
 
-// warnings writes what a reader must know first.
 func (p *page) warnings(r *history.Run) {
 	if r.Form == history.Log && !r.End.Known {
 		p.raw(`<p class="note">The log has no end of this run: it was killed, or it goes on. What follows is up to there.</p>` + "\n")
@@ -126,7 +121,6 @@ func (p *page) summary(r *history.Run) {
 	}
 }
 
-// titled writes a text with a heading, unless it is empty.
 func (p *page) titled(heading string, t *history.Text) {
 	if !t.IsEmpty() {
 		p.heading(3, heading)
@@ -134,7 +128,6 @@ func (p *page) titled(heading string, t *history.Text) {
 	}
 }
 
-// details writes the remaining members of a line.
 func (p *page) details(all []history.Detail) {
 	if len(all) == 0 {
 		return
@@ -146,13 +139,11 @@ func (p *page) details(all []history.Detail) {
 	p.raw("</dl>\n")
 }
 
-// heading writes a heading of a level.
 func (p *page) heading(level int, text string) {
 	n := strconv.Itoa(min(level, 6))
 	p.raw("<h" + n + ">" + text + "</h" + n + ">\n")
 }
 
-// body writes the events of a run or a nested run.
 func (p *page) body(r *history.Run, level int) {
 	p.concerns(r, level)
 	p.timeline(r, level)
@@ -163,44 +154,34 @@ func (p *page) body(r *history.Run, level int) {
 	p.notes(r, level)
 }
 
-// concerns lists what a reader needs first: calls that need attention, and warnings.
 func (p *page) concerns(r *history.Run, level int) {
-	open := false
-	item := func() {
-		if !open {
-			p.heading(level, "To look at")
-			p.raw("<ul>\n")
-		}
-		open = true
+	calls := slices.DeleteFunc(slices.Clone(r.Calls), func(c *history.Call) bool { return history.Good(history.Status(c)) })
+	notes := slices.DeleteFunc(slices.Clone(r.Notes), func(n *history.Note) bool { return n.Kind != "warning" && n.Kind != "attention" })
+	if len(calls)+len(notes) == 0 {
+		return
 	}
-	for _, c := range r.Calls {
-		if status := history.Status(c); !history.Good(status) {
-			item()
-			p.raw(`<li><a href="#` + p.ids[c] + `">`)
-			p.code(nameOf(c))
-			p.raw("</a> ")
-			p.badge(status, cmp.Or(status, "no result"))
-			v := history.LastVerdict(c)
-			if why := strings.TrimSpace(v.Rule + " " + v.Reason.String()); why != "" {
-				p.raw(" ")
-				p.line(why)
-			}
-			p.raw("</li>\n")
-		}
-	}
-	for _, n := range r.Notes {
-		if n.Kind == "warning" || n.Kind == "attention" {
-			item()
-			p.raw("<li>")
-			p.badge("", n.Kind)
+	p.heading(level, "To look at")
+	p.raw("<ul>\n")
+	for _, c := range calls {
+		status, v := history.Status(c), history.LastVerdict(c)
+		p.raw(`<li><a href="#` + p.ids[c] + `">`)
+		p.code(nameOf(c))
+		p.raw("</a> ")
+		p.badge(status, cmp.Or(status, "no result"))
+		if why := strings.TrimSpace(v.Rule + " " + v.Reason.String()); why != "" {
 			p.raw(" ")
-			p.line(n.Code + ": " + n.Text.String())
-			p.raw("</li>\n")
+			p.line(why)
 		}
+		p.raw("</li>\n")
 	}
-	if open {
-		p.raw("</ul>\n")
+	for _, n := range notes {
+		p.raw("<li>")
+		p.badge("", n.Kind)
+		p.raw(" ")
+		p.line(n.Code + ": " + n.Text.String())
+		p.raw("</li>\n")
 	}
+	p.raw("</ul>\n")
 }
 
 func (p *page) turns(r *history.Run, level int) {
@@ -209,7 +190,7 @@ func (p *page) turns(r *history.Run, level int) {
 	}
 	p.heading(level, "Turns")
 	for _, t := range r.Turns {
-		p.raw(`<details><summary><span class="row"><span class="name">turn ` + number(t.Number) + `</span><span class="dim">`)
+		p.raw(`<details><summary><span class="row"><span class="name">turn ` + history.Grouped(t.Number) + `</span><span class="dim">`)
 		p.line(strings.Join(words(t.Finish, span(t.Ms), t.Model), ", "))
 		p.raw(`</span><span class="v">`)
 		p.text(short(t.Text.Head, 60))
@@ -231,14 +212,6 @@ func (p *page) turns(r *history.Run, level int) {
 	}
 }
 
-func number(n int64) string {
-	if n == history.Unknown {
-		return "?"
-	}
-	return readable.Grouped(n)
-}
-
-// words returns the strings that are not empty.
 func words(all ...string) (some []string) {
 	for _, w := range all {
 		if w != "" {
@@ -268,7 +241,7 @@ func (p *page) notes(r *history.Run, level int) {
 			p.raw("<p>The next try came after " + span(n.Wait) + ".</p>\n")
 		}
 		p.details(n.Details)
-		p.raw("<p class=\"dim\">after turn " + number(n.Turn) + "</p></details>\n")
+		p.raw("<p class=\"dim\">after turn " + history.Grouped(n.Turn) + "</p></details>\n")
 	}
 }
 

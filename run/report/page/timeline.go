@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// A bar is an activity with a duration.
 type bar struct {
 	from, to int64 // milliseconds
 	class    string
@@ -23,27 +23,20 @@ type bar struct {
 // maxLanes is how many parallel calls get a separate lane. Further ones are drawn over each other.
 const maxLanes = 30
 
-// barsOf returns bars for the model, questions and tools. timed is true if the log has times.
-func (p *page) barsOf(r *history.Run) (model, asked, tools []bar, timed bool) {
+func (p *page) barsOf(r *history.Run) (model, asked, tools []bar) {
 	for _, t := range r.Turns {
-		timed = timed || t.At != history.Unknown && t.Ms != history.Unknown
+		if t.At != history.Unknown {
+			name := "turn " + history.Grouped(t.Number)
+			model = append(model, bar{from: t.At - max(0, t.Ms), to: t.At, class: "model", name: name, title: name + ": " + span(t.Ms), first: t.First})
+		}
 	}
 	for _, c := range r.Calls {
-		timed = timed || c.Result.Began > 0
-	}
-	at := int64(0) // without times, bars follow each other
-	calls := r.Calls
-	add := func(c *history.Call) {
-		b := bar{class: "tool", name: c.Name, href: p.ids[c], first: history.Unknown, from: c.Result.Began, to: c.Result.Began + max(0, c.Result.Ms)}
-		if !timed {
-			b.from, b.to = at, at+max(0, c.Result.Ms)
-			at = b.to
-		}
+		b := bar{from: c.Result.Began, to: c.Result.Began + max(0, c.Result.Ms), class: "tool", name: c.Name, href: p.ids[c], first: history.Unknown}
 		if tone(history.Status(c)) == "bad" {
 			b.class = "bad"
 		}
 		b.title = c.Name + ": " + cmp.Or(history.Status(c), "no result") + ", " + span(c.Result.Ms)
-		if b.from > 0 || !timed {
+		if b.from > 0 {
 			tools = append(tools, b)
 		}
 		for _, v := range c.Verdicts {
@@ -52,27 +45,9 @@ func (p *page) barsOf(r *history.Run) (model, asked, tools []bar, timed bool) {
 			}
 		}
 	}
-	for _, t := range r.Turns {
-		b := bar{from: t.At - max(0, t.Ms), to: t.At, class: "model", name: "turn " + number(t.Number), title: "turn " + number(t.Number) + ": " + span(t.Ms), first: t.First}
-		if !timed {
-			b.from, b.to, b.first = at, at+max(0, t.Ms), history.Unknown
-			at = b.to
-		}
-		if t.At != history.Unknown || !timed {
-			model = append(model, b)
-		}
-		for !timed && len(calls) > 0 && calls[0].Turn <= t.Number {
-			add(calls[0])
-			calls = calls[1:]
-		}
-	}
-	for _, c := range calls {
-		add(c)
-	}
-	return model, asked, tools, timed
+	return model, asked, tools
 }
 
-// lanes distributes overlapping bars to parallel lanes.
 func lanes(bars []bar) [][]bar {
 	var all [][]bar
 	slices.SortStableFunc(bars, func(a, b bar) int { return cmp.Compare(a.from, b.from) })
@@ -92,12 +67,10 @@ func lanes(bars []bar) [][]bar {
 
 const laneHeight = 24
 
-// A chart is the time scale of a picture.
 type chart struct {
 	from, all int64
 }
 
-// percent is the horizontal position of a time.
 func (c chart) percent(ms int64) float64 {
 	return 100 * float64(min(max(ms-c.from, 0), c.all)) / float64(max(1, c.all))
 }
@@ -105,7 +78,7 @@ func (c chart) percent(ms int64) float64 {
 func percents(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%" }
 
 func (p *page) timeline(r *history.Run, level int) {
-	model, asked, tools, timed := p.barsOf(r)
+	model, asked, tools := p.barsOf(r)
 	if len(model)+len(tools) == 0 || r.Form != history.Log {
 		return
 	}
@@ -114,7 +87,7 @@ func (p *page) timeline(r *history.Run, level int) {
 			asked = append(asked, bar{from: n.At, to: n.At + n.Wait, class: "retry", name: "retry", title: "waiting for the next try: " + span(n.Wait), first: history.Unknown})
 		}
 	}
-	if ready := r.Start.Ready; timed && ready > 0 {
+	if ready := r.Start.Ready; ready > 0 {
 		model = append([]bar{{to: ready, class: "start", name: "start", title: "until servers and tools were ready: " + span(ready), first: history.Unknown}}, model...)
 	}
 	rows := [][]bar{model}
@@ -122,7 +95,8 @@ func (p *page) timeline(r *history.Run, level int) {
 		rows = append(rows, lanes(asked)...)
 	}
 	rows = append(rows, lanes(tools)...)
-	c := extent(rows)
+	all := slices.Concat(rows...)
+	c := extent(all)
 	p.heading(level, "Timeline")
 	p.raw(`<figure><svg aria-hidden="true" height="` + strconv.Itoa(len(rows)*laneHeight+20) + `">` + "\n")
 	p.axis(c, len(rows))
@@ -138,34 +112,26 @@ func (p *page) timeline(r *history.Run, level int) {
 		}
 	}
 	p.raw("</svg>\n<figcaption>")
-	p.caption(r, c, model, timed)
+	p.caption(r, model)
 	p.raw("</figcaption>\n")
-	p.key(used(rows, "start", "starting", "model", "waiting for the model", "tool", "tools", "bad", "tools that failed", "ask", "questions", "retry", "waiting for a retry")...)
+	p.key(used(all, "start", "starting", "model", "waiting for the model", "tool", "tools", "bad", "tools that failed", "ask", "questions", "retry", "waiting for a retry")...)
 	p.raw("</figure>\n")
 }
 
-// used selects those pairs of a class and its meaning with a class that occurs in rows.
-func used(rows [][]bar, pairs ...string) (some []string) {
+// used selects those pairs of a class and its meaning with a class that occurs in bars.
+func used(bars []bar, pairs ...string) (some []string) {
 	for pair := range slices.Chunk(pairs, 2) {
-		if slices.ContainsFunc(rows, func(row []bar) bool {
-			return slices.ContainsFunc(row, func(b bar) bool { return b.class == pair[0] })
-		}) {
+		if slices.ContainsFunc(bars, func(b bar) bool { return b.class == pair[0] }) {
 			some = append(some, pair...)
 		}
 	}
 	return some
 }
 
-// extent is the scale that contains all bars.
-func extent(rows [][]bar) chart {
-	from, to, begun := int64(0), int64(1), false
-	for _, row := range rows {
-		for _, b := range row {
-			if !begun || b.from < from {
-				from = b.from
-			}
-			to, begun = max(to, b.to), true
-		}
+func extent(bars []bar) chart {
+	from, to := int64(math.MaxInt64), int64(1)
+	for _, b := range bars {
+		from, to = min(from, b.from), max(to, b.to)
 	}
 	if from < to/4 { // a nested run may start late
 		from = 0
@@ -174,15 +140,8 @@ func extent(rows [][]bar) chart {
 }
 
 func (p *page) axis(c chart, rows int) {
-	for i := range 5 {
-		x, anchor := strconv.Itoa(25*i)+"%", "middle"
-		switch i {
-		case 0:
-			anchor = "start"
-		case 4:
-			anchor = "end"
-		}
-		y := strconv.Itoa(rows * laneHeight)
+	for i, anchor := range [...]string{"start", "middle", "middle", "middle", "end"} {
+		x, y := strconv.Itoa(25*i)+"%", strconv.Itoa(rows*laneHeight)
 		p.raw(`<line x1="` + x + `" x2="` + x + `" y1="0" y2="` + y + `"/><text class="t" x="` + x + `" y="` + strconv.Itoa(rows*laneHeight+15) + `" text-anchor="` + anchor + `">` + span(c.from+c.all*int64(i)/4) + "</text>\n")
 	}
 }
@@ -206,8 +165,7 @@ func (p *page) bar(b *bar, c chart, y int) {
 	p.raw("\n")
 }
 
-// caption says in words what the picture shows.
-func (p *page) caption(r *history.Run, c chart, model []bar, timed bool) {
+func (p *page) caption(r *history.Run, model []bar) {
 	sum, first := int64(0), int64(history.Unknown)
 	for _, b := range model {
 		if b.class != "model" {
@@ -234,12 +192,8 @@ func (p *page) caption(r *history.Run, c chart, model []bar, timed bool) {
 		say = append(say, "questions "+span(waited))
 	}
 	p.raw(strings.Join(say, ", ") + ".")
-	if !timed {
-		p.raw(" This file contains no times, so calls that ran at the same time are drawn one after the other.")
-	}
 }
 
-// key writes a legend of classes.
 func (p *page) key(pairs ...string) {
 	p.raw(`<ul class="key">`)
 	for pair := range slices.Chunk(pairs, 2) {
@@ -248,7 +202,6 @@ func (p *page) key(pairs ...string) {
 	p.raw("</ul>\n")
 }
 
-// tokens writes a bar for the tokens of each turn.
 func (p *page) tokens(r *history.Run, level int) {
 	most := int64(0)
 	for _, t := range r.Turns {
@@ -262,7 +215,7 @@ func (p *page) tokens(r *history.Run, level int) {
 	p.raw(`<ol class="bars">` + "\n")
 	for _, t := range r.Turns {
 		k := t.Tokens
-		p.raw(`<li><span>turn ` + number(t.Number) + `</span><svg aria-hidden="true" height="16">`)
+		p.raw(`<li><span>turn ` + history.Grouped(t.Number) + `</span><svg aria-hidden="true" height="16">`)
 		at := int64(0)
 		for _, part := range []struct {
 			class string

@@ -62,7 +62,6 @@ func (s *scanner) hereDocEnd(from int, name string) int {
 	return -1
 }
 
-// hereDocs skips the here-documents that begin after this line.
 func (s *scanner) hereDocs() {
 	for _, name := range s.pending {
 		if end := s.hereDocEnd(s.i+1, name); end >= 0 {

@@ -72,24 +72,20 @@ type hereDoc struct {
 // of the text. The result is nil if neither identifies a language.
 func Of(name string, head []byte) *Language {
 	name = strings.ToLower(path.Base(name))
-	fileOnce.Do(fillByFile)
-	all := byFile
+	all := byFile()
 	return cmp.Or(all[name], all["*"+path.Ext(name)], all["#!"+Interpreter(head)])
 }
 
-var (
-	fileOnce sync.Once
-	byFile   map[string]*Language // the languages by file name
-)
-
-func fillByFile() {
-	byFile = map[string]*Language{}
+// byFile returns the languages by file name.
+var byFile = sync.OnceValue(func() map[string]*Language {
+	all := map[string]*Language{}
 	for i := range languages {
 		for name := range strings.FieldsSeq(languages[i].files) {
-			byFile[name] = &languages[i]
+			all[name] = &languages[i]
 		}
 	}
-}
+	return all
+})
 
 // Interpreter is the program in a first line "#!", without directory and version; "" without
 // such a line.
@@ -121,6 +117,24 @@ func (l *Language) Fragment() *Language {
 
 // Is reports whether a language is one of these. An unknown language is none of them.
 func (l *Language) Is(names ...string) bool { return l != nil && slices.Contains(names, l.Name) }
+
+// WordLen is how many bytes at the beginning of a text are part of a name.
+func WordLen(text []byte) int {
+	n := 0
+	for n < len(text) && IsWord(text[n]) {
+		n++
+	}
+	return n
+}
+
+// LastWord is the word at the end of a text; "" for none.
+func LastWord(text []byte) string {
+	n := len(text)
+	for n > 0 && IsWord(text[n-1]) {
+		n--
+	}
+	return string(text[n:])
+}
 
 // IsWord reports whether a byte is part of a name: a letter, a digit, an underscore, or a
 // byte of a non-ASCII character.

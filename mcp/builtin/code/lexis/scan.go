@@ -89,7 +89,6 @@ func (s *scanner) state() State {
 	return state
 }
 
-// cut ends a comment or a string with its line.
 func (s *scanner) cut(f *frame) {
 	if f.flags&(comment|regex) == 0 {
 		s.cuts++
@@ -140,7 +139,6 @@ func (sp *span) inner() string {
 	return sp.open
 }
 
-// code scans code, up to the opening of a span or the end of code inside a string.
 func (s *scanner) code() {
 	var inside *frame
 	var open, shut byte
@@ -287,12 +285,10 @@ func (s *scanner) afterOperator() bool {
 	if s.last < 0 {
 		return true
 	}
-	switch c := s.in[s.last]; {
-	case !IsWord(c):
+	if c := s.in[s.last]; !IsWord(c) {
 		return strings.IndexByte(")]}\"'`$", c) < 0
-	default:
-		return slices.Contains(s.regexAfter, string(s.in[s.lastWord:min(s.last+1, s.lastWord+16)]))
 	}
+	return slices.Contains(s.regexAfter, string(s.in[s.lastWord:min(s.last+1, s.lastWord+16)]))
 }
 
 // content scans a comment or a string, up to its end or the opening of code in it.
@@ -336,7 +332,6 @@ func (s *scanner) content(f *frame) {
 	}
 }
 
-// closes handles a text that may close a span, and reports whether it does.
 func (s *scanner) closes(f *frame, behind []byte) bool {
 	n := len(f.close)
 	switch {
@@ -366,9 +361,7 @@ func (s *scanner) variable(rest []byte) {
 		n = 2
 	}
 	s.blank(n, false)
-	for s.i < len(s.in) && IsWord(s.in[s.i]) {
-		s.i++
-	}
+	s.i += WordLen(s.in[s.i:])
 }
 
 // blank turns n bytes into blanks, except line ends and, with quotes, quotes. With quotes,

@@ -80,7 +80,6 @@ func Lines(problems []Problem) string {
 // ErrUnchecked means that no parser can check a text.
 var ErrUnchecked = errors.New("the syntax cannot be checked")
 
-// unchecked is an ErrUnchecked with a reason.
 func unchecked(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrUnchecked, fmt.Sprintf(format, args...))
 }
@@ -147,7 +146,6 @@ func jsonProblems(text []byte) []Problem {
 	return nil
 }
 
-// oneLine is a message as a line of an answer.
 func oneLine(message string) string {
 	return readable.Cut(strings.Join(strings.Fields(message), " "), maxMessage, " …")
 }
