@@ -73,7 +73,6 @@ func approverRequest(c *Call, rule *Rule) []byte {
 		q(rule.Decision.String()), q(rule.By), q(rule.Origin), q(rule.Reason))
 }
 
-// parseApproverAnswer returns the decision and the reason of an answer.
 func parseApproverAnswer(answer []byte) (Decision, string) {
 	text, err := strictObject(answer, maxApproverAnswer)
 	if err != nil {

@@ -53,7 +53,6 @@ func typesOf(kind string, d *document, at int) (types string) {
 	return `"`
 }
 
-// testNames lists the names of testKinds, for an error.
 func testNames() string { return strings.Join(slices.Sorted(maps.Keys(testKinds())), ", ") }
 
 func equalsTest(d *document, at int) (test, string) { return equalsAny(d, []int{at}), "" }
@@ -171,7 +170,6 @@ func goesUp(path []byte) bool {
 	return strings.Contains("/"+strings.ReplaceAll(string(path), `\`, "/")+"/", "/../")
 }
 
-// maxPattern is how many bytes a regular expression may have.
 const maxPattern = 4096
 
 func regexTest(d *document, at int) (test, string) {

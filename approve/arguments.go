@@ -75,7 +75,6 @@ func (e *evaluation) refuse(why func() string) bool {
 	return false
 }
 
-// shown is a value, shortened for a reason.
 func (e *evaluation) shown(at int) string {
 	const most = 60
 	text := e.document.raw(at)

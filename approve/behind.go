@@ -63,7 +63,6 @@ func (r *Rule) behindIt(c *Call) (rules []Rule) {
 	return rules
 }
 
-// without returns the tests except one.
 func (a *argumentTests) without(i int) []argumentTest {
 	return slices.Delete(slices.Clone(a.tests), i, i+1)
 }
@@ -111,7 +110,7 @@ func (g *Gate) Withheld(ctx context.Context, c Call) (w Withheld) {
 		w.Paths = append(w.Paths, directories...)
 	}
 	for r := range g.all() {
-		if r.Decision != Deny || r.arguments == nil || !r.appliesTo(&c) {
+		if r.Decision != Deny || r.arguments == nil || r.mismatch(&c) != "" {
 			continue
 		}
 		a := r.arguments

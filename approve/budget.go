@@ -26,7 +26,6 @@ const (
 	fileSteps    = 512 // the cost of one question to the file system
 )
 
-// overBudget is the rule that decides when the budget is exhausted.
 var overBudget = Rule{Decision: Deny, By: "default", Reason: "the rules need too much work for these arguments; shorter arguments can be decided"}
 
 func newBudget(ctx context.Context) budget { return budget{ctx, maxSteps} }

@@ -87,45 +87,42 @@ func isNamed(words, destination string) bool {
 // isQuoted reports whether the text between before and after fills a pair of quotes. An
 // apostrophe in a word is no quote.
 func isQuoted(before, after string) bool {
-	opening, n := utf8.DecodeLastRuneInString(before)
-	closing, m := utf8.DecodeRuneInString(after)
-	left, _ := utf8.DecodeLastRuneInString(before[:len(before)-n])
-	right, _ := utf8.DecodeRuneInString(after[m:])
-	return n > 0 && closing == closingQuote(opening) && !isLetterOrDigit(left) && !isLetterOrDigit(right)
-}
-
-func closingQuote(opening rune) rune {
-	switch opening {
-	case '"', '\'', '`':
-		return opening
-	case '“':
-		return '”'
-	case '„':
-		return '“'
-	case '‘':
-		return '’'
-	case '«':
-		return '»'
+	for _, quotes := range [...]string{`""`, "''", "``", "“”", "„“", "‘’", "«»"} {
+		_, n := utf8.DecodeRuneInString(quotes)
+		left, opened := strings.CutSuffix(before, quotes[:n])
+		right, closed := strings.CutPrefix(after, quotes[n:])
+		if opened && closed {
+			last, first := around(left, right, "")
+			return !isLetterOrDigit(last) && !isLetterOrDigit(first)
+		}
 	}
-	return 0
+	return false
 }
 
 func isLetterOrDigit(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// isWhole reports whether the text between before and after is not part of a longer word.
+// isWhole reports whether the text between before and after is not part of a longer word. A
+// dot, a dash or a colon ends it only if no letter or digit follows: "bob@example.com" is not
+// in "bob@example.com.evil.org", but it is in "write to bob@example.com."
 func isWhole(before, after string) bool {
-	head := func(s string, n int) string { return s[:len(s)-n] }
-	tail := func(s string, n int) string { return s[n:] }
-	return endsWord(before, utf8.DecodeLastRuneInString, head) && endsWord(after, utf8.DecodeRuneInString, tail)
+	last, first := around(before, after, ".-:")
+	goesOn := func(r rune) bool { return isLetterOrDigit(r) || strings.ContainsRune(`@_%+=&#/\~`, r) }
+	return !goesOn(last) && !goesOn(first)
 }
 
 const betweenDigits = " ().-/" // of a phone number
 
-// isWholePhone reports whether the number between before and after is not part of a longer one.
 func isWholePhone(before, after string) bool {
-	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(before, betweenDigits))
-	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(after, betweenDigits))
+	last, first := around(before, after, betweenDigits)
 	return last != '+' && !unicode.IsDigit(last) && !unicode.IsDigit(first)
+}
+
+// around returns the characters that are nearest to the text between before and after, without
+// those in skipped; utf8.RuneError for none.
+func around(before, after, skipped string) (last, first rune) {
+	last, _ = utf8.DecodeLastRuneInString(strings.TrimRight(before, skipped))
+	first, _ = utf8.DecodeRuneInString(strings.TrimLeft(after, skipped))
+	return last, first
 }
 
 // isDestination reports whether a text looks like a destination or a list of them: an address,
@@ -182,7 +179,6 @@ func bareElement(part string) string {
 	return strings.TrimSpace(part)
 }
 
-// isAddress reports whether a word is a mail address or a URL.
 func isAddress(word string) bool {
 	if len(word) > maxPath || strings.ContainsFunc(word, unicode.IsSpace) {
 		return false
@@ -250,27 +246,8 @@ func isPhone(text string) bool {
 	return text[0] == '+' || len(groups[len(groups)-1]) > 2
 }
 
-// trimmed strips the punctuation around a word of a sentence.
 func trimmed(word string) string {
 	return strings.Trim(word, `.,;:!?"'()[]<>{}“”„‘’«»`+"`")
-}
-
-// endsWord reports whether a destination may end where text begins. next decodes the character
-// nearest to the destination and rest removes it. A dot, a dash or a colon ends it only if no
-// letter or digit follows: "bob@example.com" is not in "bob@example.com.evil.org", but it is in
-// "write to bob@example.com."
-func endsWord(text string, next func(string) (rune, int), rest func(string, int) string) bool {
-	for text != "" {
-		r, n := next(text)
-		switch {
-		case unicode.IsLetter(r), unicode.IsDigit(r), strings.ContainsRune(`@_%+=&#/\~`, r):
-			return false
-		case !strings.ContainsRune(".-:", r):
-			return true
-		}
-		text = rest(text, n)
-	}
-	return true
 }
 
 // leadsTo reports whether word, which the user wrote, names u: the same scheme and host, a path

@@ -16,7 +16,6 @@ type document struct {
 	nodes []node
 }
 
-// A node is one value of a document.
 type node struct {
 	kind       byte // '{', '[', '"', '0' for a number, 't', 'f', 'n'
 	start, end int  // the value's text
@@ -117,7 +116,6 @@ func (d *document) str(at int) []byte {
 	return jsontext.Unescape(d.text[d.nodes[at].start+1 : d.nodes[at].end-1])
 }
 
-// raw returns the text of nodes[at] in the document.
 func (d *document) raw(at int) []byte {
 	return d.text[d.nodes[at].start:d.nodes[at].end]
 }

@@ -20,7 +20,6 @@ const (
 
 var egressWords = []string{"deny", "ask", "warn", "off"}
 
-// String returns the word of the policy file.
 func (e Egress) String() string { return egressWords[e] }
 
 // ParseEgress returns the Egress of that word.
@@ -108,12 +107,10 @@ func (r *Rule) lifts(c *Call) bool {
 	return r.Decision == Allow && r.when.Has(Exposed) && c.sendsExposed()
 }
 
-// egressRule is the decision of Egress about c, as a rule.
 func (g *Gate) egressRule(c *Call, d Decision) *Rule {
 	return &Rule{Decision: d, By: g.EgressBy, Origin: g.EgressOrigin, Reason: c.Seen.reason()}
 }
 
-// egress reads the value of the key egress.
 func (p *policyReader) egress(at int, into *Policy) (err error) {
 	var ok bool
 	if into.Egress, ok = ParseEgress(jsontext.Text(p.raw(at))); !ok {

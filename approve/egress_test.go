@@ -28,9 +28,9 @@ func TestEgressIsNotAnswered(t *testing.T) {
 	for _, approver := range []*Approver{nil, approverThat(Allow), approverThat(Ask)} {
 		g := asksAbout(EgressAsk)
 		g.Approver, g.Rules = approver, patterns(t, "s__t", Allow, "--allow s__t")
-		g.allowedTools = map[[2]string]bool{{"s", "t"}: true}
+		g.allowed = map[any]bool{[2]string{"s", "t"}: true}
 		c := sending(Exposed)
-		g.alwaysAllowed = map[[32]byte]bool{g.callKey(&c): true}
+		g.allowed[g.callKey(&c)] = true
 		v, err := g.decided(t.Context(), c)
 		if err != nil || v.Outcome != Unapproved || v.Egress != "ask" || v.Rule != "--egress ask" || v.By != "flag" || v.Reason != reason {
 			t.Errorf("%v: %+v, %v", approver != nil, v, err)

@@ -103,7 +103,6 @@ func while(labels Labels) string {
 	return "while the conversation is " + strings.Join(labels.Words(), " and ")
 }
 
-// A reach says how many calls of a tool a rule matches.
 type reach uint8
 
 const (

@@ -10,9 +10,8 @@ import (
 )
 
 // A Form asks a person for text on behalf of a tool server, which is not trusted. Its answers
-// approve nothing. Nothing in it can look like a question about a call: the server's lines
-// begin with a margin, and the line on which the person types begins with one of the prompts
-// below.
+// approve nothing. Nothing in it can look like a question about a call: the server's lines begin
+// with a margin, and the line on which the person types begins with one of the prompts below.
 type Form struct {
 	terminal *Terminal
 	device   *tty.TTY

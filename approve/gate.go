@@ -21,15 +21,9 @@ type Gate struct {
 	Terminal    *Terminal   // nil: nobody can be asked
 	Reviews     bool        // unapproved calls are reviewed elsewhere: a verdict need not say that nobody can be asked
 
-	behind     []Rule     // made by Check from Rules; see standBehind
-	allowed               // by a person
-	evaluation evaluation // of the last call
-}
-
-// allowed is what a person allowed for the rest of the run.
-type allowed struct {
-	alwaysAllowed map[[sha256.Size]byte]bool // calls, by callKey
-	allowedTools  map[[2]string]bool         // tools, by server and tool
+	behind     []Rule       // made by Check from Rules; see standBehind
+	allowed    map[any]bool // by a person for the rest of the run: keys of callKey and toolKey
+	evaluation evaluation   // of the last call
 }
 
 // OtherwiseAsk asks about a call that no rule matches.
@@ -142,7 +136,6 @@ func (f *found) decides(otherwise *Rule) *Rule {
 	return cmp.Or(allow, otherwise)
 }
 
-// add records a rule that matches c.
 func (f *found) add(r *Rule, c *Call, admits bool) {
 	place := f.place(r, c)
 	*place = cmp.Or(*place, r)
@@ -205,9 +198,9 @@ func (g *Gate) verdict(c *Call, rule *Rule, asked *Question) (Verdict, *Question
 	}
 	switch {
 	case c.asksEgress(): // an earlier answer does not count
-	case g.alwaysAllowed[g.callKey(c)]:
+	case g.allowed[g.callKey(c)]:
 		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Reason: "the same call was approved before"}, nil
-	case g.allowedTools[[2]string{c.Server, c.Tool}] && g.mayAllowTool(rule):
+	case g.allowed[toolKey(c)] && g.mayAllowTool(rule):
 		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Reason: "the tool was approved for this run"}, nil
 	}
 	switch {
@@ -232,22 +225,19 @@ func (g *Gate) verdict(c *Call, rule *Rule, asked *Question) (Verdict, *Question
 func (g *Gate) answered(c *Call, asked *Question) Verdict {
 	a, by := asked.answer, cmp.Or(asked.by, "terminal")
 	v := Verdict{By: by, Rule: by, Reason: a.reason, EndsRun: a.kind == answerQuit}
+	if g.allowed == nil {
+		g.allowed = map[any]bool{}
+	}
 	switch a.kind {
 	case answerTool:
-		if g.allowedTools == nil {
-			g.allowedTools = make(map[[2]string]bool)
-		}
-		g.allowedTools[[2]string{c.Server, c.Tool}] = true
-		v.Outcome = Allowed
+		g.allowed[toolKey(c)] = true
 	case answerAlways:
-		if g.alwaysAllowed == nil {
-			g.alwaysAllowed = make(map[[sha256.Size]byte]bool)
-		}
-		g.alwaysAllowed[g.callKey(c)] = true
-		v.Outcome = Allowed
+		g.allowed[g.callKey(c)] = true
 	case answerYes:
-		v.Outcome = Allowed
+	default:
+		return v
 	}
+	v.Outcome = Allowed
 	return v
 }
 
@@ -262,7 +252,9 @@ func (g *Gate) callKey(c *Call) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%q %q %q %s %q", c.Server, c.Tool, c.Name, c.Arguments, g.evaluation.places))
 }
 
-// verdict is the verdict that the rule gives.
+// toolKey identifies the tool that the answer "t" allows.
+func toolKey(c *Call) [2]string { return [2]string{c.Server, c.Tool} }
+
 func (r *Rule) verdict(o Outcome) Verdict {
 	return Verdict{Outcome: o, By: r.By, Rule: r.Origin, Reason: r.Reason}
 }

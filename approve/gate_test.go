@@ -111,7 +111,7 @@ func TestAllowedToolMayBeAskedAbout(t *testing.T) {
 		{"a rule that asks", patterns(t, "s__t", Ask, "cfg"), nil, "ask cfg"},
 		{"an approver without an opinion", nil, approverThat(Ask), "ask -"},
 	} {
-		g := &Gate{Rules: x.rules, Otherwise: OtherwiseAsk, Approver: x.approver, allowed: allowed{allowedTools: map[[2]string]bool{{"s", "t"}: true}}}
+		g := &Gate{Rules: x.rules, Otherwise: OtherwiseAsk, Approver: x.approver, allowed: map[any]bool{[2]string{"s", "t"}: true}}
 		if v, err := g.decided(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t"}); err != nil || verdictString(v) != x.want {
 			t.Errorf("%s: %s, %v", x.name, verdictString(v), err)
 		}

@@ -16,7 +16,6 @@ func MatchGlob(pattern, name string) bool { return matchGlob(pattern, name, glob
 // begins with prefix.
 func MatchGlobPrefix(pattern, prefix string) bool { return glob(pattern).matchesPrefix(prefix, false) }
 
-// A glob is a pattern over a name.
 type glob string
 
 // matches reports whether the pattern matches the whole of name; with fold the
@@ -29,10 +28,8 @@ func (g glob) matches(name string, fold bool) bool {
 	return matchGlob(string(g), name, mode, nil)
 }
 
-// isLiteral reports whether the pattern has no wildcard.
 func (g glob) isLiteral() bool { return !strings.ContainsAny(string(g), "*?") }
 
-// matchesAny reports whether one of the patterns matches name.
 func matchesAny(globs []glob, name string, fold bool) bool {
 	return slices.ContainsFunc(globs, func(g glob) bool { return g.matches(name, fold) })
 }

@@ -9,7 +9,6 @@ import (
 	"toolpipe/approve/tty"
 )
 
-// maxHiddenLine limits the bytes of a line that is not shown.
 const maxHiddenLine = 16 << 10
 
 // Reachable reports whether a person may be asked on the terminal now.

@@ -142,7 +142,6 @@ func (g *Gate) TraitsOf(c *Call, otherwise Traits) Traits {
 	return t
 }
 
-// labelRule reads an element of the key labels.
 func (p *policyReader) labelRule(at int) (LabelRule, error) {
 	r := LabelRule{tools: Rule{Decision: Allow, By: "policy", Origin: p.origin(at)}}
 	t := &r.traits

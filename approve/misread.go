@@ -158,8 +158,8 @@ func (r *Rule) byEffect(effect Labels) string {
 
 // checkArguments refuses a rule that tests an argument which none of its tools can have: it
 // would match never, or always. If a schema allows other arguments, it returns a warning.
-func (r *Rule) checkArguments(servers []Server) (*Warning, error) {
-	if r.arguments == nil || r.optional {
+func (r *Rule) checkArguments(servers []Server) ([]Warning, error) {
+	if r.arguments == nil {
 		return nil, nil
 	}
 	for i := range r.arguments.tests {
@@ -194,7 +194,7 @@ func (r *Rule) checkArguments(servers []Server) (*Warning, error) {
 			problem += " (they have: " + strings.Join(names, ", ") + ")"
 		}
 		if open {
-			return &Warning{Code: "rule_argument", Message: problem}, nil
+			return []Warning{{Code: "rule_argument", Message: problem}}, nil
 		}
 		return nil, fmt.Errorf("%s; \"optional\":true in the rule accepts that", problem)
 	}

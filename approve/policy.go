@@ -51,7 +51,6 @@ func ParsePolicy(path string, data []byte) (*Policy, error) {
 	return policy, nil
 }
 
-// policy reads the complete file.
 func (p *policyReader) policy(policy *Policy) error {
 	return p.object(0, `a policy is an object, {"version":1,"rules":[...]}`, []policyKey{
 		{"version", func(at int) error {
@@ -174,7 +173,6 @@ func (p *policyReader) warnOfLiterals(r *Rule) {
 	}
 }
 
-// globs reads a name pattern or an array of them.
 func (p *policyReader) globs(at int) ([]glob, error) {
 	key := string(p.key(at))
 	if p.nodes[at].kind != '[' {
@@ -212,7 +210,6 @@ func (p *policyReader) argumentTests(at int) (*argumentTests, error) {
 	return a, nil
 }
 
-// argumentTest reads a test of a value: its kind, and optional next to it.
 func (p *policyReader) argumentTest(at int) (t argumentTest, err error) {
 	wrong := func() error {
 		return p.errorAt(p.nodes[at].start, `a test is an object with one key of: %s; and perhaps "optional"`, testNames())
@@ -272,7 +269,6 @@ func (p *policyReader) pathTest(at int, r *Rule) error {
 	return nil
 }
 
-// effects reads one effect or a list of them.
 func (p *policyReader) effects(at int) (effects Labels, err error) {
 	wrong := "effect is one, or a list, of: " + strings.Join(AllEffects.Words(), ", ")
 	if p.nodes[at].kind == '"' {
@@ -298,7 +294,6 @@ func (p *policyReader) examples(at int, r *Rule) error {
 	return p.object(at, `examples is an object with "match" and "no_match"`, []policyKey{{"match", read, ""}, {"no_match", read, ""}})
 }
 
-// example checks one example of the list key.
 func (p *policyReader) example(at int, r *Rule, key string) error {
 	if p.nodes[at].kind != '{' {
 		return p.errorAt(p.nodes[at].start, "an example is an object of arguments")

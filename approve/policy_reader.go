@@ -20,7 +20,6 @@ type policyReader struct {
 	line     struct{ offset, number int } // the last line that lineOf counted
 }
 
-// A policyKey is a key that an object of a policy may have.
 type policyKey struct {
 	name    string
 	read    func(at int) error // reads its value
@@ -63,8 +62,7 @@ func into[T any](to *T, read func(at int) (T, error)) func(at int) error {
 	}
 }
 
-// array calls read with each element of an array; wrong is the error for another
-// value.
+// array calls read with each element of an array; wrong is the error for another value.
 func (p *policyReader) array(at int, wrong string, read func(at int) error) error {
 	if p.nodes[at].kind != '[' {
 		return p.errorAt(p.nodes[at].start, "%s", wrong)
@@ -94,8 +92,7 @@ func (p *policyReader) boolean(at int) (bool, error) {
 	return kind == 't', nil
 }
 
-// decision reads the word for one of these decisions; wrong is the error for
-// another value.
+// decision reads the word for one of these decisions; wrong is the error for another value.
 func (p *policyReader) decision(at int, wrong string, among ...Decision) (Decision, error) {
 	for _, d := range among {
 		if string(p.raw(at)) == `"`+d.String()+`"` {
@@ -105,7 +102,6 @@ func (p *policyReader) decision(at int, wrong string, among ...Decision) (Decisi
 	return Deny, p.errorAt(p.nodes[at].start, "%s", wrong)
 }
 
-// nonEmpty reads a string that is not empty.
 func (p *policyReader) nonEmpty(at int, what string) (string, error) {
 	if p.nodes[at].kind != '"' || p.nodes[at].end-p.nodes[at].start == 2 {
 		return "", p.errorAt(p.nodes[at].start, "%s is a string that is not empty", what)
@@ -128,7 +124,6 @@ func (p *policyReader) lineOf(offset int) int {
 	return p.line.number
 }
 
-// unknownKey makes the error for the key of nodes[at].
 func (p *policyReader) unknownKey(at int, known string) error {
 	return p.errorAt(p.nodes[at].keyStart, "unknown key %q; the keys here: %s", p.key(at), known)
 }

@@ -95,15 +95,13 @@ func newQuestion(c *Call, change change, rule *Rule, tool bool, width, height in
 	return q
 }
 
-// Shown returns the complete text that a question about c would show, in lines of width
-// columns.
+// Shown returns the complete text that a question about c would show, in lines of width columns.
 func Shown(ctx context.Context, c Call, width int) string {
 	width = max(width, minWidth)
 	lines, _ := argumentLines(c.Arguments, c.change(ctx), valueLines, width, math.MaxInt)
 	return "tool call " + shownName(&c, false) + "\n" + strings.Join(lines, "\n") + "\n"
 }
 
-// whyAsked returns the lines that say which rule asks about c.
 func whyAsked(c *Call, rule *Rule) []string {
 	switch {
 	case c.asksEgress():
@@ -170,7 +168,6 @@ func (q *question) answer(line string) answer {
 	return answer{kind: answerUnclear}
 }
 
-// isYes reports whether a typed line is y or yes, in any case.
 func isYes(line string) bool { return isWord(line, "y") || isWord(line, "yes") }
 
 // isWord reports whether a typed text is a word of ASCII letters, in any case. The length
@@ -267,7 +264,6 @@ func plainJSON(text string) string {
 	return string(out)
 }
 
-// jsonLines shows one argument as JSON.
 func jsonLines(d *document, at, width int) []string {
 	return wrap(nil, escapeJSON(argumentName(d, at)+string(d.raw(at))), width)
 }

@@ -108,9 +108,6 @@ func withoutNameBlanks(pattern string) string {
 // argumentTests.
 func (r *Rule) restricts() bool { return r.Decision != Allow }
 
-// appliesTo reports whether the rule matches the conversation of c and the tool of c.
-func (r *Rule) appliesTo(c *Call) bool { return r.mismatch(c) == "" }
-
 // mismatch says in words why the rule does not match the conversation or the tool of c; "" if
 // it matches both.
 func (r *Rule) mismatch(c *Call) string {
@@ -120,8 +117,7 @@ func (r *Rule) mismatch(c *Call) string {
 	return r.toolMismatch(c, r.restricts())
 }
 
-// matchesTool reports whether the rule matches the tool of c; it does not look
-// at the arguments.
+// matchesTool reports whether the rule matches the tool of c; it does not look at the arguments.
 func (r *Rule) matchesTool(c *Call) bool { return r.matchesNames(c, r.restricts()) }
 
 // matchesNames is matchesTool, wide or narrow.
@@ -169,8 +165,7 @@ func (r *Rule) matchesServer(name, spelling string, wide bool) bool {
 	return r.servers == nil || matchesAny(r.servers, name, wide) || spelling != "" && matchesAny(r.servers, spelling, wide)
 }
 
-// matchesArguments reports whether the rule, which applies to e's call,
-// matches its arguments.
+// matchesArguments reports whether the rule, which applies to e's call, matches its arguments.
 func (r *Rule) matchesArguments(e *evaluation, wide bool) bool {
 	if r.arguments == nil {
 		return true

@@ -19,62 +19,56 @@ import (
 // script is an error, too. Check also looks up the directories of rules, before any call can
 // move them.
 func (g *Gate) Check(servers []Server) (warnings []Warning, err error) {
-	unused := func(message string) { warnings = append(warnings, Warning{Code: "pattern_unused", Message: message}) }
 	g.standBehind(servers)
 	for i := range g.Rules {
 		r := &g.Rules[i]
 		g.lookUpDirectories(r, servers)
-		if err := r.checkScripts(servers); err != nil {
+		found, err := r.check(servers)
+		if err != nil {
 			return warnings, err
 		}
-		switch {
-		case r.optional:
-		case r.readOnly && r.By == "flag" && !slices.ContainsFunc(servers, func(s Server) bool {
-			return !s.Started || slices.ContainsFunc(s.Tools, func(t Tool) bool { return t.ReadOnly })
-		}):
-			unused(r.Origin + ": no tool is read-only: a server's claim counts only when you trust the server (--trust NAME)")
-		case r.effects != 0 && r.By == "flag":
-			if !r.mayMatch(servers) {
-				unused(r.Origin + ": no tool does that and nothing else; --list-tools -v shows what they do")
-			}
-		case r.names != nil:
-			if r.By == "flag" && !r.mayMatch(servers) {
-				w, err := r.misspelt(servers)
-				if err != nil {
-					return warnings, err
-				}
-				warnings = append(warnings, w)
-			}
-		default:
-			if err := r.checkNames(servers); err != nil {
-				return warnings, err
-			}
-			w, err := r.checkArguments(servers)
-			if err != nil {
-				return warnings, err
-			}
-			if w != nil {
-				warnings = append(warnings, *w)
-			}
-		}
+		warnings = append(warnings, found...)
 	}
 	for i := range g.LabelRules {
-		if r := &g.LabelRules[i].tools; !r.optional {
-			if err := r.checkNames(servers); err != nil {
-				return warnings, err
-			}
+		if err := g.LabelRules[i].tools.checkNames(servers); err != nil {
+			return warnings, err
 		}
 	}
 	return append(warnings, g.misread(servers)...), nil
 }
 
+func (r *Rule) check(servers []Server) ([]Warning, error) {
+	unused := func(why string) []Warning { return []Warning{{Code: "pattern_unused", Message: r.Origin + why}} }
+	if err := r.checkScripts(servers); err != nil {
+		return nil, err
+	}
+	switch {
+	case r.optional:
+	case r.readOnly && r.By == "flag" && !slices.ContainsFunc(servers, func(s Server) bool {
+		return !s.Started || slices.ContainsFunc(s.Tools, func(t Tool) bool { return t.ReadOnly })
+	}):
+		return unused(": no tool is read-only: a server's claim counts only when you trust the server (--trust NAME)"), nil
+	case r.By == "flag" && (r.effects != 0 || r.names != nil) && r.mayMatch(servers):
+	case r.By == "flag" && r.effects != 0:
+		return unused(": no tool does that and nothing else; --list-tools -v shows what they do"), nil
+	case r.By == "flag" && r.names != nil:
+		return r.misspelt(servers)
+	case r.names == nil:
+		if err := r.checkNames(servers); err != nil {
+			return nil, err
+		}
+		return r.checkArguments(servers)
+	}
+	return nil, nil
+}
+
 // misspelt returns the warning about a flag's pattern that matches no tool, or the error if it
 // denies a name.
-func (r *Rule) misspelt(servers []Server) (Warning, error) {
+func (r *Rule) misspelt(servers []Server) ([]Warning, error) {
 	flag, _, _ := strings.Cut(r.Origin, " ")
 	name := string(r.names[0])
 	if r.Decision != Deny || !r.names[0].isLiteral() {
-		return Warning{"pattern_unused", fmt.Sprintf("%s: no tool has a name like %q", flag, name), r.Decision == Deny}, nil
+		return []Warning{{"pattern_unused", fmt.Sprintf("%s: no tool has a name like %q", flag, name), r.Decision == Deny}}, nil
 	}
 	var known []string
 	for _, s := range servers {
@@ -86,12 +80,15 @@ func (r *Rule) misspelt(servers []Server) (Warning, error) {
 	if near := readable.Nearest(name, known); near != "" {
 		hint = fmt.Sprintf(", did you mean %q?", near)
 	}
-	return Warning{}, fmt.Errorf("%s: no tool is named %q (a pattern with * or ? accepts that)%s", flag, name, hint)
+	return nil, fmt.Errorf("%s: no tool is named %q (a pattern with * or ? accepts that)%s", flag, name, hint)
 }
 
 // checkNames refuses a policy rule with a name without a wildcard if no configured server has
 // that name, or no tool of the servers that the rule names.
 func (r *Rule) checkNames(servers []Server) error {
+	if r.optional {
+		return nil
+	}
 	unknown := func(problem string, g glob, among []Server) error {
 		var names []string
 		for _, s := range among {

@@ -24,9 +24,8 @@ type Terminal struct {
 	// over, so that the owner of a live line can hide it. Both may be nil.
 	Before, After func()
 
-	// Resumed gets a signal when the process goes on after it was stopped
-	// (SIGCONT): the question is then drawn again and its time begins anew. It
-	// may be nil.
+	// Resumed gets a signal when the process goes on after it was stopped (SIGCONT): the
+	// question is then drawn again and its time begins anew. It may be nil.
 	Resumed <-chan os.Signal
 
 	asking        sync.Mutex // held during a question; guards the fields below
@@ -80,7 +79,6 @@ type answer struct {
 	reason string
 }
 
-// A nobodyError says why no person can be asked.
 type nobodyError string
 
 func (e nobodyError) Error() string { return "nobody can be asked: " + string(e) }
@@ -165,7 +163,6 @@ func (t *Terminal) askUntilSeen(ctx context.Context, device *tty.TTY, question f
 	}
 }
 
-// noAnswer is the answer to a question that ended with an error.
 func (t *Terminal) noAnswer(device *tty.TTY, err error) answer {
 	why, notice := "the question could not be asked: "+err.Error(), "\n"
 	switch {

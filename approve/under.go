@@ -208,6 +208,5 @@ func contains(dir, path string, wide, lexical bool) bool {
 	}
 }
 
-// foldString maps strings that are equal under simple case folding to the same
-// string.
+// foldString maps strings that are equal under simple case folding to the same string.
 func foldString(s string) string { return strings.Map(jsontext.FoldRune, s) }

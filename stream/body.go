@@ -17,7 +17,6 @@ type piece struct {
 	quoted bool // the inside of the text's literal is sent
 }
 
-// size is the number of bytes to send.
 func (p *piece) size() int {
 	if p.quoted {
 		return jsontext.InnerLen(p.text)
@@ -32,8 +31,8 @@ func stringOf(data []byte) string { return unsafe.String(unsafe.SliceData(data),
 const maxChunk = 32 << 10
 
 // inChunks yields a text in chunks that never end inside a character.
-func inChunks[T string | []byte](text T) iter.Seq[T] {
-	return func(yield func(T) bool) {
+func inChunks(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
 		for len(text) > 0 {
 			n := len(text)
 			if n > maxChunk {
@@ -47,7 +46,6 @@ func inChunks[T string | []byte](text T) iter.Seq[T] {
 	}
 }
 
-// bodyReader reads parts one after another.
 type bodyReader struct {
 	parts []piece // not begun
 	now   piece   // begun; its text is not read yet
@@ -107,7 +105,6 @@ func joinBody(list ...*segments) *body {
 	return b
 }
 
-// writeTo writes the body to w.
 func (b *body) writeTo(w io.Writer) { io.Copy(w, &bodyReader{parts: b.parts}) }
 
 // bytes joins the parts, for a recording.
@@ -130,7 +127,6 @@ func (b *body) reader(progress func()) io.ReadCloser {
 	return io.NopCloser(io.TeeReader(&bodyReader{parts: b.parts}, progressWriter(progress)))
 }
 
-// progressWriter is called after each read.
 type progressWriter func()
 
 func (w progressWriter) Write(p []byte) (int, error) {

@@ -18,18 +18,15 @@ func UniqueIDs(messages []Message) {
 	}
 }
 
-// usedIDs returns the ids of the calls of a conversation. It reads each message once: like the
-// encoder it relies on it that messages are only appended.
-func (c *Client) usedIDs(messages []Message) map[string]bool {
-	if c.ids == nil {
-		c.ids = map[string]bool{}
-	}
-	for ; c.numbered < len(messages); c.numbered++ {
-		for _, call := range messages[c.numbered].Calls {
-			c.ids[call.ID] = true
+// usedIDs returns the ids of the calls of a conversation.
+func usedIDs(messages []Message) map[string]bool {
+	used := map[string]bool{}
+	for i := range messages {
+		for _, call := range messages[i].Calls {
+			used[call.ID] = true
 		}
 	}
-	return c.ids
+	return used
 }
 
 // newIDs gives a new id to each call of the n-th message that has none, or a used one, and

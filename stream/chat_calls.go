@@ -116,8 +116,7 @@ func (a *callAssembly) owner(c callDelta, name string) *openCall {
 	return last
 }
 
-// beginsCall reports whether a delta under the index of the latest call begins
-// another one.
+// beginsCall reports whether a delta under the index of the latest call begins another one.
 func beginsCall(latest *openCall, c callDelta, name string) bool {
 	switch {
 	case name == "":
@@ -233,8 +232,7 @@ func (s *jsonScan) add(piece []byte) {
 	}
 }
 
-// finished returns the calls, without those that have neither a name nor
-// arguments.
+// finished returns the calls, without those that have neither a name nor arguments.
 func (a *callAssembly) finished() (calls []Call) {
 	for _, c := range a.calls {
 		if c.name != "" || len(c.arguments) > 0 {

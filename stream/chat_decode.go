@@ -51,7 +51,6 @@ func (d *chatDecoder) event(ev Event) error {
 	return nil
 }
 
-// completion takes the members of a chunk or of a complete chat.completion.
 func (d *chatDecoder) completion(root gjson.Result) {
 	var choices, model, usage, groq gjson.Result
 	find(root, wanted{"choices", &choices}, wanted{"model", &model}, wanted{"usage", &usage}, wanted{"x_groq", &groq})
@@ -67,7 +66,6 @@ func (d *chatDecoder) completion(root gjson.Result) {
 	d.useUsage(groq.Get("usage"))
 }
 
-// choice takes the first of the choices.
 func (d *chatDecoder) choice(choice gjson.Result) {
 	var index, usage, native, delta, message, reason gjson.Result
 	find(choice, wanted{"index", &index}, wanted{"usage", &usage}, wanted{"native_finish_reason", &native},
@@ -94,7 +92,6 @@ func (d *chatDecoder) choice(choice gjson.Result) {
 	setString(&d.finishReason, reason)
 }
 
-// chatMessage holds the members of a delta or of a complete message.
 type chatMessage struct {
 	content, refusal        gjson.Result
 	toolCalls, functionCall gjson.Result
@@ -111,8 +108,7 @@ func (m *chatMessage) open(v gjson.Result) {
 }
 
 // message takes a complete message instead of a delta. beside says that its choice also has
-// deltas. Some servers repeat the complete answer at the end: then only the missing parts
-// count.
+// deltas. Some servers repeat the complete answer at the end: then only the missing parts count.
 func (d *chatDecoder) message(message *chatMessage, beside bool) {
 	if !d.deltas && !(beside && d.began) {
 		d.delta(message)
@@ -129,7 +125,6 @@ func (d *chatDecoder) message(message *chatMessage, beside bool) {
 	d.assembly.complete(message.calls())
 }
 
-// delta takes the members of a delta.
 func (d *chatDecoder) delta(delta *chatMessage) {
 	if thought := d.reasoning.take(delta, false); len(thought) > 0 || d.reasoning.extra != nil {
 		d.chunk.other = true
@@ -224,7 +219,6 @@ func textOf(v gjson.Result) (joined []byte) {
 	return joined
 }
 
-// calls returns the calls in a delta or a message.
 func (m *chatMessage) calls() (list []callDelta) {
 	if m.functionCall.IsObject() { // the one call of the API before November 2023
 		list = append(list, callDelta{index: -1, function: m.functionCall})

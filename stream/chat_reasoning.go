@@ -61,7 +61,6 @@ func (r *chatReasoning) take(m *chatMessage, whole bool) (shown []byte) {
 	return shown
 }
 
-// keepParts keeps the parts of a content that are thoughts.
 func (r *chatReasoning) keepParts(content gjson.Result) {
 	for _, part := range content.Array() { // itself, if it is no array
 		if isThoughtPart(part) {

@@ -57,10 +57,8 @@ func (c *chunks) only(ranges []span) (parts []Part) {
 	return parts
 }
 
-// span is a range of a text.
 type span struct{ from, to int }
 
-// addSpan adds a range after the others.
 func addSpan(list []span, s span) []span {
 	if n := len(list); n > 0 && list[n-1].to == s.from {
 		list[n-1].to = s.to

@@ -121,8 +121,6 @@ type Client struct {
 	encoder  encoder
 	messages segments        // the conversation as encoded so far
 	encoded  int             // number of messages in it
-	ids      map[string]bool // of the calls of the conversation so far
-	numbered int             // number of messages that they are from
 	server   string          // the program that answered Models
 	buffer   []byte          // for the bytes of a reply; nil before the first one
 	drained  <-chan struct{} // closed when the rest of the last body was read
@@ -221,9 +219,8 @@ func (c *Client) Warm(ctx context.Context) {
 	}
 }
 
-// Reply sends r and returns the complete reply; sink, which may be nil, takes
-// its deltas. The error is the cause that ended ctx, an error of sink, or an
-// *Error.
+// Reply sends r and returns the complete reply; sink, which may be nil, takes its deltas. The
+// error is the cause that ended ctx, an error of sink, or an *Error.
 func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, error) {
 	if sink == nil {
 		sink = &Sink{}
@@ -248,7 +245,7 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 			return reply, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case !isTooLong(err) && x.repair():
+		case x.repair():
 			continue
 		}
 		next, again := x.nextRetry(err, &retries)
@@ -286,9 +283,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// body encodes the request. It encodes each message of the conversation once.
-// The same request always gives the same bytes, so that a replay can compare
-// them.
+// body encodes the request. It encodes each message of the conversation once. The same request
+// always gives the same bytes, so that a replay can compare them.
 func (c *Client) body(r *Request) *body {
 	if c.dialect.saysForm(r, c.options) {
 		r = withForm(r)
@@ -307,7 +303,9 @@ func (c *Client) body(r *Request) *body {
 	for ; c.encoded < len(messages); c.encoded++ {
 		if m := messages[c.encoded].asSent(); !isSystem(m) {
 			if c.options.bareRounds && m.Role == Assistant && leavesOut(resultsOf(messages, c.encoded)) {
-				m = m.bare()
+				bare := *m
+				bare.Opaque = Opaque{} // signatures may cover the left-out text; Call.Extra stays, because some endpoints demand it
+				m = &bare
 			}
 			c.encoder.message(&c.messages, m)
 		}

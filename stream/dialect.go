@@ -171,8 +171,7 @@ func bearerHeader(h http.Header, key Key) {
 	}
 }
 
-// encoder writes the messages of one conversation, each once, as the body of
-// a JSON array.
+// encoder writes the messages of one conversation, each once, as the body of a JSON array.
 type encoder interface {
 	// message writes m, which is no system message, after all messages before it.
 	message(w *segments, m *Message)

@@ -34,9 +34,8 @@ func endpointError(format string, args ...any) error {
 	return &EndpointError{Message: fmt.Sprintf(format, args...)}
 }
 
-// newEndpoint checks the base URL and whether the key may go there. Over plain http everybody
-// on the way can read the key, so it goes only to this machine and to hosts that the user
-// names.
+// newEndpoint checks the base URL and whether the key may go there. Over plain http everybody on
+// the way can read the key, so it goes only to this machine and to hosts that the user names.
 func newEndpoint(cfg *Config, path string) (*endpoint, error) {
 	if cfg.BaseURL == "" {
 		return nil, endpointError("no base URL of a model endpoint")

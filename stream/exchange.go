@@ -76,7 +76,7 @@ func (x *exchange) run(ctx context.Context) (*Reply, error) {
 
 // reply makes the Reply of a body that was read.
 func (x *exchange) reply() (*Reply, error) {
-	reply, err := x.draft.reply(x.decoder, x.client.usedIDs(x.request.Messages))
+	reply, err := x.draft.reply(x.decoder, usedIDs(x.request.Messages))
 	if err != nil {
 		return nil, x.complete(err)
 	}
@@ -90,9 +90,6 @@ var errStalled = errors.New("silent for too long")
 // send gets the answer to the request from the endpoint or the recording.
 func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	c := x.client
-	if c.drained != nil {
-		<-c.drained
-	}
 	if c.recorder != nil {
 		c.recorder.request(c.dialect, x.sent)
 	}
@@ -115,6 +112,9 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 // roundTrip sends a request and waits for the head of the answer.
 func (x *exchange) roundTrip(req *http.Request) (*http.Response, error) {
 	c := x.client
+	if c.drained != nil {
+		<-c.drained
+	}
 	c.wireRequest(req, x.sent)
 	x.idle.start(0)
 	res, err := c.network.transport.RoundTrip(req)

@@ -220,15 +220,10 @@ func containsAny(s string, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
 }
 
-// tooLong makes e the error of a refusal for length. text is the endpoint's message. The same
-// request would be refused again.
+// tooLong makes e the error of a refusal for length. text is the endpoint's message. The request
+// is neither repeated nor repaired: it would be refused again.
 func (x *exchange) tooLong(e *Error, text string) {
-	x.retry = false
+	x.retry, x.refusal = false, ""
 	e.Kind, e.Fits = TooLong, fittingShare(text)
 	e.Hint = cmp.Or(e.Hint, "the conversation does not fit the model's context")
-}
-
-func isTooLong(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Kind == TooLong
 }

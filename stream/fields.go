@@ -21,8 +21,7 @@ type fields struct {
 	merged []string // objects into which a param of the user was merged
 }
 
-// openFields begins the request object with the members that come first in
-// every dialect.
+// openFields begins the request object with the members that come first in every dialect.
 func openFields(w *segments, r *Request) *fields {
 	w.str("{")
 	f := &fields{w: w, r: r}
@@ -57,13 +56,7 @@ func (f *fields) object(name string, members ...[]byte) {
 	if len(members) == 0 {
 		return
 	}
-	var users []byte
-	for _, p := range f.r.Params {
-		if p.Name == name { // the last one counts
-			users = innerObject(p.Value)
-		}
-	}
-	if len(users) > 0 {
+	if users := innerObject([]byte(paramOf(f.r, name).Raw)); len(users) > 0 {
 		members = slices.Insert(members, 0, users)
 	}
 	f.merged = append(f.merged, name)
@@ -89,8 +82,7 @@ func (f *fields) list(name, entry string) {
 	f.w.str("[" + strings.Join(append(entries, entry), ",") + "]")
 }
 
-// innerObject returns the text between the braces of an object, nil for any
-// other value.
+// innerObject returns the text between the braces of an object, nil for any other value.
 func innerObject(value []byte) []byte {
 	value = bytes.TrimSpace(value)
 	if len(value) < 2 || value[0] != '{' {
@@ -158,8 +150,7 @@ func (f *fields) tools(o options, begin, schema, end, lastEnd string) {
 // roomOfTool is about how many bytes a tool takes beside its texts.
 const roomOfTool = 100
 
-// toolSchema returns the schema of a tool with the member properties, which
-// OpenAI demands.
+// toolSchema returns the schema of a tool with the member properties, which OpenAI demands.
 func toolSchema(schema json.RawMessage) []byte {
 	schema = bytes.TrimSpace(schema)
 	if bytes.Contains(schema, []byte(`"array"`)) && valid(schema) {
@@ -272,7 +263,6 @@ func (c *Client) promptCacheKey(r *Request) string {
 	return "toolpipe-" + hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// cacheKey writes prompt_cache_key.
 func (f *fields) cacheKey(o options) {
 	if !o.noCacheKey {
 		f.set("prompt_cache_key", "?", o.cacheKey)

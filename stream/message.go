@@ -90,15 +90,6 @@ func resultsOf(messages []Message, i int) []Message {
 	return behind[:n]
 }
 
-// bare returns a message of the assistant without the endpoint's state: its signatures may
-// cover the text that followed. The extra members of calls stay, because some endpoints demand
-// them.
-func (m *Message) bare() *Message {
-	bare := *m
-	bare.Opaque = Opaque{}
-	return &bare
-}
-
 // Part is a piece of a message's content. At most one of the fields is set; a
 // Part without any is empty text.
 type Part struct {

@@ -239,8 +239,7 @@ func (d *messagesDecoder) finish() error {
 	return nil
 }
 
-// arguments returns the input that came in pieces, else the input at the beginning of the
-// block.
+// arguments returns the input that came in pieces, else the input at the beginning of the block.
 func (b *messagesBlock) arguments() []byte {
 	if input := gjson.Get(b.head, "input"); len(b.input) == 0 && input.IsObject() && !isEmptyObject(input) {
 		return []byte(input.Raw)

@@ -18,9 +18,6 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 	if c.network == nil {
 		return nil, &Error{Kind: Unreachable, Message: "a recording has no list of models"}
 	}
-	if c.drained != nil {
-		<-c.drained
-	}
 	x := exchange{client: c, request: &Request{}, sink: &Sink{}, sent: &body{}}
 	inner, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -37,7 +34,6 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 // Server is the program that answered Models, as it names itself; "" if it does not.
 func (c *Client) Server() string { return c.server }
 
-// models asks for the list.
 func (x *exchange) models(ctx context.Context) ([]string, error) {
 	c := x.client
 	req := x.httpRequest(ctx)

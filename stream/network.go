@@ -23,18 +23,12 @@ type network struct {
 	transport *http.Transport
 	endpoint  *endpoint
 	dial      func(ctx context.Context, network, addr string) (net.Conn, error) // with TLS for https
-	opening   atomic.Pointer[opening]                                           // the connection that warm opens, then tooLate
+	opening   atomic.Pointer[chan net.Conn]                                     // gets the connection that warm opens, nil after a failure
 }
 
-// opening delivers a connection that is being opened, nil after a failure.
-type opening chan net.Conn
+// tooLate replaces network.opening when its first connection is requested.
+var tooLate = new(chan net.Conn)
 
-// tooLate replaces the opening of a network after its first connection was requested.
-var tooLate = &noOpening
-
-var noOpening opening
-
-// warmConn is the connection that warm opened.
 type warmConn struct{ net.Conn }
 
 func newNetwork(e *endpoint) *network {
@@ -70,38 +64,38 @@ func (n *network) warm(ctx context.Context) {
 	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: n.endpoint.url}); proxy != nil || err != nil {
 		return
 	}
-	o := make(opening, 1)
-	if !n.opening.CompareAndSwap(nil, &o) {
+	opening := make(chan net.Conn, 1)
+	if !n.opening.CompareAndSwap(nil, &opening) {
 		return
 	}
 	goroutine.Start(func() {
 		u := n.endpoint.url
 		usual := map[string]string{"http": "80", "https": "443"}
 		conn, _ := n.dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), usual[u.Scheme])))
-		o <- conn
+		opening <- conn
 	})
 }
 
 // dialOrWarm returns the connection that warm opened, else a new one. If warm failed, the new
 // attempt reports the failure. With a proxy, warm opened none.
 func (n *network) dialOrWarm(ctx context.Context, network, addr string) (net.Conn, error) {
-	if o := n.opening.Swap(tooLate); o != nil && o != tooLate {
+	if opening := n.opening.Swap(tooLate); opening != nil && opening != tooLate {
 		select {
-		case conn := <-*o:
+		case conn := <-*opening:
 			if conn != nil {
 				return warmConn{conn}, nil
 			}
 		case <-ctx.Done():
-			o.discard()
+			discard(*opening)
 		}
 	}
 	return n.dial(ctx, network, addr)
 }
 
 // discard closes the connection once it is open.
-func (o opening) discard() {
+func discard(opening <-chan net.Conn) {
 	goroutine.Start(func() {
-		if conn := <-o; conn != nil {
+		if conn := <-opening; conn != nil {
 			conn.Close()
 		}
 	})
@@ -109,7 +103,7 @@ func (o opening) discard() {
 
 func (n *network) close() {
 	n.transport.CloseIdleConnections()
-	if o := n.opening.Swap(tooLate); o != nil && o != tooLate {
-		o.discard()
+	if opening := n.opening.Swap(tooLate); opening != nil && opening != tooLate {
+		discard(*opening)
 	}
 }

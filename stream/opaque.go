@@ -81,7 +81,7 @@ func readableCalls(calls []Call) []Call {
 func digest(m *Message) string {
 	h := sha256.New()
 	part := func(s string) { h.Write([]byte(strconv.Itoa(len(s)) + ":" + s)) }
-	part(plainText(m.Parts, ""))
+	part(plainText(m.Parts))
 	for _, c := range m.Calls {
 		part(c.ID)
 		part(c.Name)

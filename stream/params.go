@@ -105,14 +105,12 @@ func (r *Request) EndpointTools() (types []string, err error) {
 	return types, nil
 }
 
-// isEndpointTool reports whether an entry of the field tools is executed by the endpoint
-// itself.
+// isEndpointTool reports whether an entry of the field tools is executed by the endpoint itself.
 func isEndpointTool(tool gjson.Result) bool {
 	kind := tool.Get("type").Str
 	return kind != "" && kind != "function" && kind != "custom" && !tool.Get("input_schema").Exists() && !tool.Get("function").Exists()
 }
 
-// endpointTools returns the entries of the param tools.
 func endpointTools(r *Request) []gjson.Result {
 	if list := paramOf(r, "tools"); list.IsArray() {
 		return list.Array()
@@ -130,8 +128,7 @@ func paramOf(r *Request, name string) (value gjson.Result) {
 	return value
 }
 
-// dialectFor returns the dialect, or an error for a param that would replace the
-// conversation.
+// dialectFor returns the dialect, or an error for a param that would replace the conversation.
 func dialectFor(api string, params []Param) (*dialect, error) {
 	d, err := findDialect(api)
 	for _, p := range params {
@@ -142,7 +139,6 @@ func dialectFor(api string, params []Param) (*dialect, error) {
 	return d, err
 }
 
-// withoutMember returns a JSON object without the members of that name.
 func withoutMember(object []byte, name string) []byte {
 	rest := []byte{'{'}
 	gjson.ParseBytes(object).ForEach(func(key, value gjson.Result) bool {

@@ -11,8 +11,7 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// LabelsMember is the member of a message in which a written conversation keeps its
-// labels.
+// LabelsMember is the member of a message in which a written conversation keeps its labels.
 const LabelsMember = "labels"
 
 // ChatMessage yields m in the chat-completions form, for outputs and for a later input. The
@@ -32,7 +31,6 @@ func ChatMessage(m *Message) iter.Seq2[[]byte, bool] {
 	}
 }
 
-// chatMessageForm writes a message in the chat-completions form.
 func chatMessageForm(w *segments, m *Message) {
 	w.put(`{"role":?`, string(m.Role))
 	if m.Role == ToolRole {
@@ -99,7 +97,6 @@ func allText(parts []Part) bool {
 	return !slices.ContainsFunc(parts, func(p Part) bool { return !isText(&p) })
 }
 
-// otherParts returns the parts that are not text.
 func otherParts(parts []Part) []Part {
 	return slices.DeleteFunc(slices.Clone(parts), func(p Part) bool { return isText(&p) })
 }
@@ -110,7 +107,7 @@ func hasText(parts []Part) bool {
 
 // isBlank reports whether the text of parts is nothing but white space.
 func isBlank(parts []Part) bool {
-	return strings.TrimSpace(plainText(parts, "")) == ""
+	return strings.TrimSpace(plainText(parts)) == ""
 }
 
 // hasContent reports whether there is a text to send in a message of the assistant. Endpoints
@@ -150,15 +147,14 @@ func systemMessage(w *segments, messages []Message) {
 	w.str(`"}`)
 }
 
-// plainText returns the text of parts, with joint between them.
-func plainText(parts []Part, joint string) string {
-	var texts []string
+func plainText(parts []Part) string {
+	var text strings.Builder
 	for i := range parts {
 		if p := &parts[i]; isText(p) {
-			texts = append(texts, p.Text+jsontext.Text(p.JSON))
+			text.WriteString(p.Text + jsontext.Text(p.JSON))
 		}
 	}
-	return strings.Join(texts, joint)
+	return text.String()
 }
 
 // joinedText writes the text parts as one JSON string, with joint between them.

@@ -172,8 +172,7 @@ func jsonEvents(in io.Reader) iter.Seq2[Event, error] {
 	}
 }
 
-// valueLen returns the length of the JSON value that b begins with, all of b
-// if it does not end.
+// valueLen returns the length of the JSON value that b begins with, all of b if it does not end.
 func valueLen(b []byte) int {
 	in := json.NewDecoder(bytes.NewReader(b))
 	var value json.RawMessage

@@ -24,12 +24,10 @@ import (
 //
 // Bodies are stored as they were, without secrets. A line of a body that begins with a hyphen
 // or a backslash gets a backslash before it; a line with only a backslash says that the line
-// break before it does not belong to the body. The mark of a request names its dialect; older
-// recordings have "-- request --". "-- cut --" in place of "-- end --" marks a transfer that
+// break before it does not belong to the body. The mark of a request names its dialect. "-- cut --" in place of "-- end --" marks a transfer that
 // broke. Of the headers only the status and the content type are stored.
 const recordingHead = "toolpipe recording 1\n"
 
-// recorder writes a recording while exchanges are made.
 type recorder struct {
 	file    *os.File
 	secrets *secrets.Set
@@ -73,9 +71,8 @@ func (r *recorder) close() error {
 	return errors.Join(r.err, r.file.Close())
 }
 
-// bodyWriter writes one body of a recording. Its Write never fails, so that a
-// recording that cannot be written does not end the reply; recorder.close
-// returns the error.
+// bodyWriter writes one body of a recording. Its Write never fails, so that a recording that
+// cannot be written does not end the reply; recorder.close returns the error.
 type bodyWriter struct {
 	recorder  *recorder
 	lineStart bool

@@ -22,7 +22,6 @@ type replayer struct {
 	next      int
 }
 
-// recorded is one exchange of a recording.
 type recorded struct {
 	line        int    // where the request begins in the file
 	api         string // the dialect of the request
@@ -135,23 +134,12 @@ func (p *replayer) answer(sent *body, hidden *secrets.Finder) (*http.Response, e
 	return res, nil
 }
 
-// api returns the dialect of the recording's next request. The mark of the request names it. In
-// an older recording, members that only one dialect has show it. "" means that it is not known.
+// api returns the dialect of the recording's next request; "" at the end.
 func (p *replayer) api() string {
 	if p.next == len(p.exchanges) {
 		return ""
 	}
-	r := &p.exchanges[p.next]
-	has := func(name string) bool { return gjson.GetBytes(r.request, name).Exists() }
-	switch {
-	case r.api != "":
-		return r.api
-	case has("input"):
-		return responsesDialect.name
-	case has("system"), has("tools.0.input_schema"), has("max_tokens") && !has("stream_options"):
-		return messagesDialect.name
-	}
-	return chatDialect.name
+	return p.exchanges[p.next].api
 }
 
 // recorded reports whether the requests of the recording have a member.

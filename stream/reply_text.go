@@ -17,7 +17,6 @@ type passedText struct {
 // the time of its transfer.
 const maxCompared = 1 << 20
 
-// note records that b was passed on.
 func (s *passedText) note(b []byte) {
 	for ; s != nil; s = s.of {
 		if s.size < maxCompared {
@@ -27,7 +26,6 @@ func (s *passedText) note(b []byte) {
 	}
 }
 
-// begins reports whether whole begins with the passed text.
 func (s *passedText) begins(whole []byte) bool {
 	return len(whole) >= s.size && maphash.Bytes(s.sum.Seed(), whole[:min(s.size, maxCompared)]) == s.sum.Sum64()
 }

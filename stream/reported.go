@@ -11,9 +11,8 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// reportedError returns the error that an event or a body reports, nil for
-// none: a member error with content, or the flat form of Mistral, vLLM and
-// Anthropic.
+// reportedError returns the error that an event or a body reports, nil for none: a member error
+// with content, or the flat form of Mistral, vLLM and Anthropic.
 func reportedError(root gjson.Result, event string) *Error {
 	if root.IsArray() { // Gemini sends a list of one error
 		root = root.Get("0")
@@ -74,8 +73,7 @@ func plainErrorText(v gjson.Result) string {
 	return clean(v.Str, maxShown)
 }
 
-// errorStatus returns the HTTP status that the first of the error objects
-// names, 0 for none.
+// errorStatus returns the HTTP status that the first of the error objects names, 0 for none.
 func errorStatus(list ...gjson.Result) int {
 	for _, v := range list {
 		for _, path := range []string{"code", "status_code", "status", "http_status", "statusCode"} {
@@ -121,7 +119,6 @@ func clean(s string, limit int) string {
 
 func quoteShort(s string) string { return `"` + clean(s, 60) + `"` }
 
-// badEvent is the error of an event that holds no JSON.
 func badEvent(ev Event) error {
 	text := clean(string(ev.Data[:min(len(ev.Data), 4*maxShown)]), maxShown)
 	switch {

@@ -114,7 +114,6 @@ func (d *responsesDecoder) say(it *responsesItem, kind textKind, to *passedText,
 	}
 }
 
-// wholeItem takes a whole item.
 func (d *responsesDecoder) wholeItem(it *responsesItem, v gjson.Result) {
 	it.begin(v)
 	if len(v.Raw) > len(it.raw) {

@@ -160,7 +160,6 @@ func (m *matching) sameID(i, k int) bool {
 	return m.list[i].id != "" && m.list[i].id == m.known[k].id && m.fits(i, k) && (m.isNew(k) || !m.placed(i, k) || m.atPlace(i, k))
 }
 
-// sameCall: the ids of the calls are the same.
 func (m *matching) sameCall(i, k int) bool {
 	return m.list[i].callID != "" && m.list[i].callID == m.known[k].callID && m.fits(i, k)
 }
@@ -197,14 +196,12 @@ func (m *matching) fits(i, k int) bool {
 
 func (m *matching) isNew(k int) bool { return m.form == formDelta || m.known[k].forms&m.form == 0 }
 
-// placed reports whether both output indexes are known.
 func (m *matching) placed(i, k int) bool { return m.list[i].index >= 0 && m.known[k].index >= 0 }
 
 func (m *matching) atPlace(i, k int) bool {
 	return m.placed(i, k) && m.list[i].index == m.known[k].index
 }
 
-// learn fills in the unknown fields of an item's identity.
 func (it *responsesItem) learn(e itemID) {
 	if it.index < 0 {
 		it.index = e.index
@@ -213,7 +210,6 @@ func (it *responsesItem) learn(e itemID) {
 	it.callID = cmp.Or(it.callID, e.callID)
 }
 
-// begin takes the members of an item that describe it.
 func (it *responsesItem) begin(v gjson.Result) {
 	setString(&it.phase, v.Get("phase"))
 	it.callID = cmp.Or(stringOrNumber(v.Get("call_id")), it.callID)

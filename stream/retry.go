@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"toolpipe/stream/goroutine"
 )
 
 const (
@@ -73,12 +75,8 @@ func mayPass(status int, refusal string) bool {
 
 // sleep waits, or returns the cause that ended ctx.
 func sleep(ctx context.Context, wait time.Duration) error {
-	select {
-	case <-time.After(wait):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	goroutine.Await(ctx.Done(), wait)
+	return context.Cause(ctx)
 }
 
 // repair changes how requests are written if the refusal names something that the endpoint does

@@ -31,34 +31,26 @@ func (s *segments) str(text string)    { s.cur = append(s.cur, text...) }
 func (s *segments) quoted(text string) { s.cur = jsontext.AppendQuoted(s.cur, text) }
 
 // inner writes the inside of the literal of a text. A long one is quoted while it is sent.
-func (s *segments) inner(text string) {
-	switch {
-	case len(text) < longText:
-		s.cur = jsontext.AppendInner(s.cur, text)
-		s.hand()
-	case s.full == nil:
-		s.add(piece{text: text, quoted: true})
-	default:
-		for chunk := range inChunks(text) {
-			s.cur = jsontext.AppendInner(s.cur, chunk)
-			s.hand()
-		}
-	}
-}
+func (s *segments) inner(text string) { s.write(piece{text: text, quoted: true}, longText) }
 
 // plain writes a text that needs no quotation, such as base64.
-func (s *segments) plain(text string) {
-	switch {
-	case len(text) < longText:
-		s.str(text)
-		s.hand()
-	case s.full == nil:
-		s.add(piece{text: text})
-	default:
-		for chunk := range inChunks(text) {
+func (s *segments) plain(text string) { s.write(piece{text: text}, longText) }
+
+func (s *segments) raw(b []byte) { s.write(piece{text: stringOf(b)}, longPart) }
+
+// write adds a part. From the length long it is kept by reference, unless full takes it.
+func (s *segments) write(p piece, long int) {
+	if s.full == nil && len(p.text) >= long {
+		s.add(p)
+		return
+	}
+	for chunk := range inChunks(p.text) {
+		if p.quoted {
+			s.cur = jsontext.AppendInner(s.cur, chunk)
+		} else {
 			s.str(chunk)
-			s.hand()
 		}
+		s.hand()
 	}
 }
 
@@ -143,19 +135,6 @@ func (s *segments) last() byte {
 	return last[len(last)-1]
 }
 
-// raw adds b as it is.
-func (s *segments) raw(b []byte) {
-	if s.full == nil && len(b) >= longPart {
-		s.add(piece{text: stringOf(b)})
-		return
-	}
-	for chunk := range inChunks(b) {
-		s.cur = append(s.cur, chunk...)
-		s.hand()
-	}
-}
-
-// add adds a part by reference.
 func (s *segments) add(p piece) {
 	s.cut()
 	s.done = append(s.done, p)
@@ -169,7 +148,6 @@ func (s *segments) reserve(n int) {
 	}
 }
 
-// flat returns the complete text as one slice.
 func (s *segments) flat() []byte {
 	if len(s.done) == 0 {
 		return s.cur

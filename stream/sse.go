@@ -114,10 +114,9 @@ func tooLong(limit int) error {
 	return tooMuch("a line of the event stream is longer than %d bytes", limit)
 }
 
-// lineSplitter splits a text into lines that end in LF, CRLF or CR, for a
-// bufio.Scanner. It does not wait for the byte after a CR: a CR ends its line at
-// once, and an LF that follows is dropped when it comes. A byte order mark at the
-// beginning is dropped.
+// lineSplitter splits a text into lines that end in LF, CRLF or CR, for a bufio.Scanner. It does
+// not wait for the byte after a CR: a CR ends its line at once, and an LF that follows is
+// dropped when it comes. A byte order mark at the beginning is dropped.
 type lineSplitter struct {
 	limit  int
 	begun  bool // a line was returned
@@ -185,8 +184,7 @@ func (s *lineSplitter) line(data []byte, atEOF bool) (advance int, line []byte, 
 	return advance, data[from:end], nil
 }
 
-// indexFrom returns the offset of the first c in b at or after from, len(b) for
-// none.
+// indexFrom returns the offset of the first c in b at or after from, len(b) for none.
 func indexFrom(b []byte, from int, c byte) int {
 	if from >= len(b) {
 		return len(b)

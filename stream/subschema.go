@@ -133,7 +133,6 @@ func (w *partWriter) schema(v gjson.Result, depth int) []byte {
 	return append(out, '}')
 }
 
-// object adds the keywords of an object.
 func (w *partWriter) object(out []byte, v gjson.Result, depth int) []byte {
 	properties, required := v.Get("properties"), v.Get("required")
 	names := 0
@@ -148,7 +147,7 @@ func (w *partWriter) object(out []byte, v gjson.Result, depth int) []byte {
 		w.fail()
 	}
 	for _, name := range required.Array() {
-		if !hasMember(properties, name.Str) {
+		if !memberOf(properties, name.Str).Exists() {
 			w.fail()
 		}
 	}
@@ -161,15 +160,12 @@ func (w *partWriter) object(out []byte, v gjson.Result, depth int) []byte {
 	return jsontext.AppendMember(out, "additionalProperties", []byte("false"))
 }
 
-func hasMember(object gjson.Result, name string) (found bool) {
-	object.ForEach(func(key, _ gjson.Result) bool {
-		found = found || key.Str == name
-		return !found
-	})
-	return found
+// memberOf returns the member of an object; gjson's Get would read the name as a path.
+func memberOf(object gjson.Result, name string) (member gjson.Result) {
+	find(object, wanted{name, &member})
+	return member
 }
 
-// named writes an object of schemas.
 func (w *partWriter) named(v gjson.Result, depth int) []byte {
 	out := []byte{'{'}
 	v.ForEach(func(name, value gjson.Result) bool {
@@ -179,7 +175,6 @@ func (w *partWriter) named(v gjson.Result, depth int) []byte {
 	return append(out, '}')
 }
 
-// list writes an array of schemas.
 func (w *partWriter) list(v gjson.Result, depth int) []byte {
 	out := []byte{'['}
 	for i, value := range v.Array() {
@@ -211,14 +206,7 @@ func (w *partWriter) follow(ref string, depth int) {
 		}
 		return
 	}
-	var target gjson.Result
-	w.root.Get(strings.ReplaceAll(section, "$", `\$`)).ForEach(func(key, value gjson.Result) bool {
-		if key.Str == name {
-			target = value
-		}
-		return true
-	})
 	w.inside = append(w.inside, ref)
-	w.schema(target, depth+1)
+	w.schema(memberOf(memberOf(w.root, section), name), depth+1)
 	w.inside, w.done = w.inside[:len(w.inside)-1], append(w.done, ref)
 }

@@ -7,11 +7,10 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// JSON writes a character beyond U+FFFF as two \u escapes, a high and a low
-// surrogate. Servers that count in UTF-16 may cut a text between them, and
-// models send one without the other. Until the low surrogate comes, the high
-// one is kept as in WTF-8: as the three bytes that UTF-8 would have for it.
-// These bytes are not valid UTF-8, so that arguments with a lone surrogate are
+// JSON writes a character beyond U+FFFF as two \u escapes, a high and a low surrogate. Servers
+// that count in UTF-16 may cut a text between them, and models send one without the other. Until
+// the low surrogate comes, the high one is kept as in WTF-8: as the three bytes that UTF-8 would
+// have for it. These bytes are not valid UTF-8, so that arguments with a lone surrogate are
 // refused by their reader; with U+FFFD in its place the call would run.
 
 // appendPiece appends the next piece of a text in WTF-8 that was cut anywhere.
@@ -29,8 +28,7 @@ type joiner struct {
 	scratch []byte
 }
 
-// next returns the text that can be shown after the piece. It is valid until
-// the next call.
+// next returns the text that can be shown after the piece. It is valid until the next call.
 func (j *joiner) next(piece []byte) []byte {
 	if j.high == 0 && (bytes.IndexByte(piece, 0xed) < 0 || indexSurrogate(piece) < 0) { // 0xed is their first byte
 		return piece

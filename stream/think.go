@@ -82,8 +82,7 @@ func (t *thinkSplitter) end(d *draft) {
 	}
 }
 
-// partialTail returns the length of the longest end of b that is a beginning of
-// tag.
+// partialTail returns the length of the longest end of b that is a beginning of tag.
 func partialTail(b []byte, tag string) int {
 	for n := min(len(b), len(tag)-1); n > 0; n-- {
 		if string(b[len(b)-n:]) == tag[:n] {

@@ -52,7 +52,7 @@ func fittingShare(refusal string) float64 {
 			for k, m := range rest[:i] {
 				if n+m == largest {
 					isSum = true
-					limit = restWithout(rest, i, k)
+					limit = slices.Max(append(slices.Concat(rest[:k], rest[k+1:i], rest[i+1:]), 0))
 				}
 			}
 		}
@@ -67,16 +67,6 @@ func fittingShare(refusal string) float64 {
 }
 
 const leastShare = 0.1
-
-// restWithout returns the largest of numbers except the two at i and k; 0 if there is no other.
-func restWithout(numbers []int, i, k int) int {
-	for at, n := range slices.Backward(numbers) {
-		if at != i && at != k {
-			return n
-		}
-	}
-	return 0
-}
 
 // fewestTokens is less than any context has: smaller numbers in a refusal are something else.
 const fewestTokens = 256

@@ -14,7 +14,7 @@ func (d *dialect) withoutToolRole(messages []Message) (list []Message) {
 		case Assistant:
 			m = callsAsText(m)
 		case ToolRole:
-			text := Part{Text: "[tool: " + m.Name + "]\n" + plainText(m.Parts, "")}
+			text := Part{Text: "[tool: " + m.Name + "]\n" + plainText(m.Parts)}
 			m = Message{Role: User, Parts: append([]Part{text}, otherParts(m.Parts)...)}
 		}
 		if last := len(list) - 1; d.joinsUsers && last >= 0 && m.Role == User && list[last].Role == User {
@@ -27,10 +27,9 @@ func (d *dialect) withoutToolRole(messages []Message) (list []Message) {
 	return list
 }
 
-// callsAsText returns a message of the assistant with its calls as text. It is
-// never empty.
+// callsAsText returns a message of the assistant with its calls as text. It is never empty.
 func callsAsText(m Message) Message {
-	texts := []string{plainText(m.Parts, "")}
+	texts := []string{plainText(m.Parts)}
 	if texts[0] == "" {
 		texts = nil
 	}

@@ -64,7 +64,7 @@ func TestOneWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn := &countedConn{Conn: tcp}
-	o := make(opening, 1)
+	o := make(chan net.Conn, 1)
 	o <- conn
 	c.network.opening.Store(&o)
 	for i, size := range []int{0, 100 << 10} {

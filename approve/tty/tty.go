@@ -12,11 +12,9 @@ import (
 
 // Times of a terminal. Tests shorten them.
 var (
-	// NoticeTime is how long the terminal may take to accept the line that ends
-	// a question.
+	// NoticeTime is how long the terminal may take to accept the line that ends a question.
 	NoticeTime = time.Second
-	// PollInterval is how soon a cancelled context or a stopped process is
-	// noticed.
+	// PollInterval is how soon a cancelled context or a stopped process is noticed.
 	PollInterval = 50 * time.Millisecond
 )
 

@@ -23,16 +23,6 @@ func Foreign(info fs.FileInfo) bool {
 // Uid is the number of the user who owns a file.
 func Uid(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
 
-// A LinkError is about a symbolic link of another user. It can lead elsewhere at any time.
-type LinkError struct {
-	Link string
-	User uint32
-}
-
-func (e *LinkError) Error() string {
-	return fmt.Sprintf("the symbolic link %q belongs to user %d, and is not followed", e.Link, e.User)
-}
-
 // An OpenDirectoryError is about a directory in which everybody can replace files.
 type OpenDirectoryError struct {
 	Directory string
@@ -91,12 +81,12 @@ func stillAt(path string, opened fs.FileInfo) error {
 	return nil
 }
 
-// Resolve returns path without links. The file itself need not exist. The error is a LinkError
-// if a link belongs to another user.
+// Resolve returns path without links. The file itself need not exist. A link of another user is
+// an error: it can lead elsewhere at any time.
 func Resolve(path string) (string, error) {
 	return follow(path, func(at string, info fs.FileInfo) error {
 		if info.Mode()&fs.ModeSymlink != 0 && Foreign(info) {
-			return &LinkError{at, Uid(info)}
+			return fmt.Errorf("the symbolic link %q belongs to user %d, and is not followed", at, Uid(info))
 		}
 		return nil
 	})

@@ -126,8 +126,7 @@ type Panic struct{ message string }
 
 func (p *Panic) Error() string { return p.message }
 
-// NewPanic describes the panic with the value p, which a deferred function has
-// just recovered.
+// NewPanic describes the panic with the value p, which a deferred function has just recovered.
 func NewPanic(p any) *Panic {
 	message := fmt.Sprintf("panic with a value of type %T", p)
 	if e, ok := p.(runtime.Error); ok {

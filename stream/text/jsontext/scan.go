@@ -39,7 +39,6 @@ func (s *scanner) document() error {
 	return nil
 }
 
-// space skips white space inside the value.
 func (s *scanner) space() {
 	if s.i < len(s.data) && s.data[s.i] <= ' ' {
 		s.i, s.spaced = Space(s.data, s.i), true
@@ -76,7 +75,6 @@ func (s *scanner) value() *SyntaxError {
 	return s.errorAt(s.i, "%s where a value should begin", s.found())
 }
 
-// nested reads an object or an array up to its end.
 func (s *scanner) nested(end byte) *SyntaxError {
 	most := cmp.Or(s.options.Depth, DefaultDepth)
 	if s.depth++; s.depth > most {
@@ -138,7 +136,6 @@ func (s *scanner) member(names map[string]int) *SyntaxError {
 	return nil
 }
 
-// literal skips a string.
 func (s *scanner) literal() *SyntaxError {
 	start, ascii := s.i, true
 	for i := s.i + 1; ; {

@@ -6,8 +6,7 @@ import (
 	"strconv"
 )
 
-// Space returns the offset of the first byte at or after i that is not white
-// space.
+// Space returns the offset of the first byte at or after i that is not white space.
 func Space(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
@@ -56,8 +55,7 @@ func LiteralEnd(b []byte, i int) int {
 	}
 }
 
-// Members yields an object's names, as literals, and values; nothing for any
-// other value.
+// Members yields an object's names, as literals, and values; nothing for any other value.
 func Members(value []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { each(value, '{', yield) }
 }

@@ -2,7 +2,6 @@ package screen
 
 import "fmt"
 
-// execute applies a control character.
 func (s *Screen) execute(b byte) {
 	c := &s.cursor
 	switch b {
@@ -51,7 +50,6 @@ func (s *Screen) reverseLineFeed() {
 	}
 }
 
-// restore sets the cursor to a saved one.
 func (s *Screen) restore(c cursor) {
 	c.within(s.columns, len(s.rows))
 	s.cursor = c
@@ -64,14 +62,6 @@ func (s *Screen) afterIntermediate(intermediate, b byte) {
 		s.cursor.graphics[0] = b == '0'
 	case intermediate == ')':
 		s.cursor.graphics[1] = b == '0'
-	case intermediate == '#' && b == '8': // DECALN
-		s.modes.top, s.modes.bottom = 0, len(s.rows)-1
-		s.cursor.row, s.cursor.column = 0, 0
-		for row := range s.rows {
-			for column := range s.columns {
-				s.put(row, column, cell{r: 'E'})
-			}
-		}
 	}
 }
 
@@ -79,7 +69,7 @@ func (s *Screen) afterIntermediate(intermediate, b byte) {
 func (s *Screen) softReset() {
 	s.modes.top, s.modes.bottom = 0, len(s.rows)-1
 	s.modes.insert, s.modes.hidden, s.modes.application, s.modes.noWrap = false, false, false, false
-	s.cursor.origin, s.cursor.graphics, s.cursor.shift = false, [2]bool{}, 0
+	s.cursor.graphics, s.cursor.shift = [2]bool{}, 0
 	s.saved = cursor{}
 }
 
@@ -132,7 +122,6 @@ func (s *Screen) function(final byte) {
 	}
 }
 
-// move moves the cursor.
 func (s *Screen) move(final byte, n int) {
 	c, last := &s.cursor, s.columns-1
 	switch final {
@@ -155,9 +144,9 @@ func (s *Screen) move(final byte, n int) {
 	case 'G', '`':
 		c.column = min(n-1, last)
 	case 'd':
-		s.goTo(n-1, c.column)
+		c.row = min(n, len(s.rows)) - 1
 	case 'H', 'f':
-		s.goTo(n-1, min(s.parser.number(1, 1)-1, last))
+		c.row, c.column = min(n, len(s.rows))-1, min(s.parser.number(1, 1)-1, last)
 	case 'I':
 		s.tab(min(n, s.columns))
 	case 'Z':
@@ -169,14 +158,6 @@ func (s *Screen) move(final byte, n int) {
 	case 'A', 'B', 'e':
 		c.column = min(c.column, last)
 	}
-}
-
-// goTo moves the cursor to a row. In origin mode the row counts from the scrolling region.
-func (s *Screen) goTo(row, column int) {
-	if s.cursor.origin {
-		row = min(row+s.modes.top, s.modes.bottom)
-	}
-	s.cursor.row, s.cursor.column = clamp(row, 0, len(s.rows)-1), column
 }
 
 // erase erases a part of the screen (J), of the row (K), or n cells (X).
@@ -219,7 +200,7 @@ func (s *Screen) setRegion() {
 	top, bottom := s.parser.number(0, 1)-1, min(s.parser.number(1, len(s.rows)), len(s.rows))-1
 	if top < bottom {
 		s.modes.top, s.modes.bottom = top, bottom
-		s.goTo(0, 0)
+		s.cursor.row, s.cursor.column = 0, 0
 	}
 }
 
@@ -229,11 +210,7 @@ func (s *Screen) report(what int) {
 	case 5:
 		s.answer("\x1b[0n")
 	case 6:
-		row := s.cursor.row + 1
-		if s.cursor.origin {
-			row -= s.modes.top
-		}
-		s.answer(fmt.Sprintf("\x1b[%d;%dR", row, min(s.cursor.column+1, s.columns)))
+		s.answer(fmt.Sprintf("\x1b[%d;%dR", s.cursor.row+1, min(s.cursor.column+1, s.columns)))
 	}
 }
 
@@ -258,9 +235,6 @@ func (s *Screen) privateFunction(final byte) {
 				s.clear(row, 0, s.columns)
 			}
 			s.cursor.row, s.cursor.column = 0, 0
-		case 6:
-			s.cursor.origin = on
-			s.goTo(0, 0)
 		case 7:
 			s.modes.noWrap = !on
 		case 25:

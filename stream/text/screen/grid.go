@@ -2,7 +2,6 @@ package screen
 
 import "slices"
 
-// A row is one row of the grid.
 type row struct {
 	cells   []cell
 	wrapped bool // its text goes on in the next row
@@ -239,7 +238,6 @@ func wrapAnew(old []row, atRow, atColumn, columns, rows int) (fresh []row, curso
 	return append(slices.Clip(fresh), blankRows(rows-len(fresh), columns)...), cursorRow, cursorColumn
 }
 
-// wrap puts a line into rows.
 func wrap(line []cell, columns int) (rows []row) {
 	for {
 		r := blankRows(1, columns)[0]

@@ -71,7 +71,6 @@ func (a *parser) begin(next state, b byte) {
 	a.note(b)
 }
 
-// note keeps a byte of the control function.
 func (a *parser) note(b byte) {
 	if a.length < len(a.seen) {
 		a.seen[a.length] = b
@@ -85,7 +84,6 @@ func (s *Screen) tell(function []byte) {
 	}
 }
 
-// skipText drops a byte of a string.
 func (s *Screen) skipText(b byte) {
 	a := &s.parser
 	switch {
@@ -130,7 +128,6 @@ func (s *Screen) decode(p []byte) int {
 	return len(p)
 }
 
-// afterEscape takes the byte after ESC.
 func (s *Screen) afterEscape(b byte) {
 	a := &s.parser
 	switch {
@@ -165,7 +162,6 @@ func (s *Screen) afterEscape(b byte) {
 	}
 }
 
-// inSequence takes a byte of a control sequence.
 func (s *Screen) inSequence(b byte) {
 	a := &s.parser
 	switch {

@@ -55,7 +55,6 @@ type cursor struct {
 	row, column int
 	graphics    [2]bool // G0 and G1 are line drawing characters
 	shift       int     // which of them counts
-	origin      bool    // rows count from the top of the scrolling region (DECOM)
 }
 
 type modes struct {
@@ -143,7 +142,6 @@ func tabStops(columns int) []bool {
 	return tabs
 }
 
-// print shows a character at the cursor.
 func (s *Screen) print(r rune) {
 	if s.cursor.graphics[s.cursor.shift] && r >= 0x5f && r < 0x7f {
 		r = drawing[r-0x5f]
@@ -187,7 +185,6 @@ var drawing = [...]rune{
 	' ', '◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼', '⎺', '⎻', '─', '⎼', '⎽', '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
 }
 
-// combine adds a mark to the character before the cursor.
 func (s *Screen) combine(r rune) {
 	row := s.rows[s.cursor.row].cells
 	i := min(s.cursor.column, s.columns) - 1

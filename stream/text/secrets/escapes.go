@@ -63,7 +63,6 @@ func readEscape(b []byte) (c byte, size int) {
 	return byte(r), size
 }
 
-// searchLayers searches text with its escapes resolved.
 func (f *Finder) searchLayers(text []byte) (found []span) {
 	for plain, at := range layers(text, false) {
 		for _, s := range f.findPlain(plain) {

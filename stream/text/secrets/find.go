@@ -23,7 +23,6 @@ type Finder struct {
 	fragments fragments
 }
 
-// span is a range of a text.
 type span struct{ from, to int }
 
 // Hide returns text with Mark in place of each secret, or text itself if there is none.

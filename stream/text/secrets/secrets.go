@@ -28,8 +28,7 @@ const (
 	minMessage = 4 // in diagnostics and the wire log
 )
 
-// Set is the secrets of one run. A nil Set has none. Its methods may be called
-// concurrently.
+// Set is the secrets of one run. A nil Set has none. Its methods may be called concurrently.
 type Set struct {
 	mu    sync.Mutex
 	texts [3]struct { // by scope
@@ -217,8 +216,7 @@ func (s *Set) AddProxy(address string) {
 	}
 }
 
-// Named reports whether a variable, header or parameter of this name usually
-// holds a secret.
+// Named reports whether a variable, header or parameter of this name usually holds a secret.
 func Named(name string) bool {
 	name = strings.ToUpper(name)
 	for _, part := range [...]string{"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "AUTHORIZ", "COOKIE"} {
