@@ -42,7 +42,10 @@ import (
 const version = "0.1.0"
 
 func main() {
-	cage.Enter() // first, because a cage starts this program again for that
+	if err := cage.Enter(os.Args); err != nil { // a cage started this program to execute another one
+		fmt.Fprintf(os.Stderr, "toolpipe: error: %v\n", err)
+		os.Exit(126)
+	}
 	if len(os.Args) == 0 {
 		os.Exit(2)
 	}

@@ -113,16 +113,14 @@ func (w *wrapper) start(cmd *exec.Cmd, rules *ruleset) error {
 	return cmd.Start()
 }
 
-// Enter puts this program into the cage and executes the child, if a cage started this program
-// for that; then it does not return. Otherwise it does nothing. It must be the first call of
-// main: until then nothing is read but what start hands over.
-func Enter() {
-	if len(os.Args) != 2 || os.Args[0] != selfPath || os.Args[1] != entering {
-		return
+// Enter puts this program into the cage and executes the child, if args are the arguments with
+// which a cage started this program for that; then it returns only an error. It must be the
+// first call of main: until then nothing is read but what start hands over.
+func Enter(args []string) error {
+	if len(args) != 2 || args[0] != selfPath || args[1] != entering {
+		return nil
 	}
-	err := enterAndExecute()
-	fmt.Fprintf(os.Stderr, "toolpipe: error: the sandbox: %v\n", err)
-	os.Exit(126)
+	return fmt.Errorf("the sandbox: %w", enterAndExecute())
 }
 
 func enterAndExecute() error {
