@@ -23,6 +23,7 @@ import (
 	"toolpipe/mcp/process/cage"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
+	"toolpipe/stream/goroutine"
 )
 
 // A Sandbox is the cage of commands, or of a server, for the whole run.
@@ -35,6 +36,7 @@ type Sandbox struct {
 	spec    cage.Spec
 	cage    *cage.Cage
 	partial []string // gaps that the cage leaves, in words
+	holder  Holder
 }
 
 // A Holder finds, once, the program that holds sandboxes.
@@ -50,24 +52,24 @@ func FindHolder(environ func() []string) Holder {
 // newSandbox makes a sandbox; Make makes its cage. flag is the flag with the list of options.
 // Programs may write below roots and the directories in said. They have the given network unless
 // said has another one.
-func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []string, network cage.Network, held cage.Holder) (*Sandbox, error) {
-	s := &Sandbox{flag: flag, home: c.Getenv("HOME"), said: said}
-	s.spec = cage.Spec{Network: network, Holder: held}
+func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []string, network cage.Network, holder Holder) (*Sandbox, error) {
+	if err := cage.Available(); err != nil {
+		return nil, failure.UsageError([]string{"off, or leaving it out, starts programs with all your rights"}, "%v", err)
+	}
+	goroutine.Start(func() { holder() }) // its trial runs beside what comes before Make
+	s := &Sandbox{flag: flag, home: c.Getenv("HOME"), said: said, holder: holder}
+	s.spec.Network = network
 	switch said.Network {
 	case "none":
 		s.spec.Network = cage.NoNetwork
 	case "all":
 		s.spec.Network = cage.WholeNetwork
 	case "loopback":
-		if s.spec.Network = cage.OwnNetwork; held.Without != "" {
+		s.spec.Network = cage.OwnNetwork
+		if held := holder(); held.Without != "" {
 			return nil, failure.UsageError([]string{"apt install bubblewrap; net=none and net=all do not need it"}, "net=loopback is a private network, which needs bubblewrap: %s", held.Without)
 		}
 	}
-	probe, _, err := cage.New(cage.Spec{Network: s.spec.Network, Holder: held})
-	if err != nil {
-		return nil, failure.UsageError([]string{"off, or leaving it out, starts programs with all your rights"}, "%v", err)
-	}
-	probe.Close()
 	for _, paths := range [][]string{said.Write, said.Show, said.Hide} {
 		for i, path := range paths {
 			if rest, found := strings.CutPrefix(path, "~/"); found {
@@ -151,6 +153,7 @@ func (s *Sandbox) Limit(rules approve.Closed) {
 func (s *Sandbox) Make(rules approve.Closed, own []string, watch *Watch, warn func(what string)) error {
 	hide := slices.Concat(s.said.Hide, rules.Reads, own, protected.Places(homes(s.home)))
 	spec := &s.spec
+	spec.Holder = s.holder()
 	s.partial = rules.Partial
 	for _, root := range s.scope.Roots {
 		spec.Write = append(spec.Write, root)
@@ -171,6 +174,7 @@ func (s *Sandbox) Make(rules approve.Closed, own []string, watch *Watch, warn fu
 	spec.Hide = slices.DeleteFunc(hide, func(path string) bool {
 		return slices.ContainsFunc(s.said.Show, func(shown string) bool { return confine.IsBelow(path, shown) })
 	})
+	spec.Reach = s.said.Show
 	made, open, err := cage.New(*spec)
 	if err != nil {
 		return failure.Usage("%v", err)

@@ -40,7 +40,7 @@ func NewWatch(c *config.Config, sandboxes []*Sandbox) *Watch {
 		if len(s.scope.Roots) > 0 {
 			scopes = append(scopes, s.scope)
 		}
-		below = below || s.spec.Holder.Below
+		below = below || s.holder().Below
 	}
 	if scopes == nil {
 		return nil
