@@ -68,6 +68,20 @@ func (a *asking) all(tree string) error {
 			}
 		}
 	}
+	if err := a.directories(settings); err != nil {
+		return err
+	}
+	return a.submodules()
+}
+
+// directories adds the git directories and the directory of hooks. git is asked where they may be
+// elsewhere.
+func (a *asking) directories(settings []setting) error {
+	_, err := os.Lstat(filepath.Join(a.dir, "commondir"))
+	if os.IsNotExist(err) && !slices.ContainsFunc(settings, func(s setting) bool { return s.key == "core.hookspath" }) {
+		a.Dirs, a.Files = []string{a.dir}, append(a.Files, filepath.Join(a.dir, "hooks"))
+		return nil
+	}
 	out, err := a.question("rev-parse", "--absolute-git-dir", "--git-common-dir", "--git-path", "hooks")
 	if err != nil {
 		return err
@@ -80,7 +94,7 @@ func (a *asking) all(tree string) error {
 		lines[i] = a.absolute(line, a.git.Dir)
 	}
 	a.Dirs, a.Files = lines[:2], append(a.Files, lines[2])
-	return a.submodules()
+	return nil
 }
 
 // submodules adds the working trees of submodules.
