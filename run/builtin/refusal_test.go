@@ -24,7 +24,7 @@ func TestRefusal(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "program"), nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s := &Sandbox{flag: "--sandbox ", home: home, roots: []string{root}}
+	s := &Sandbox{wording: wording{flag: "--sandbox ", home: home, dir: root}, roots: []string{root}}
 	s.spec = cage.Spec{Write: []string{root}, Hide: []string{home + "/.ssh"}, Protect: []string{root + "/.git/hooks"}}
 	const write = "the sandbox refuses that; --sandbox "
 	for line, want := range map[string]string{

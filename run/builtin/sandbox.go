@@ -6,6 +6,8 @@
 package builtin
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -26,8 +28,7 @@ import (
 
 // A Sandbox is the cage of commands, or of a server, for the whole run.
 type Sandbox struct {
-	flag    string // the flag with the list of options
-	home    string
+	wording
 	said    config.Sandbox
 	roots   []string // writable besides temp, without symbolic links
 	spec    cage.Spec
@@ -35,6 +36,13 @@ type Sandbox struct {
 	partial []string       // gaps that the cage leaves, in words
 	watch   *confine.Watch // watches the protected files in roots
 	seen
+}
+
+// A wording is what messages about the sandbox refer to.
+type wording struct {
+	flag string // the flag with the list of options
+	home string
+	dir  string // where commands start; "": not known
 }
 
 // A seen is the result of Look.
@@ -57,7 +65,7 @@ func FindHolder(environ func() []string) Holder {
 // Programs may write below roots and the directories in said. They have the given network unless
 // said has another one.
 func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []string, network cage.Network, held cage.Holder) (*Sandbox, error) {
-	s := &Sandbox{flag: flag, home: c.Getenv("HOME"), said: said}
+	s := &Sandbox{wording: wording{flag: flag, home: c.Getenv("HOME")}, said: said}
 	s.spec = cage.Spec{Network: network, Holder: held}
 	switch said.Network {
 	case "none":
@@ -81,12 +89,8 @@ func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []stri
 			}
 		}
 	}
-	for _, dir := range slices.Concat(roots, said.Write) {
-		real, err := filepath.EvalSymlinks(dir)
-		if err != nil {
-			return nil, failure.UsageError([]string{"a directory for writing must exist"}, "%q: %s", dir, failure.Cause(err))
-		}
-		s.roots = append(s.roots, real)
+	if err := s.addRoots(c.FilesAnyway, roots, said.Write); err != nil {
+		return nil, err
 	}
 	temp, err := confine.PrivateTempDir("toolpipe-sandbox-")
 	if err != nil {
@@ -94,6 +98,33 @@ func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []stri
 	}
 	s.spec.Write = []string{temp}
 	return s, nil
+}
+
+// addRoots adds the directories in which programs may write: their own, of which the first is where
+// commands start, and the directories of write=DIR. If that starting directory is broad, such as a
+// home directory, commands start there without writing, if write=DIR names another one.
+func (s *Sandbox) addRoots(anyway bool, own, named []string) error {
+	for i, dir := range slices.Concat(own, named) {
+		real, err := confine.WritableRoot(dir, s.home, anyway)
+		broad := errors.Is(err, confine.ErrBroadRoot)
+		if i == 0 && own != nil {
+			s.dir = real
+		}
+		switch {
+		case broad && i < len(own) && len(named) > 0:
+			continue
+		case broad && i < len(own):
+			return failure.UsageError([]string{"start in the project; " + s.flag + "write=DIR names another directory, and --files-anyway allows this one"}, "programs would write in all of it: %v", err)
+		case broad:
+			return failure.UsageError([]string{"--files-anyway allows such a directory all the same"}, "%v", err)
+		case errors.Is(err, fs.ErrNotExist):
+			return failure.UsageError([]string{"a directory for writing must exist"}, "%v", err)
+		case err != nil:
+			return failure.Usage("%v", err)
+		}
+		s.roots = append(s.roots, real)
+	}
+	return nil
 }
 
 // Processes is procs inside the sandbox, or unchanged without one.

@@ -85,7 +85,7 @@ func toolFlags(c *config.Config) []Flag {
 		{Name: "files", Everyday: true, Value: "[NAME=]DIR", Setting: &c.FileRoots,
 			Help: "built-in file tools, confined to DIR; DIR can be one file"},
 		{Name: "files-anyway", Setting: &c.FilesAnyway,
-			Help: "allow --files for / or a home directory"},
+			Help: "allow / and home directories for --files and for writing in a sandbox"},
 		{Name: "code", Setting: &c.Code,
 			Help: "built-in tools for the definitions in source files below --files; needs universal-ctags"},
 		{Name: "shell", Everyday: true, Setting: &c.Shell,

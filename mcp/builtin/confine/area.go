@@ -9,7 +9,6 @@
 package confine
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -37,10 +36,6 @@ type Area struct {
 
 	ReadOnly string // why nothing in the area is written; "" if files may be written
 }
-
-// ErrBroadRoot is wrapped by the error for a root that contains far more than a task needs.
-// Spec.Anyway allows such a root.
-var ErrBroadRoot = errors.New("name a directory in it")
 
 // Open opens an area. Errors are about the root, which the user named.
 func Open(spec Spec) (*Area, error) {
@@ -105,34 +100,8 @@ func (a *Area) checkRoot(path, real string) error {
 	default:
 		return fmt.Errorf("%q is in %q, which is %w", a.spec.Root, dir, errGitDirectory)
 	}
-	if what := broadDirectory(a.Real, a.spec.Home); what != "" && a.Only == "" && !a.spec.Anyway {
-		return fmt.Errorf("%q is %s; %w", a.spec.Root, what, ErrBroadRoot)
+	if a.Only != "" || a.spec.Anyway {
+		return nil
 	}
-	return nil
-}
-
-// broadDirectory describes a directory with all files of a user or of the machine; "" for any
-// other.
-func broadDirectory(dir, home string) string {
-	if dir == filepath.Dir(dir) {
-		return "the whole file system"
-	}
-	if home != "" {
-		if real, err := filepath.EvalSymlinks(home); err == nil {
-			home = real
-		}
-		if dir == filepath.Clean(home) {
-			return "your home directory"
-		}
-		if strings.HasPrefix(filepath.Clean(home), dir+"/") {
-			return "above your home directory"
-		}
-	}
-	switch parent := filepath.Dir(dir); {
-	case dir == "/root", parent == "/home", parent == "/Users":
-		return "a home directory"
-	case dir == "/home", dir == "/Users":
-		return "above the home directories"
-	}
-	return ""
+	return checkBroad(a.spec.Root, a.Real, a.spec.Home)
 }
