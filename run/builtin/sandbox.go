@@ -42,7 +42,8 @@ type Sandbox struct {
 type wording struct {
 	flag string // the flag with the list of options
 	home string
-	dir  string // where commands start; "": not known
+	dir  string   // where commands start; "": not known
+	path []string // directories with programs, of PATH
 }
 
 // A seen is the result of Look.
@@ -65,7 +66,7 @@ func FindHolder(environ func() []string) Holder {
 // Programs may write below roots and the directories in said. They have the given network unless
 // said has another one.
 func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []string, network cage.Network, held cage.Holder) (*Sandbox, error) {
-	s := &Sandbox{wording: wording{flag: flag, home: c.Getenv("HOME")}, said: said}
+	s := &Sandbox{wording: wording{flag: flag, home: c.Getenv("HOME"), path: programDirs(c.Getenv("PATH"))}, said: said}
 	s.spec = cage.Spec{Network: network, Holder: held}
 	switch said.Network {
 	case "none":
@@ -125,6 +126,16 @@ func (s *Sandbox) addRoots(anyway bool, own, named []string) error {
 		s.roots = append(s.roots, real)
 	}
 	return nil
+}
+
+// programDirs are the directories of a PATH, without symbolic links.
+func programDirs(path string) (dirs []string) {
+	for _, dir := range filepath.SplitList(path) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && filepath.IsAbs(real) {
+			dirs = append(dirs, real)
+		}
+	}
+	return dirs
 }
 
 // Processes is procs inside the sandbox, or unchanged without one.
