@@ -6,6 +6,7 @@
 package builtin
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"maps"
@@ -92,6 +93,11 @@ func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []stri
 	}
 	if err := s.addRoots(c.FilesAnyway, roots, said.Write); err != nil {
 		return nil, err
+	}
+	if said.Cache != "" {
+		if s.said.Cache, err = s.openCache(said.Cache, c.Getenv("XDG_CACHE_HOME")); err != nil {
+			return nil, err
+		}
 	}
 	temp, err := confine.PrivateTempDir("toolpipe-sandbox-")
 	if err != nil {
@@ -181,8 +187,12 @@ func (s *Sandbox) temp() string { return s.spec.Write[0] }
 
 // Environ are variables for the temporary files and caches of programs, so that they are writable.
 func (s *Sandbox) Environ() map[string]string {
-	at := func(name string) string { return filepath.Join(s.temp(), name) }
-	return map[string]string{"TMPDIR": s.temp(), "XDG_CACHE_HOME": at("cache"), "GOCACHE": at("go-build"), "npm_config_cache": at("npm")}
+	at := func(name string) string { return filepath.Join(cmp.Or(s.said.Cache, s.temp()), name) }
+	vars := map[string]string{"TMPDIR": s.temp(), "XDG_CACHE_HOME": at("cache"), "GOCACHE": at("go-build"), "npm_config_cache": at("npm"), "PIP_CACHE_DIR": at("pip")}
+	if s.said.Cache != "" && s.spec.Network == cage.WholeNetwork { // without it, the user's downloads are needed
+		vars["GOMODCACHE"], vars["CARGO_HOME"] = at("go-mod"), at("cargo")
+	}
+	return vars
 }
 
 // Make makes the cage from the flags and from the rules about reading and writing. Programs
@@ -222,6 +232,7 @@ func (s *Sandbox) Make(rules approve.Closed, own []string, warn func(what string
 	if s.watch.Full() {
 		s.partial = append(s.partial, "there are more directories and files below "+config.JoinWords(s.roots)+" than are searched for files that other programs run")
 	}
+	s.allowCache(rules)
 	made, open, err := cage.New(*spec)
 	if err != nil {
 		return failure.Usage("%v", err)
@@ -298,7 +309,7 @@ func (s *Sandbox) Says() string {
 
 // about says what a program in the sandbox may do.
 func (s *Sandbox) about() string {
-	text := "it writes only below " + config.JoinWords(append(slices.Clone(s.roots), "$TMPDIR"))
+	text := "it writes only below " + config.JoinWords(slices.DeleteFunc(slices.Concat(s.roots, []string{s.said.Cache, "$TMPDIR"}), func(dir string) bool { return dir == "" }))
 	switch s.spec.Network {
 	case cage.NoNetwork:
 		text += ", and has no network"

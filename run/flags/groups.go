@@ -93,7 +93,7 @@ func toolFlags(c *config.Config) []Flag {
 		{Name: "shell-background", Setting: &c.Background,
 			Help: "with --shell: built-in tools for programs that run while the model works, see --help=processes"},
 		{Name: "sandbox", Value: "on|off|LIST", Setting: &c.Sandbox,
-			Help: "with --shell: the kernel lets commands write only below --files, without network; LIST is write=DIR,read=DIR,hide=PATH,net=loopback|all, see --help=sandbox"},
+			Help: "with --shell: the kernel lets commands write only below --files, without network; LIST is write=DIR,read=DIR,hide=PATH, cache=DIR,net=loopback|all, see --help=sandbox"},
 		{Name: "cmd-lines", Setting: &c.CmdLines,
 			Help: "with --shell, for models without tool calls: run lines 'CMD: ...' of an answer as commands"},
 		{Name: "fetch", Setting: &c.Fetch,
