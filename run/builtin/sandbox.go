@@ -296,7 +296,7 @@ func (s *Sandbox) Close() error {
 	if s.cage != nil {
 		s.cage.Close()
 	}
-	return os.RemoveAll(s.temp())
+	return confine.RemoveTree(s.temp())
 }
 
 // Says names the mechanism of the sandbox and what programs may do in it; "" for no sandbox.
