@@ -309,7 +309,11 @@ func (s *Sandbox) Says() string {
 
 // about says what a program in the sandbox may do.
 func (s *Sandbox) about() string {
-	text := "it writes only below " + config.JoinWords(slices.DeleteFunc(slices.Concat(s.roots, []string{s.said.Cache, "$TMPDIR"}), func(dir string) bool { return dir == "" }))
+	dirs := slices.Clone(s.roots)
+	if s.said.Cache != "" {
+		dirs = append(dirs, s.said.Cache)
+	}
+	text := "it writes only below " + config.JoinWords(append(dirs, "$TMPDIR"))
 	switch s.spec.Network {
 	case cage.NoNetwork:
 		text += ", and has no network"
