@@ -29,6 +29,7 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/pflag"
 
+	"toolpipe/mcp/process/cage"
 	"toolpipe/run"
 	"toolpipe/run/config"
 	"toolpipe/run/face"
@@ -41,6 +42,10 @@ import (
 const version = "0.1.0"
 
 func main() {
+	if err := cage.Enter(os.Args); err != nil { // a cage started this program to execute another one
+		fmt.Fprintf(os.Stderr, "toolpipe: error: %v\n", err)
+		os.Exit(126)
+	}
 	if len(os.Args) == 0 {
 		os.Exit(2)
 	}

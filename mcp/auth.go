@@ -58,7 +58,6 @@ func newAuthorization(s *Session, u *url.URL) (*authorization, error) {
 	return a, nil
 }
 
-// hasToken reports whether there is a token to send.
 func (a *authorization) hasToken() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

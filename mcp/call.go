@@ -64,7 +64,7 @@ func (s *Session) exchangeCall(ctx context.Context, c *ToolCall) ([]byte, error)
 	if s.wantsTask(c.Tool) {
 		params = append(params, `,"task":{}`...)
 	}
-	r := s.askingRequest("tools/call", append(params, '}'), c.Ask)
+	r := s.request("tools/call", append(params, '}'), c.Ask)
 	r.AtMostOnce = true
 	r.Name = c.Tool
 	r.Meta = joinMembers(r.Meta, c.Meta)
@@ -82,7 +82,6 @@ func (s *Session) exchangeCall(ctx context.Context, c *ToolCall) ([]byte, error)
 	return s.exchangeWithInput(ctx, r)
 }
 
-// callResult reads the result of a call.
 func (s *Session) callResult(tool string, raw []byte, err error) (*wire.Result, error) {
 	if err != nil {
 		return nil, s.callError(err)

@@ -17,7 +17,6 @@ import (
 // changes is the state of change notifications: those announced and those requested.
 type changes struct {
 	announced atomic.Bool // the list of tools has changed
-	watched   atomic.Bool // Watch was called
 
 	mu      sync.Mutex
 	listens map[string]context.CancelFunc // 2026-07-28: open requests for changes of resources, by URI
@@ -32,7 +31,6 @@ var announcements = []string{
 	"notifications/resources/list_changed", "notifications/resources/updated",
 }
 
-// changed handles a notification about a change.
 func (s *Session) changed(method string, params []byte) {
 	if !slices.Contains(announcements, method) {
 		return
@@ -79,9 +77,9 @@ func (s *Session) Relist(ctx context.Context) ([]wire.Tool, error) {
 }
 
 // Watch asks a server of 2026-07-28 to announce changes of its lists. Servers of other
-// revisions do so without being asked.
+// revisions do so without being asked. Call it once.
 func (s *Session) Watch() {
-	if s.Protocol() == wire.ModernRevision && !s.changes.watched.Swap(true) {
+	if s.Protocol() == wire.ModernRevision {
 		s.listen(s.life, `"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true`)
 	}
 }
@@ -89,7 +87,7 @@ func (s *Session) Watch() {
 // listen asks for notifications until ctx ends. A server that does not offer them refuses the
 // request, or answers it at once.
 func (s *Session) listen(ctx context.Context, notifications string) {
-	r := s.request(listenMethod, []byte(`{"notifications":{`+notifications+`}}`))
+	r := s.request(listenMethod, []byte(`{"notifications":{`+notifications+`}}`), nil)
 	s.start(func() {
 		if _, err := s.conn.exchange(ctx, r); err != nil && ctx.Err() == nil {
 			s.report.log("subscriptions/listen: " + err.Error())
@@ -97,44 +95,32 @@ func (s *Session) listen(ctx context.Context, notifications string) {
 	})
 }
 
-// Subscribe asks the server to announce changes of a resource. If the server answers with an
-// error, the returned error wraps a *wire.RPCError; the same holds for Unsubscribe.
-func (s *Session) Subscribe(ctx context.Context, uri string) error {
+// Subscribe turns the server's announcements about a resource on or off. If the server answers
+// with an error, the returned error wraps a *wire.RPCError.
+func (s *Session) Subscribe(ctx context.Context, uri string, on bool) error {
 	if s.isLegacy() {
-		return s.subscription(ctx, "resources/subscribe", uri)
+		method := map[bool]string{true: "resources/subscribe", false: "resources/unsubscribe"}[on]
+		_, err := s.Request(ctx, method, uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'))
+		return err
 	}
-	if !s.has("resources") {
+	if on && !s.has("resources") {
 		return errors.New("the server has no resources")
 	}
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()
-	if s.changes.listens[uri] != nil {
+	stop := s.changes.listens[uri]
+	switch {
+	case on == (stop != nil):
 		return nil
-	}
-	if s.changes.listens == nil {
+	case !on:
+		stop()
+		delete(s.changes.listens, uri)
+		return nil
+	case s.changes.listens == nil:
 		s.changes.listens = map[string]context.CancelFunc{}
 	}
 	listening, stop := context.WithCancel(s.life)
 	s.changes.listens[uri] = stop
 	s.listen(listening, `"resourceSubscriptions":[`+string(jsontext.Quoted(uri))+`]`)
 	return nil
-}
-
-// Unsubscribe ends a subscription.
-func (s *Session) Unsubscribe(ctx context.Context, uri string) error {
-	if s.isLegacy() {
-		return s.subscription(ctx, "resources/unsubscribe", uri)
-	}
-	s.changes.mu.Lock()
-	defer s.changes.mu.Unlock()
-	if stop := s.changes.listens[uri]; stop != nil {
-		stop()
-		delete(s.changes.listens, uri)
-	}
-	return nil
-}
-
-func (s *Session) subscription(ctx context.Context, method, uri string) error {
-	_, err := s.Request(ctx, method, uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'))
-	return err
 }

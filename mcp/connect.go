@@ -62,35 +62,27 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Process
 }
 
 func (s *Session) connect(ctx context.Context) error {
+	_, atSocket := socket.Path(s.spec.URL)
 	switch {
 	case s.spec.Local != nil:
 		s.transport = "local"
 		s.spec.Protocol = Protocol{Only: wire.ModernRevision}
 		s.conn = newStreamConn(s.spec.Local(), s)
 		return s.negotiateStream(ctx)
-	case s.atSocket():
-		s.transport = "unix"
-		if err := s.spawn(); err != nil {
-			s.tried = append(s.tried, "connect")
-			return err
-		}
-		return s.negotiateStream(ctx)
-	case s.spec.URL != "":
+	case s.spec.URL != "" && !atSocket:
 		s.transport = "http"
 		return s.negotiateHTTP(ctx)
 	}
 	s.transport = "stdio"
+	first := "start"
+	if atSocket {
+		s.transport, first = "unix", "connect"
+	}
 	if err := s.spawn(); err != nil {
-		s.tried = append(s.tried, "start")
+		s.tried = append(s.tried, first)
 		return err
 	}
 	return s.negotiateStream(ctx)
-}
-
-// atSocket reports whether the server is at a Unix domain socket.
-func (s *Session) atSocket() bool {
-	_, is := socket.Path(s.spec.URL)
-	return is
 }
 
 // spawn starts the server's process after it ended the previous one. For a socket it makes a
@@ -132,9 +124,8 @@ func (s *Session) junk(line []byte) {
 // modernMeta are the members of _meta that every request of 2026-07-28 carries. asks declares
 // that the user can be asked.
 func (s *Session) modernMeta(asks bool) []byte {
-	meta := fmt.Appendf(nil, `"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s`,
+	return fmt.Appendf(nil, `"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s`,
 		wire.ModernRevision, s.clientInfo(), s.clientCapabilities(true, asks))
-	return meta
 }
 
 func (s *Session) clientInfo() []byte {

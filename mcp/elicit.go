@@ -35,7 +35,6 @@ type requestsInFlight struct {
 	end context.CancelFunc
 }
 
-// add adds a request; remove removes it again.
 func (f *requestsInFlight) add(r *wire.Request, life context.Context) (remove func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

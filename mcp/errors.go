@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -62,7 +63,6 @@ func Refused(err error) *oauth.Refusal {
 	return e.refusal()
 }
 
-// connectError is the error of Connect.
 func (s *Session) connectError(err error) *ConnectError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,15 +119,10 @@ func plainError(err error) string {
 
 // exhausted reports whether the system had no resources for another file or process.
 func exhausted(err error) bool {
-	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	exhaustions := []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM}
+	return slices.ContainsFunc(exhaustions, func(e error) bool { return errors.Is(err, e) })
 }
 
-// startHint is the hint for a program that could not be started.
 func (s *Session) startHint() string {
 	program := s.spec.Command[0]
 	if first, _, more := strings.Cut(program, " "); more {

@@ -75,7 +75,6 @@ func (h *httpConn) state() httpState { return httpState{h.url.Load(), h.session.
 
 func (h *httpConn) lost() error { return nil }
 
-// exchangeAt sends a request in the given state, and reads the response.
 func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState) (result []byte, err error) {
 	id := h.next.Add(1)
 	body := r.Message(id)
@@ -269,7 +268,6 @@ func (h *httpConn) close() {
 	h.conns.closeIdle()
 }
 
-// mediaType is the media type of a response, without parameters.
 func mediaType(res *http.Response) string {
 	t, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	return t

@@ -94,13 +94,11 @@ func (x *responseReader) body(res *http.Response) error {
 	}
 }
 
-// beginsEvents reports whether the next line belongs to an event stream.
 func beginsEvents(b *bufio.Reader) bool {
 	begin, _ := b.Peek(len("event:"))
 	return slices.ContainsFunc([]string{":", "id:", "data:", "event:", "retry:"}, func(field string) bool { return strings.HasPrefix(string(begin), field) })
 }
 
-// notMessages reads a body that is neither JSON nor an event stream.
 func (x *responseReader) notMessages(r io.Reader, res *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(r, maxErrorBody))
 	x.h.owner.report.message('<', body)
@@ -187,7 +185,6 @@ func (x *responseReader) drain(r io.Reader) {
 
 const drainTime = 25 * time.Millisecond
 
-// dispatch handles a request or a notification of the server.
 func (x *responseReader) dispatch(m wire.Message) {
 	if m.ID != nil { // copied, because reading goes on before its response is POSTed
 		m = wire.Message{ID: bytes.Clone(m.ID), Method: bytes.Clone(m.Method), Params: bytes.Clone(m.Params)}
@@ -229,7 +226,6 @@ func tooLarge(err error) bool {
 	return ok && e.Kind == stream.TooLarge
 }
 
-// get opens an event stream of a legacy session.
 func (h *httpConn) get(ctx context.Context, at httpState, lastID string) (*http.Response, error) {
 	req := h.newRequest(http.MethodGet, at, false)
 	req.Header["Accept"] = []string{"text/event-stream"}

@@ -32,7 +32,6 @@ type sseTransport struct {
 // have only this transport do so (quarkiverse/quarkus-mcp-server#317).
 var errHTTPSSE = errors.New("the server speaks only the HTTP+SSE transport of 2024-11-05")
 
-// useHTTPSSE switches to the transport of 2024-11-05.
 func (s *Session) useHTTPSSE(ctx context.Context) error {
 	s.tried = append(s.tried, "HTTP+SSE")
 	t, err := openSSE(ctx, s.http)
@@ -104,7 +103,6 @@ func (t *sseTransport) Send(ctx context.Context, msg []byte) error {
 	return err
 }
 
-// Receive returns the data of the next message event.
 func (t *sseTransport) Receive() ([]byte, error) {
 	for {
 		ev, err, ok := t.next()
@@ -121,7 +119,6 @@ func (t *sseTransport) Receive() ([]byte, error) {
 	}
 }
 
-// Close ends the stream and closes the connections.
 func (t *sseTransport) Close() error {
 	t.end()
 	t.body.Close()

@@ -23,7 +23,9 @@ func OfferedName(server, tool string) string {
 	name := server + "__" + tool
 	beginsWell := wire.IsOnly(name[:1], "") && name[0] > '9' // with a letter
 	legal := len(name) <= maxOffered && beginsWell && wire.IsOnly(name, "_-")
-	if legal && !endsWithHash(name) {
+	at := len(name) - hashDigits
+	hashed := at >= 1 && name[at-1] == '_' && strings.Trim(name[at:], "0123456789abcdef") == ""
+	if legal && !hashed {
 		return name
 	}
 	b := make([]byte, 0, maxOffered)
@@ -39,9 +41,4 @@ func OfferedName(server, tool string) string {
 	}
 	sum := sha256.Sum256([]byte(server + "\x00" + tool))
 	return string(hex.AppendEncode(append(b, '_'), sum[:hashDigits/2]))
-}
-
-func endsWithHash(name string) bool {
-	at := len(name) - hashDigits
-	return at >= 1 && name[at-1] == '_' && strings.Trim(name[at:], "0123456789abcdef") == ""
 }

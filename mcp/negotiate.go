@@ -13,7 +13,6 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// negotiateStream finds the revision of a server over stdio or in this process.
 func (s *Session) negotiateStream(ctx context.Context) error {
 	if s.spec.Protocol.Only == "legacy" {
 		return s.initialize(ctx, "")
@@ -54,7 +53,6 @@ var (
 	errSilent    = errors.New("the server does not answer server/discover")
 )
 
-// restartLegacy restarts the server's process and begins with initialize.
 func (s *Session) restartLegacy(ctx context.Context, version, why string) error {
 	if err := s.restart(why); err != nil {
 		return err
@@ -64,7 +62,6 @@ func (s *Session) restartLegacy(ctx context.Context, version, why string) error 
 
 const freshProcess = "a fresh process"
 
-// restart ends the server's process and starts a new one.
 func (s *Session) restart(why string) error {
 	s.tried = append(s.tried, freshProcess)
 	s.report.log(why + ", starting it afresh")
@@ -130,7 +127,6 @@ func (s *Session) untilSilent(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-// negotiateHTTP finds the revision and the transport of a server at a URL.
 func (s *Session) negotiateHTTP(ctx context.Context) error {
 	h, err := newHTTP(s)
 	if err != nil {

@@ -55,7 +55,7 @@ func (s *Session) allPages(ctx context.Context, l List, visit func(item []byte))
 	cursors, known := map[string]bool{}, map[string]bool{}
 	items, size := 0, 0
 	for range maxPages {
-		page, err := s.conn.exchange(ctx, s.request(l.Method, params))
+		page, err := s.conn.exchange(ctx, s.request(l.Method, params, nil))
 		if err == nil {
 			err = checkComplete(page)
 		}
@@ -111,7 +111,6 @@ func resultType(result []byte) string {
 	return "complete"
 }
 
-// checkComplete returns an error unless a result is complete.
 func checkComplete(result []byte) error {
 	if t := resultType(result); t != "complete" {
 		return fmt.Errorf("the server answered with the result type %q, which was not requested", t)

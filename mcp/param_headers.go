@@ -19,7 +19,6 @@ type paramHeader struct {
 	name string // without Mcp-Param-
 }
 
-// header reads the x-mcp-header annotation of the subschema at path.
 func (w *schemaWalk) header(raw []byte, path []string) {
 	mark := jsontext.Member(raw, "x-mcp-header")
 	if mark == nil || w.misuse != "" {
@@ -41,7 +40,6 @@ func (w *schemaWalk) header(raw []byte, path []string) {
 	}
 }
 
-// headerFields are the headers of a call with these arguments.
 func headerFields(headers []paramHeader, args []byte) ([]wire.HeaderField, error) {
 	var fields []wire.HeaderField
 	for _, h := range headers {

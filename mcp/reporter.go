@@ -55,7 +55,6 @@ func newReporter(hooks Hooks, spec *Spec) *reporter {
 	return t
 }
 
-// hide removes the secrets from text.
 func (t *reporter) hide(text string) string { return t.secrets.Message().HideString(text) }
 
 func (t *reporter) warn(code, message string) {
@@ -82,14 +81,12 @@ func (t *reporter) logMessage(params []byte) {
 	}
 }
 
-// announced reports a change at the server.
 func (t *reporter) announced(method string, params []byte) {
 	if t.hooks.Announced != nil && len(params) <= maxReported {
 		t.unlessStopped(func() { t.hooks.Announced(method, slices.Clone(params)) })
 	}
 }
 
-// logs reports whether a hook takes the server's log.
 func (t *reporter) logs() bool { return t.hooks.Log != nil || t.hooks.LogMessage != nil }
 
 func (t *reporter) message(direction byte, msg []byte) {

@@ -47,10 +47,7 @@ type PromptMessage struct {
 // GetPrompt fills in a prompt. args must not be nil. The request is repeated after a lost
 // session.
 func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]string) ([]PromptMessage, error) {
-	arguments, err := json.Marshal(args)
-	if err != nil {
-		return nil, err
-	}
+	arguments, _ := json.Marshal(args) // cannot fail
 	params := fmt.Appendf(nil, `{"name":%s,"arguments":%s}`, jsontext.Quoted(name), arguments)
 	raw, err := s.Request(ctx, "prompts/get", name, params)
 	if err != nil {
@@ -86,7 +83,7 @@ type Named struct {
 func (s *Session) RequestNamed(ctx context.Context, n *Named) ([]byte, error) {
 	ctx, alive, stop := s.watch(ctx)
 	defer stop()
-	r := s.askingRequest(n.Method, n.Params, n.Ask)
+	r := s.request(n.Method, n.Params, n.Ask)
 	r.Name = n.Name
 	r.Progress = func([]byte) { alive() }
 	return s.exchangeWithInput(ctx, r)

@@ -47,7 +47,6 @@ func readProbe(result []byte, err error) probeResult {
 		strings.Join(versions, ", "), wire.ModernRevision, strings.Join(wire.LegacyRevisions[:], ", "))}
 }
 
-// supported are the revisions that a refusal names.
 func supported(e *wire.RPCError) []string {
 	return jsontext.Strings(jsontext.Member(e.Data, "supported"))
 }

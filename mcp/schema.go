@@ -66,7 +66,6 @@ func OfferedSchema(raw json.RawMessage) (schema json.RawMessage, note string) {
 // compositions are the keywords that providers refuse at the root.
 var compositions = []string{"anyOf", "oneOf", "allOf", "not", "if", "then", "else"}
 
-// schemaWalk checks every subschema of a tool's schema.
 type schemaWalk struct {
 	root    string // its $id
 	nodes   int
@@ -136,7 +135,6 @@ func (w *schemaWalk) keyword(name string, value []byte, depth int, path []string
 	return nil
 }
 
-// local reports whether a reference stays in the document.
 func (w *schemaWalk) local(ref string) bool {
 	if ref == "" || ref[0] == '#' {
 		return true

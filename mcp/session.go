@@ -77,7 +77,6 @@ func (s *Session) Protocol() string { return s.agreed.Load().revision }
 // its revision.
 func (s *Session) Restarted() bool { return slices.Contains(s.tried, freshProcess) }
 
-// isLegacy reports whether a legacy revision was agreed on.
 func (s *Session) isLegacy() bool {
 	revision := s.Protocol()
 	return revision != "" && revision != wire.ModernRevision
@@ -120,13 +119,8 @@ func (s *Session) start(f func()) {
 	}
 }
 
-// request makes a request of this session, with its _meta.
-func (s *Session) request(method string, params []byte) *wire.Request {
-	return s.askingRequest(method, params, nil)
-}
-
-// askingRequest is request with a way to ask the user; ask may be nil.
-func (s *Session) askingRequest(method string, params []byte, ask wire.AskFunc) *wire.Request {
+// request makes a request of this session, with its _meta. ask asks the user; it may be nil.
+func (s *Session) request(method string, params []byte, ask wire.AskFunc) *wire.Request {
 	r := &wire.Request{Method: method, Params: params, Meta: s.meta, Ask: ask}
 	if ask != nil && s.spec.Elicit == "each" {
 		r.Meta = s.askingMeta
@@ -167,7 +161,6 @@ func (s *Session) received(m wire.Message, respond, progress func([]byte)) {
 	}
 }
 
-// garbled logs a frame that is not JSON.
 func (s *Session) garbled(frame []byte) { s.report.log("not JSON: " + wire.Snippet(frame)) }
 
 func (s *Session) logMessage(params []byte) {
@@ -183,12 +176,10 @@ func (s *Session) logMessage(params []byte) {
 	s.report.log(jsontext.Text(jsontext.Member(params, "level")) + ": " + line)
 }
 
-// has reports whether the server has a capability.
 func (s *Session) has(capability string) bool {
 	return jsontext.Member(s.agreed.Load().capabilities, capability) != nil
 }
 
-// Completes reports whether the server completes arguments of prompts and templates.
 func (s *Session) Completes() bool { return s.has("completions") }
 
 // LogFrom asks the server to log from level on, if it can log. For a modern server every
@@ -234,7 +225,6 @@ func (s *Session) lostMessage(cause error) string {
 	return message
 }
 
-// stderr is the tail of the child's stderr.
 func (s *Session) stderr() string {
 	if s.child == nil {
 		return ""

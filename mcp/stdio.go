@@ -94,7 +94,6 @@ func (c *stdioTransport) silentFor(sent time.Time, longest time.Duration) time.D
 	return min(now.Sub(sent), now.Sub(time.Unix(0, c.heard.Load())))
 }
 
-// errDirectory is the error for an unusable working directory of a server.
 var errDirectory = errors.New("its working directory cannot be used")
 
 // Receive returns io.EOF when the child closed its stdout or ended.
@@ -121,7 +120,6 @@ func (c *stdioTransport) Close() error {
 	return nil
 }
 
-// errEnded is the error for a child that ended.
 var errEnded = errors.New("the server ended")
 
 // describeEnd describes the end of a child that closed its stdout, if it ends within a short

@@ -31,7 +31,6 @@ type streamConn struct {
 	ended   chan struct{} // closed when the reader is done
 }
 
-// call is a request that waits for its reply.
 type call struct {
 	id       int64
 	reply    chan reply // one element, so that the reader never waits
@@ -190,7 +189,6 @@ func (m *streamConn) onlyOne() (only int64) {
 	return only
 }
 
-// progress passes a progress notification to its call.
 func (m *streamConn) progress(params []byte) {
 	id := wire.ReplyID(jsontext.Member(params, "progressToken"))
 	m.mu.Lock()

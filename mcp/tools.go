@@ -25,7 +25,6 @@ const (
 // is left out with the warning "tool_dropped".
 func (s *Session) Tools() []wire.Tool { return s.listing.Load().tools }
 
-// A toolListing is a server's list of tools.
 type toolListing struct {
 	tools   []wire.Tool
 	headers map[string][]paramHeader // of calls, by the tool's name
@@ -33,11 +32,8 @@ type toolListing struct {
 	sum     uint64                   // sum of the hashes of all tools; it does not depend on their order
 }
 
-// list lists the tools.
 func (s *Session) list(ctx context.Context) (*toolListing, error) {
-	var tools []wire.Tool
 	l := &toolListing{headers: make(map[string][]paramHeader), seed: maphash.MakeSeed()}
-	headers := l.headers
 	dropped := 0
 	drop := func(tool, why string) {
 		if dropped++; dropped <= maxDropped {
@@ -47,15 +43,15 @@ func (s *Session) list(ctx context.Context) (*toolListing, error) {
 	err := s.allPages(ctx, toolList, func(item []byte) {
 		l.sum += maphash.Bytes(l.seed, item)
 		t := readTool(item)
-		if _, again := headers[t.Name]; again {
+		if _, again := l.headers[t.Name]; again {
 			drop(t.Name, "the server lists it twice, the first one counts")
 			return
 		}
-		if len(tools) == maxTools {
+		if len(l.tools) == maxTools {
 			s.warnCut(toolList, fmt.Sprintf("%d tools", maxTools))
 			return
 		}
-		params, why := s.examine(&t, item)
+		params, why := s.examine(&t)
 		if why != "" {
 			drop(t.Name, why)
 			return
@@ -63,8 +59,8 @@ func (s *Session) list(ctx context.Context) (*toolListing, error) {
 		// Clones let the page be freed.
 		t.InputSchema, t.OutputSchema = bytes.Clone(t.InputSchema), bytes.Clone(t.OutputSchema)
 		t.Annotations, t.Meta = bytes.Clone(t.Annotations), bytes.Clone(t.Meta)
-		headers[t.Name] = params
-		tools = append(tools, t)
+		l.headers[t.Name] = params
+		l.tools = append(l.tools, t)
 	})
 	if dropped > maxDropped {
 		s.report.warn("tool_dropped", fmt.Sprintf("server %q: %d more tools are left out", s.spec.Name, dropped-maxDropped))
@@ -72,7 +68,6 @@ func (s *Session) list(ctx context.Context) (*toolListing, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.tools = tools
 	return l, nil
 }
 
@@ -114,7 +109,7 @@ func readTool(item []byte) wire.Tool {
 }
 
 // examine returns the reason why a tool cannot be used, or "", and the headers of its calls.
-func (s *Session) examine(t *wire.Tool, item []byte) ([]paramHeader, string) {
+func (s *Session) examine(t *wire.Tool) ([]paramHeader, string) {
 	switch {
 	case t.Name == "":
 		return nil, "it has no name"

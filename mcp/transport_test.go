@@ -38,13 +38,13 @@ func echoCommand(t *testing.T, framing string) (wire.Transport, func()) {
 func init() {
 	programs["echo"] = func(args []string) int {
 		headed := args[0] == "content-length"
-		f := wire.FrameReader{R: os.Stdin, Headed: headed}
+		f, w := wire.FrameReader{R: os.Stdin, Headed: headed}, wire.NewFrameWriter(os.Stdout, headed)
 		for {
 			msg, err := f.Next()
 			if err != nil {
 				return 0
 			}
-			os.Stdout.Write(wire.AppendFrame(nil, msg, headed))
+			w.Send(context.Background(), msg)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (v *conversation) run(ctx context.Context) error {
 // answer lets model and tools take turns until there is an answer.
 func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error {
 	c, request, text := v.inv.Config, v.inv.Model.Request, v.inv.Text
-	find, tools, err := toolbox.StartFinder(ctx, v.inv, v.plan.Box, msgs)
+	find, tools, err := toolbox.StartFinder(ctx, v.inv, v.plan.Box, msgs, false)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"toolpipe/run/config"
@@ -35,6 +36,11 @@ func (r *runner) end(ctx context.Context, err error) error {
 	if r.tally.Staged = r.plan.CloseStaging(); r.tally.Staged > 0 {
 		r.inv.Face.Notef("staged calls: %d; toolpipe --apply %s --dry-run shows them", r.tally.Staged, config.ShellQuote(r.inv.Config.Stage))
 	}
+	if r.plan.Box.Sandboxed() { // their programs must not change anything after the last look
+		if left := r.endPrograms(); left > 0 {
+			r.inv.Warn("sandbox_partial", "", "programs that cannot be ended may still change files: "+strconv.Itoa(left))
+		}
+	}
 	if changed := r.plan.Box.LookLast(r.inv.Emit); err == nil {
 		err = changed
 	}
@@ -51,15 +57,23 @@ func (r *runner) end(ctx context.Context, err error) error {
 	if e.Status == failure.StatusInterrupted {
 		r.inv.Face.Interrupted() // AfterContext may call it only after the end
 	}
-	r.inv.Face.Awaiting("waiting for the servers to end")
-	r.plan.Box.Close()
+	if !r.plan.Box.Sandboxed() {
+		r.endPrograms()
+	}
 	r.inv.Close()
 	r.conversation.session.Close()
-	r.inv.Config.Processes.Sweep(2 * time.Second)
 	if e.Err == nil {
 		return nil
 	}
 	return e.Err
+}
+
+// endPrograms ends all sessions, and all processes that were started. It returns how many
+// processes it cannot end.
+func (r *runner) endPrograms() int {
+	r.inv.Face.Awaiting("waiting for the servers to end")
+	r.plan.Box.Close()
+	return r.inv.Config.Processes.Sweep(2 * time.Second)
 }
 
 // endEvent reports how the run ended. A call with an unknown outcome decides the status unless

@@ -120,7 +120,6 @@ func (v *conversation) labelInput(msgs []stream.Message, data []byte) {
 	addLabels(msgs, labels)
 }
 
-// addLabels adds labels to the last message.
 func addLabels(msgs []stream.Message, labels approve.Labels) {
 	if n := len(msgs) - 1; n >= 0 && labels != 0 {
 		own, _ := approve.ParseLabels(msgs[n].Labels, approve.Exposed)

@@ -179,7 +179,6 @@ func (v *conversation) noteEnd(err error) error {
 	return v.session.End(failure.Of(err))
 }
 
-// useSession connects the loop to the session.
 func (v *conversation) useSession() {
 	if v.session == nil {
 		return

@@ -27,7 +27,9 @@ type network struct {
 }
 
 // tooLate replaces network.opening when its first connection is requested.
-var tooLate = new(chan net.Conn)
+var tooLate = &noOpening
+
+var noOpening chan net.Conn
 
 type warmConn struct{ net.Conn }
 

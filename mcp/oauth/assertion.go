@@ -18,7 +18,6 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// assertionLife is how long a client assertion is valid.
 const assertionLife = 5 * time.Minute
 
 // clientAssertion is the JWT with which a client proves that it has a private key (RFC 7523).
@@ -28,19 +27,20 @@ func clientAssertion(clientID string, s *Settings, audience string, now time.Tim
 	if err != nil {
 		return "", err
 	}
-	alg, sign, err := signature(key, s.Algorithm)
+	alg, key, options, err := signature(key, s.Algorithm)
 	if err != nil {
 		return "", err
 	}
 	claims := fmt.Appendf(nil, `{"iss":%s,"sub":%s,"aud":%s,"iat":%d,"exp":%d,"jti":%q}`, jsontext.Quoted(clientID), jsontext.Quoted(clientID),
 		jsontext.Quoted(audience), now.Unix(), now.Add(assertionLife).Unix(), rand.Text())
-	b64 := base64.RawURLEncoding
-	signed := b64.EncodeToString([]byte(`{"alg":"`+alg+`","typ":"JWT"}`)) + "." + b64.EncodeToString(claims)
-	sig, err := sign([]byte(signed))
-	if err != nil {
-		return "", err
-	}
-	return signed + "." + b64.EncodeToString(sig), nil
+	return signedJWT([]byte(`{"alg":"`+alg+`","typ":"JWT"}`), claims, key, options)
+}
+
+func signedJWT(header, claims []byte, key crypto.Signer, options crypto.SignerOpts) (string, error) {
+	b64 := base64.RawURLEncoding.EncodeToString
+	signed := b64(header) + "." + b64(claims)
+	sig, err := crypto.SignMessage(key, rand.Reader, []byte(signed), options)
+	return signed + "." + b64(sig), err
 }
 
 // privateKey reads a PEM file: PKCS #8, PKCS #1 or SEC 1.
@@ -70,8 +70,8 @@ func privateKey(file []byte) (crypto.Signer, error) {
 }
 
 // signature chooses the algorithm (RFC 7518): asked if the key supports it; with "", the
-// first in the list that the key supports.
-func signature(key crypto.Signer, asked string) (alg string, sign func([]byte) ([]byte, error), err error) {
+// first in the list that the key supports. signer is the key in the form for a JWT.
+func signature(key crypto.Signer, asked string) (alg string, signer crypto.Signer, options crypto.SignerOpts, err error) {
 	kind := fmt.Sprintf("%T", key)
 	if k, ok := key.(*ecdsa.PrivateKey); ok {
 		kind, key = k.Curve.Params().Name, fixedECDSA{k}
@@ -95,10 +95,10 @@ func signature(key crypto.Signer, asked string) (alg string, sign func([]byte) (
 		{"ed25519.PrivateKey", "EdDSA", crypto.Hash(0)}, // it signs the text itself
 	} {
 		if a.kind == kind && (asked == "" || asked == a.name) {
-			return a.name, func(text []byte) ([]byte, error) { return crypto.SignMessage(key, rand.Reader, text, a.options) }, nil
+			return a.name, key, a.options, nil
 		}
 	}
-	return "", nil, fmt.Errorf("the private key, a %s, cannot sign with %q", kind, asked)
+	return "", nil, nil, fmt.Errorf("the private key, a %s, cannot sign with %q", kind, asked)
 }
 
 // fixedECDSA signs with two numbers side by side, each as long as the curve's order, as RFC

@@ -58,7 +58,7 @@ func TestSignatures(t *testing.T) {
 		{edKey, "", "EdDSA", func(sig []byte) bool { return ed25519.Verify(edKey.Public().(ed25519.PublicKey), text, sig) }},
 		{edKey, "RS256", "", nil},
 	} {
-		alg, sign, err := signature(tt.key, tt.asked)
+		alg, signer, options, err := signature(tt.key, tt.asked)
 		if alg != tt.alg || (err == nil) != (tt.verify != nil) {
 			t.Errorf("%T with %q: %q, %v", tt.key, tt.asked, alg, err)
 			continue
@@ -66,7 +66,7 @@ func TestSignatures(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if sig, err := sign(text); err != nil || !tt.verify(sig) {
+		if sig, err := crypto.SignMessage(signer, rand.Reader, text, options); err != nil || !tt.verify(sig) {
 			t.Errorf("%T with %q: a wrong signature, %v", tt.key, tt.asked, err)
 		}
 	}

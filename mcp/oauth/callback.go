@@ -39,7 +39,6 @@ type redirect struct {
 	conn  net.Conn // waits for the page that reports success or failure; nil: the person pasted the address
 }
 
-// finish answers the browser.
 func (r redirect) finish(worked bool) {
 	text := "The sign-in failed: the terminal says why."
 	if worked {
@@ -200,7 +199,6 @@ func (c *callback) readQuery(raw string) (url.Values, error) {
 	return query, nil
 }
 
-// readPasted reads the address that the person copied from the browser.
 func (c *callback) readPasted(line string) (url.Values, error) {
 	u, err := url.Parse(strings.TrimSpace(line))
 	if err != nil || u.Scheme != c.uri.Scheme || u.Host != c.uri.Host || u.EscapedPath() != c.uri.EscapedPath() {

@@ -62,8 +62,8 @@ type schemeChallenge struct {
 func splitChallenges(v string) (all []schemeChallenge) {
 	for {
 		v = strings.TrimLeft(v, " \t,")
-		word := v[:tokenLength(v)]
-		after := strings.TrimLeft(v[len(word):], " \t")
+		rest := strings.TrimLeftFunc(v, func(r rune) bool { return wire.IsToken(string(r)) })
+		word, after := v[:len(v)-len(rest)], strings.TrimLeft(rest, " \t")
 		switch {
 		case v == "":
 			return all
@@ -84,15 +84,6 @@ func splitChallenges(v string) (all []schemeChallenge) {
 			v = after
 		}
 	}
-}
-
-// tokenLength is the length in bytes of the token at the beginning of s.
-func tokenLength(s string) int {
-	n := 0
-	for n < len(s) && wire.IsToken(s[n:n+1]) {
-		n++
-	}
-	return n
 }
 
 // cutValue reads the value of a parameter at the beginning of s: a quoted string, which may

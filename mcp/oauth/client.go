@@ -92,7 +92,6 @@ func sameOrigin(configured string, u *url.URL) bool {
 
 const maxDocument = 1 << 20
 
-// response is the answer to a request.
 type response struct {
 	status      int
 	contentType string
@@ -114,7 +113,6 @@ func (r *response) failure() error {
 
 func (r *response) isPage() bool { return htmltext.IsPage(r.body, r.contentType) }
 
-// page describes an answer that is a web page.
 func (r *response) page() string {
 	return fmt.Sprintf("a web page (%s)", wire.Snippet([]byte(cmp.Or(r.contentType, "text/html"))))
 }

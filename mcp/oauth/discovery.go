@@ -271,7 +271,6 @@ func (a *agent) metadata(ctx context.Context, name string, others ...string) (*i
 	return found, nil
 }
 
-// wellKnownIssuer are the addresses to try for an issuer's metadata.
 func wellKnownIssuer(u *url.URL) []string {
 	const oauth, openid = "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
 	root, path := u.Scheme+"://"+u.Host, strings.TrimRight(u.EscapedPath(), "/")

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -9,10 +10,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
+	"toolpipe/stream/netguard"
 	"toolpipe/stream/text/jsontext"
 )
 
@@ -36,13 +37,11 @@ func NewProofKey() (*ProofKey, error) {
 	return &ProofKey{private: private}, err
 }
 
-// MarshalText returns the text of the key.
 func (k *ProofKey) MarshalText() ([]byte, error) {
 	number, err := k.private.Bytes()
 	return []byte(base64.RawURLEncoding.EncodeToString(number)), err
 }
 
-// UnmarshalText reads the text of a key.
 func (k *ProofKey) UnmarshalText(text []byte) error {
 	number, err := base64.RawURLEncoding.DecodeString(string(text))
 	if err == nil {
@@ -69,20 +68,14 @@ func (k *ProofKey) Sign(req *http.Request, token string) error {
 		sum := sha256.Sum256([]byte(token))
 		claims = fmt.Appendf(claims, `,"ath":%q`, b64(sum[:]))
 	}
-	if nonce, ok := k.nonces.Load(origin(req.URL)); ok {
+	if nonce, ok := k.nonces.Load(netguard.Origin(req.URL)); ok {
 		claims = fmt.Appendf(claims, `,"nonce":%s`, jsontext.Quoted(nonce.(string)))
 	}
-	signed := b64(header) + "." + b64(append(claims, '}'))
-	digest := sha256.Sum256([]byte(signed))
-	r, s, err := ecdsa.Sign(rand.Reader, k.private, digest[:])
-	if err != nil {
-		return err
+	proof, err := signedJWT(header, append(claims, '}'), fixedECDSA{k.private}, crypto.SHA256)
+	if err == nil {
+		req.Header.Set("DPoP", proof)
 	}
-	signature := make([]byte, 64) // no ASN.1
-	r.FillBytes(signature[:32])
-	s.FillBytes(signature[32:])
-	req.Header.Set("DPoP", signed+"."+b64(signature))
-	return nil
+	return err
 }
 
 // maxNonce limits a nonce, which is sent with every request, in bytes.
@@ -92,8 +85,6 @@ const maxNonce = 4 << 10
 // that server.
 func (k *ProofKey) Learn(u *url.URL, header http.Header) {
 	if nonce := header.Get("DPoP-Nonce"); k != nil && nonce != "" && len(nonce) <= maxNonce {
-		k.nonces.Store(origin(u), nonce)
+		k.nonces.Store(netguard.Origin(u), nonce)
 	}
 }
-
-func origin(u *url.URL) string { return strings.ToLower(u.Scheme + "://" + u.Host) }

@@ -92,7 +92,6 @@ func union(a, b []string) []string {
 	return all
 }
 
-// request asks the token endpoint for a token.
 func (g *Grant) request(ctx context.Context) (tokenReply, error) {
 	if g.refused != nil {
 		return tokenReply{}, g.refused

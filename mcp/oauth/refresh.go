@@ -64,7 +64,6 @@ func (s *Store) Refresh(ctx context.Context, settings *Settings, k Key, used str
 	return &fresh, nil
 }
 
-// outlast is a context that ends settleTime after ctx.
 func outlast(ctx context.Context) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := goroutine.AfterContext(ctx, func() {

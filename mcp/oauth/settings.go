@@ -39,7 +39,6 @@ type IDP struct {
 	Secret   string
 }
 
-// The grants.
 const (
 	GrantCode              = "code"
 	GrantClientCredentials = "client_credentials"
@@ -56,7 +55,6 @@ func (s *Settings) hasSecret() bool {
 	return s.Secret != "" || len(s.PrivateKey) > 0 || s.Assertion != nil
 }
 
-// urls are the URLs that the user configured.
 func (s *Settings) urls() []string {
 	all := []string{s.Issuer, s.MetadataURL, s.AuthorizationURL, s.TokenURL}
 	if s.IDP != nil {

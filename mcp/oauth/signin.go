@@ -192,7 +192,6 @@ func (s *signIn) await(ctx context.Context) (redirect, error) {
 	}
 }
 
-// awaitPaste reads lines until one is the redirect.
 func (s *signIn) awaitPaste(ctx context.Context) {
 	var wrong error
 	for ctx.Err() == nil {

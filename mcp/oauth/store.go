@@ -16,7 +16,6 @@ import (
 // gets the tokens by having the same name.
 type Key struct{ Server, Account string }
 
-// Key is the key of the login in the store.
 func (l *Login) Key() Key { return Key{l.Server, l.Account} }
 
 // A Store keeps logins: in one file each, or with a credential helper. Its methods may be
@@ -73,7 +72,6 @@ func (s *Store) load(ctx context.Context, id string) (l *Login, err error) {
 	return l, nil
 }
 
-// place is where a login is stored, for errors.
 func (s *Store) place(id string) string {
 	if s.Helper != nil {
 		return fmt.Sprintf("%s of credential helper %q", helperPrefix+id, s.Helper.program())
@@ -155,7 +153,6 @@ func (s *Store) List(ctx context.Context) (all []Login, err error) {
 	return all, err
 }
 
-// document is the stored form of a login.
 type document struct {
 	Version int `json:"version"`
 	Login

@@ -47,7 +47,6 @@ func (s *Store) checkDir() error {
 	return refuse(s.Dir, info)
 }
 
-// makeDir makes the directory if it does not exist.
 func (s *Store) makeDir() error {
 	if s.Dir == "" {
 		return errors.New("there is no directory to keep logins in: neither XDG_STATE_HOME nor HOME is an absolute path")
@@ -158,7 +157,6 @@ func (s *Store) removeFile(name string) error {
 	return disk.SyncDir(s.Dir)
 }
 
-// listFiles returns the ids of the logins that are files.
 func (s *Store) listFiles() (ids []string, err error) {
 	if err := s.checkDir(); err != nil {
 		return nil, unlessMissing(err)

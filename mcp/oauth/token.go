@@ -27,7 +27,6 @@ const (
 // the client or the person.
 const grantJWT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
-// authMethod is the authentication method of a configured client.
 func (s *Settings) authMethod(supported []string) string {
 	switch {
 	case len(s.PrivateKey) > 0:
@@ -40,7 +39,6 @@ func (s *Settings) authMethod(supported []string) string {
 	return authBasic
 }
 
-// Token is a token for the server.
 type Token struct {
 	AccessToken string    `json:"access_token"`
 	DPoP        *ProofKey `json:"dpop_key,omitempty"` // the key that the token is bound to; nil for a bearer token
@@ -68,14 +66,12 @@ func (t *Token) Authorize(req *http.Request) error {
 	return t.DPoP.Sign(req, t.AccessToken)
 }
 
-// tokenReply is a reply of a token endpoint.
 type tokenReply struct {
 	Token
 	refresh string
 	scopes  []string // nil: all that were requested
 }
 
-// requestToken asks a token endpoint of the named issuer.
 func (a *agent) requestToken(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (tokenReply, error) {
 	r, err := a.post(ctx, endpoint, issuer, c, form)
 	if err = cmp.Or(err, r.refusal()); err != nil {
@@ -115,7 +111,6 @@ func (a *agent) post(ctx context.Context, endpoint, issuer string, c Client, for
 	return r, err
 }
 
-// postOnce sends a form with the client's authentication.
 func (a *agent) postOnce(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (*response, error) {
 	switch c.AuthMethod {
 	case authSigned:

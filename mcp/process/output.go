@@ -76,7 +76,6 @@ func (o *Output) Kept() (head, tail []byte, dropped int64) {
 	return slices.Clone(o.head), tail, o.seen - int64(len(tail))
 }
 
-// Size is the number of bytes written.
 func (o *Output) Size() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -51,14 +51,12 @@ type Process struct {
 	groupEnds bool // the rest of the group is killed when the leader has ended
 }
 
-// birth is the data of a process's start.
 type birth struct {
 	mark    uint64 // inherited by its descendants, 0 for none; see startMarked
 	release func() // from StartFunc
 	wrapped bool   // from StartFunc
 }
 
-// errClosed is the error of Start after KillAll or Sweep.
 var errClosed = errors.New("shutting down, no process is started any more")
 
 // WaitDelay limits how long a descendant with an open pipe can delay the end of its leader.
@@ -236,7 +234,6 @@ func (pr *Process) signal(s syscall.Signal) {
 	}
 }
 
-// groupLeft reports whether the group has members without their leader.
 func (pr *Process) groupLeft() bool { return !exists(pr.pid) && exists(-pr.pid) }
 
 // exists reports whether there is a process with that pid or, for a negative number, a
@@ -356,7 +353,10 @@ func (p *Processes) Sweep(limit time.Duration) int {
 	if p.starting.TryLock() {
 		p.starting.Unlock()
 	} else {
-		goroutine.Within(limit/4, p.awaitStarts) // the sweep ends a process that hangs in exec
+		goroutine.Within(limit/4, func() { // the sweep ends a process that hangs in exec
+			p.starting.Lock()
+			p.starting.Unlock()
+		})
 	}
 	p.KillAll() // children that were being forked
 	p.mu.Lock()
@@ -366,10 +366,4 @@ func (p *Processes) Sweep(limit time.Duration) int {
 		pr.EndsWithin(time.Until(began.Add(limit / 2)))
 	}
 	return p.sweep(began.Add(limit))
-}
-
-// awaitStarts waits until no start is in progress.
-func (p *Processes) awaitStarts() {
-	p.starting.Lock()
-	defer p.starting.Unlock()
 }

@@ -29,7 +29,6 @@ func BecomeSubreaper() {
 	syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
 }
 
-// leaveOrphans undoes BecomeSubreaper.
 func leaveOrphans() {
 	syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 0, 0)
 }
@@ -147,7 +146,6 @@ func (p *Processes) sweep(deadline time.Time) (left int) {
 	}
 }
 
-// children are the direct children of all threads of this process.
 func children() []int { return childrenOf("/proc/self/task/*/children") }
 
 func childrenOf(pattern string) (pids []int) {

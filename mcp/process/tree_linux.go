@@ -178,7 +178,6 @@ type descendant struct {
 	ended       bool   // it waits to be reaped, or for its threads
 }
 
-// look finds a process.
 func look(pid int) (d descendant, ok bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // from the third field on: proc_pid_stat(5)

@@ -20,7 +20,10 @@ func (l *Listener) Serve(ctx context.Context, idle time.Duration, handle func(ct
 	defer stop(nil)
 	defer l.Close()
 	defer goroutine.AfterContext(ctx, l.Close)()
-	count := newCounter(idle, func() { stop(errIdle) })
+	count := &counter{limit: idle}
+	if idle > 0 {
+		count.timer = goroutine.AfterFunc(idle, func() { stop(errIdle) })
+	}
 	var clients sync.WaitGroup
 	for n := 1; ; n++ {
 		c, err := l.Accept()
@@ -77,14 +80,6 @@ type counter struct {
 
 	mu      sync.Mutex
 	clients int
-}
-
-func newCounter(limit time.Duration, end func()) *counter {
-	c := &counter{limit: limit}
-	if limit > 0 {
-		c.timer = goroutine.AfterFunc(limit, end)
-	}
-	return c
 }
 
 func (c *counter) add(n int) {

@@ -14,7 +14,6 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// scheme begins the address of a server at a Unix domain socket.
 const scheme = "unix:"
 
 // Path is the path of the socket in an address. ok reports whether the address is of a

@@ -127,7 +127,6 @@ func (w *wait) poll(ctx context.Context, seed []byte) ([]byte, error) {
 	}
 }
 
-// step handles the answer to a poll.
 func (w *wait) step(ctx context.Context, state []byte) (result []byte, ended bool, err error) {
 	now := status(state)
 	if w.peer.Legacy && (now == "completed" || now == "failed" || now == "input_required") {
@@ -156,7 +155,6 @@ func (w *wait) step(ctx context.Context, state []byte) (result []byte, ended boo
 	return nil, false, nil
 }
 
-// failed is the error of a task that failed.
 func failed(state []byte) error {
 	code, _ := jsontext.Integer(jsontext.Member(state, "error", "code"))
 	message := cmp.Or(jsontext.Text(jsontext.Member(state, "error", "message")), jsontext.Text(jsontext.Member(state, "statusMessage")), "the task failed")
@@ -217,7 +215,6 @@ func (w *wait) cancel(ctx context.Context) {
 	w.peer.Request(ctx, "tasks/cancel", w.params(nil))
 }
 
-// params are the params of a request about the task.
 func (w *wait) params(answers []byte) []byte {
 	p := jsontext.AppendMember([]byte{'{'}, "taskId", jsontext.Quoted(w.id))
 	if answers != nil {

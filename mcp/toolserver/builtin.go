@@ -48,12 +48,10 @@ type Effects struct {
 	Private, Untrusted bool // its results may contain private data, or text from outsiders
 }
 
-// Define returns a tool with these parameters.
 func Define(name, about, annotations string, effects Effects, params ...Parameter) *Builtin {
 	return &Builtin{Name: name, About: about, Params: params, Annotations: annotations, Effects: effects}
 }
 
-// Annotations of tools.
 const (
 	ReadsOnly = `{"readOnlyHint":true,"openWorldHint":false}`
 	Adds      = `{"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}`
@@ -108,7 +106,6 @@ func (t *Builtin) schema() json.RawMessage {
 // A BuiltinFunc is a ToolFunc with checked arguments.
 type BuiltinFunc = func(ctx context.Context, args Arguments, progress func(wire.Progress)) (*wire.Result, error)
 
-// AddBuiltin is Add for a built-in tool.
 func (s *Server) AddBuiltin(t *Builtin, run BuiltinFunc) {
 	s.Add(t.Tool(), func(ctx context.Context, raw json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
 		args, err := t.Read(raw)

@@ -40,7 +40,6 @@ type requests struct {
 	asked   chan struct{}       // one element for each running request that is not a call
 }
 
-// request is a request that is being answered.
 type request struct {
 	id       []byte // as received; nil while the answer was a question
 	cancel   context.CancelCauseFunc
@@ -59,7 +58,10 @@ const maxAsked = 16
 
 // connect makes a connection. Its calls end with ctx.
 func (s *Server) connect(ctx context.Context) *connection {
-	c := &connection{server: s, requests: requests{running: map[string]*request{}, asked: make(chan struct{}, maxAsked)}, user: newUser(), listens: listens{logLevel: len(logLevels), lowest: len(logLevels), uris: map[string]int{}}}
+	c := &connection{server: s}
+	c.requests = requests{running: map[string]*request{}, asked: make(chan struct{}, maxAsked)}
+	c.user = user{asking: make(chan struct{}, 1), waiting: map[int64]chan<- wire.Message{}, held: map[string]*heldCall{}, gone: make(chan struct{})}
+	c.listens = listens{logLevel: len(logLevels), lowest: len(logLevels), legacy: &listener{client: c}}
 	c.outbox.changed.L, c.freed.L = &c.outbox.lock, &c.mu
 	c.ctx, c.stop = context.WithCancelCause(ctx)
 	return c
@@ -97,11 +99,15 @@ func (o *outbox) put(msg []byte, mayDrop bool) {
 	o.changed.Broadcast()
 }
 
-// finish keeps further messages out of the queue. Queued messages can still be received.
-func (o *outbox) finish() {
+// finish keeps further messages out of the queue. Queued messages can still be received, unless
+// drop is set.
+func (o *outbox) finish(drop bool) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	o.finished = true
+	if drop {
+		o.queue = nil
+	}
 	o.changed.Broadcast()
 }
 
@@ -132,7 +138,6 @@ func (c *connection) awaitRoom() {
 	}
 }
 
-// wake wakes senders that wait for room.
 func (o *outbox) wake() {
 	o.lock.Lock()
 	defer o.lock.Unlock()
@@ -155,13 +160,6 @@ func (c *connection) awaitFewer() {
 	}
 }
 
-// drop drops the messages that were not received.
-func (o *outbox) drop() {
-	o.lock.Lock()
-	defer o.lock.Unlock()
-	o.queue = nil
-}
-
 func (c *connection) Send(ctx context.Context, msg []byte) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", wire.ErrNotSent, context.Cause(ctx))
@@ -175,8 +173,7 @@ func (c *connection) Send(ctx context.Context, msg []byte) error {
 
 // Close drops the messages that were not received.
 func (c *connection) Close() error {
-	c.finish()
-	c.drop()
+	c.finish(true)
 	c.end()
 	return nil
 }

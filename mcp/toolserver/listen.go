@@ -10,10 +10,8 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// listChanged is the notification that the list of tools has changed.
 const listChanged = "notifications/tools/list_changed"
 
-// resourceUpdated is the notification that a resource has changed.
 const resourceUpdated = "notifications/resources/updated"
 
 // lists are the lists that may change: the member of subscriptions/listen for it, and the
@@ -27,29 +25,27 @@ var lists = []struct{ member, notification string }{
 // maxListens is how many subscriptions a client may have at once, and to how many resources.
 const maxListens = 256
 
-// listens is the set of a client's subscriptions. A legacy client gets the changes of all
-// lists.
+// listens is the set of a client's subscriptions, without the resources.
 type listens struct {
-	legacy   bool // the client has begun with initialize
-	logLevel int  // set by a legacy client: the index in logLevels
-	lowest   int  // the lowest level that a request of 2026-07-28 asked for
-
-	all  []*listener    // requests of 2026-07-28 that stay open
-	uris map[string]int // the number of subscriptions to each resource
+	logLevel int         // set by a legacy client: the index in logLevels
+	lowest   int         // the lowest level that a request of 2026-07-28 asked for
+	legacy   *listener   // gets the changes of all lists
+	all      []*listener // requests of 2026-07-28 that stay open
 }
 
-// A listener is a request subscriptions/listen.
+// A listener is a request subscriptions/listen. The listener of a legacy client has no id.
 type listener struct {
-	id    string   // of the request, as received
-	lists []string // the requested notifications
-	uris  []string
+	client *connection
+	id     string   // of the request, as received
+	open   bool     // it gets notifications
+	lists  []string // the requested notifications
 }
 
 // listen handles a request that stays open until the client cancels it or the connection
 // ends. Its first notification lists the granted subscriptions; finding them may take a
 // while.
 func (c *connection) listen(m wire.Message) {
-	l := &listener{id: string(m.ID)}
+	l := &listener{client: c, id: string(m.ID)}
 	c.mu.Lock()
 	refused := len(c.listens.all) >= maxListens || slices.ContainsFunc(c.listens.all, func(other *listener) bool { return other.id == l.id })
 	if !refused {
@@ -73,11 +69,9 @@ func (c *connection) grant(l *listener, asked []byte) {
 			granted = jsontext.AppendMember(granted, list.member, []byte("true"))
 		}
 	}
-	var uris []string
 	var quoted []byte
 	for _, uri := range jsontext.Strings(jsontext.Member(asked, "resourceSubscriptions")) {
-		if c.interest(uri, 1) == nil {
-			uris = append(uris, uri)
+		if c.server.subscribe(c.ctx, l, uri, true) == nil {
 			quoted = append(append(quoted, ','), jsontext.Quoted(uri)...)
 		}
 	}
@@ -88,9 +82,9 @@ func (c *connection) grant(l *listener, asked []byte) {
 	params := append(append([]byte(`{"_meta":`), l.meta()...), `,"notifications":`...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l.lists, l.uris = known, uris
+	l.lists, l.open = known, true
 	if !slices.Contains(c.listens.all, l) { // it has ended meanwhile
-		goroutine.Start(func() { c.forget(l) })
+		goroutine.Start(func() { c.server.forget(l) })
 		return
 	}
 	c.put(wire.Notification("notifications/subscriptions/acknowledged", append(append(params, granted...), "}}"...)), false)
@@ -107,13 +101,13 @@ func (c *connection) unlisten(id string) {
 	for i, l := range c.listens.all {
 		if l.id == id {
 			c.listens.all = slices.Delete(c.listens.all, i, i+1)
-			goroutine.Start(func() { c.forget(l) })
+			goroutine.Start(func() { c.server.forget(l) })
 			return
 		}
 	}
 }
 
-// endListens answers all subscriptions at the end of the server.
+// endListens answers all subscriptions at the end of the server, and ends them.
 func (c *connection) endListens() {
 	c.mu.Lock()
 	all := c.listens.all
@@ -121,90 +115,93 @@ func (c *connection) endListens() {
 	c.mu.Unlock()
 	for _, l := range all {
 		c.reply([]byte(l.id), []byte(`{"resultType":"complete","_meta":`+l.meta()+`}`), nil)
+		goroutine.Start(func() { c.server.forget(l) })
 	}
 }
 
-// forget removes a subscription's interest in resources.
-func (c *connection) forget(l *listener) {
-	c.mu.Lock()
-	uris := l.uris
-	l.uris = nil
-	c.mu.Unlock()
-	for _, uri := range uris {
-		c.interest(uri, -1)
+// forget ends a listener's subscriptions to resources, even after the end of the client.
+func (s *Server) forget(l *listener) {
+	for _, uri := range s.Subscribed() {
+		s.subscribe(context.WithoutCancel(l.client.ctx), l, uri, false)
 	}
 }
 
-// interest adds a subscription of the client to a resource, or removes one. Only the first
-// and the last change something at the server.
-func (c *connection) interest(uri string, more int) error {
-	c.mu.Lock()
-	was := c.listens.uris[uri]
-	if was == 0 && (more < 0 || len(c.listens.uris) >= maxListens) {
-		c.mu.Unlock()
+// subscribe adds a subscriber of a resource, or removes it. Only the first and the last one
+// cause a call of the front.
+func (s *Server) subscribe(ctx context.Context, l *listener, uri string, on bool) error {
+	s.guard.Lock()
+	before := s.subscribers[uri]
+	known := slices.Contains(before, l)
+	if known == on || on && s.otherResources(l.client, uri) >= maxListens {
+		s.guard.Unlock()
+		if on && known {
+			return nil
+		}
 		return invalidParams("not subscribed, or too many subscriptions")
 	}
-	if c.listens.uris[uri] += more; c.listens.uris[uri] == 0 {
-		delete(c.listens.uris, uri)
+	now := slices.DeleteFunc(slices.Clone(before), func(other *listener) bool { return other == l })
+	if on {
+		now = append(now, l)
 	}
-	c.mu.Unlock()
-	if was > 0 && was+more > 0 {
+	if s.subscribers[uri] = now; len(now) == 0 {
+		delete(s.subscribers, uri)
+	}
+	s.guard.Unlock()
+	if len(before) > 0 && len(now) > 0 {
 		return nil
 	}
-	err := c.server.interest(c.ctx, uri, more)
-	if err != nil && more > 0 {
-		c.mu.Lock()
-		delete(c.listens.uris, uri)
-		c.mu.Unlock()
+	err := s.Front.Subscribe(ctx, uri, on)
+	if err != nil && on {
+		s.guard.Lock()
+		delete(s.subscribers, uri)
+		s.guard.Unlock()
 	}
 	return err
 }
 
-// subscribe answers a legacy client that subscribes to a resource or unsubscribes.
-func (c *connection) subscribe(sent context.Context, m wire.Message, on bool) {
-	uri := jsontext.Text(jsontext.Member(m.Params, "uri"))
-	c.begin(sent, m, func(context.Context, *request) func() ([]byte, error) {
-		return func() ([]byte, error) {
-			more := map[bool]int{true: 1, false: -1}[on]
-			c.mu.Lock()
-			again := on && c.listens.uris[uri] > 0
-			c.mu.Unlock()
-			if again {
-				return []byte("{}"), nil
-			}
-			return []byte("{}"), c.interest(uri, more)
+// otherResources is the number of further resources that a client subscribes to. The guard is
+// locked.
+func (s *Server) otherResources(c *connection, than string) (n int) {
+	for uri, all := range s.subscribers {
+		if uri != than && slices.ContainsFunc(all, func(l *listener) bool { return l.client == c }) {
+			n++
 		}
-	})
+	}
+	return n
 }
 
 // Subscribed are the resources that clients of Serve subscribe to.
 func (s *Server) Subscribed() []string {
 	s.guard.Lock()
 	defer s.guard.Unlock()
-	return slices.Collect(maps.Keys(s.interests))
+	return slices.Collect(maps.Keys(s.subscribers))
 }
 
 // Announce notifies the subscribed clients of Serve that a list or a resource has changed.
 // params are the params of the notification.
 func (s *Server) Announce(method string, params []byte) {
-	uri := ""
+	var subscribers []*listener
 	if method == resourceUpdated {
-		uri = jsontext.Text(jsontext.Member(params, "uri"))
+		uri := jsontext.Text(jsontext.Member(params, "uri"))
 		params = append(jsontext.AppendMember([]byte{'{'}, "uri", jsontext.Quoted(uri)), '}')
+		s.guard.Lock()
+		subscribers = s.subscribers[uri]
+		s.guard.Unlock()
 	}
-	s.eachClient(func(c *connection) { c.announce(method, uri, params) })
+	s.eachClient(func(c *connection) { c.announce(method, subscribers, params) })
 }
 
-func (c *connection) announce(method, uri string, params []byte) {
+func (c *connection) announce(method string, subscribers []*listener, params []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.listens.legacy && (uri == "" || c.listens.uris[uri] > 0) {
-		c.put(wire.Notification(method, params), true)
-	}
-	for _, l := range c.listens.all {
-		if uri == "" && slices.Contains(l.lists, method) || uri != "" && slices.Contains(l.uris, uri) {
-			own := jsontext.AppendMember(params[:len(params)-1:len(params)-1], "_meta", []byte(l.meta()))
-			c.put(wire.Notification(method, append(own, '}')), true)
+	for _, l := range append(c.listens.all[:len(c.listens.all):len(c.listens.all)], c.listens.legacy) {
+		own := params
+		if l.id != "" {
+			own = append(jsontext.AppendMember(params[:len(params)-1:len(params)-1], "_meta", []byte(l.meta())), '}')
+		}
+		isOfList := slices.Contains(l.lists, method) || l.id == "" && method != resourceUpdated
+		if l.open && (isOfList || slices.Contains(subscribers, l)) {
+			c.put(wire.Notification(method, own), true)
 		}
 	}
 }

@@ -25,7 +25,9 @@ func (s *Server) Serve(ctx context.Context, client int, r io.Reader, w io.Writer
 	defer cancel(nil)
 	c := s.connect(ctx)
 	c.client = client
-	s.join(c)
+	s.guard.Lock()
+	s.served[c] = true
+	s.guard.Unlock()
 	defer s.leave(c)
 	read, written := make(chan error, 1), make(chan struct{})
 	goroutine.StartMany(func() {
@@ -54,7 +56,7 @@ func (s *Server) Serve(ctx context.Context, client int, r io.Reader, w io.Writer
 	}
 	c.endListens()
 	c.end()
-	c.finish()
+	c.finish(false)
 	<-written
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -65,7 +67,6 @@ func (s *Server) Serve(ctx context.Context, client int, r io.Reader, w io.Writer
 	return err
 }
 
-// WriteError is the error for answers that could not be written.
 type WriteError struct{ Cause error }
 
 func (e *WriteError) Error() string { return e.Cause.Error() }
@@ -164,7 +165,8 @@ func (c *connection) message(ctx context.Context, m wire.Message) {
 	modern := asked != ""
 	switch {
 	case modern && asked != wire.ModernRevision:
-		c.reply(m.ID, nil, unsupported(asked))
+		data := fmt.Appendf(nil, `{"requested":%s,"supported":%s}`, jsontext.Quoted(asked), supportedVersions())
+		c.reply(m.ID, nil, &wire.RPCError{Code: wire.CodeUnsupportedVersion, Message: "unsupported protocol version", Data: data})
 	case modern && jsontext.Kind(jsontext.Member(m.Params, "_meta", capabilitiesKey)) != '{':
 		c.reply(m.ID, nil, invalidParams("_meta has no "+capabilitiesKey))
 	case method == "server/discover":
@@ -183,7 +185,12 @@ func (c *connection) message(ctx context.Context, m wire.Message) {
 	case method == "subscriptions/listen" && modern && c.server.Front != nil:
 		c.listen(m)
 	case (method == "resources/subscribe" || method == "resources/unsubscribe") && !modern && c.server.Front != nil:
-		c.subscribe(ctx, m, method == "resources/subscribe")
+		uri := jsontext.Text(jsontext.Member(m.Params, "uri"))
+		c.begin(ctx, m, func(context.Context, *request) func() ([]byte, error) {
+			return func() ([]byte, error) {
+				return []byte("{}"), c.server.subscribe(c.ctx, c.listens.legacy, uri, method == "resources/subscribe")
+			}
+		})
 	case c.server.Front == nil, modern && (method == "initialize" || method == "ping" || method == "logging/setLevel"):
 		c.reply(m.ID, nil, &wire.RPCError{Code: wire.CodeMethodNotFound, Message: fmt.Sprintf("no method %q", method)})
 	default:
@@ -195,12 +202,6 @@ func invalidParams(message string) error {
 	return &wire.RPCError{Code: wire.CodeInvalidParams, Message: message}
 }
 
-func unsupported(asked string) error {
-	data := fmt.Appendf(nil, `{"requested":%s,"supported":%s}`, jsontext.Quoted(asked), supportedVersions())
-	return &wire.RPCError{Code: wire.CodeUnsupportedVersion, Message: "unsupported protocol version", Data: data}
-}
-
-// reply answers a request with a result or an error.
 func (c *connection) reply(id, result []byte, err error) {
 	if err == nil {
 		c.put(wire.ReplyResult(id, result), false)
@@ -289,7 +290,6 @@ func (c *connection) call(sent context.Context, m wire.Message, modern bool) {
 	})
 }
 
-// request lets the front answer a request.
 func (c *connection) request(sent context.Context, m wire.Message, method string, modern bool) {
 	if method == "logging/setLevel" {
 		level := logLevel(jsontext.Member(m.Params, "level"))

@@ -7,7 +7,7 @@
 //	client                 connection               program
 //	tools/call           ->  call     ->  a tool's function, or Front.Call
 //	any other request    ->  request  ->  Front.Request
-//	subscriptions        ->  interest ->  Front.Subscribe
+//	subscriptions        -> subscribe ->  Front.Subscribe
 //	answer, progress     <-  reply    <-  what these functions return
 //	elicitation/create   <-  asker    <-  HostCall.Ask, HostRequest.Ask
 //	list or resource     <-  announce <-  Server.Announce, Server.Replace
@@ -88,7 +88,6 @@ type HostRequest struct {
 	Ask    Asker // as in HostCall
 }
 
-// offered is a tool with its function.
 type offered struct {
 	tool    wire.Tool
 	fn      ToolFunc
@@ -102,10 +101,9 @@ type ToolFunc func(ctx context.Context, args json.RawMessage, progress func(wire
 
 // New makes a server without tools.
 func New(name, version string) *Server {
-	return &Server{name: name, version: version, clients: clients{served: map[*connection]bool{}, interests: map[string]int{}}}
+	return &Server{name: name, version: version, clients: clients{served: map[*connection]bool{}, subscribers: map[string][]*listener{}}}
 }
 
-// Name is the server's own name.
 func (s *Server) Name() string { return s.name }
 
 // Add adds a tool; no other tool may have its name. Call it before the server is served.
@@ -126,19 +124,20 @@ func (s *Server) Replace(tools []wire.Tool) {
 	s.Announce(listChanged, []byte("{}"))
 }
 
-// discovery is the result of server/discover.
 func (s *Server) discovery() []byte {
 	b := fmt.Appendf(nil, `{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":%s,"capabilities":%s`, supportedVersions(), s.capabilities())
 	b = appendText(b, "instructions", s.Instructions)
-	return append(s.appendMeta(fmt.Appendf(b, `,"_meta":{"io.modelcontextprotocol/serverInfo":%s`, s.info())), "}}"...)
+	b = fmt.Appendf(b, `,"_meta":{"io.modelcontextprotocol/serverInfo":%s`, s.info())
+	if s.Meta != nil {
+		b = append(append(b, ','), s.Meta...)
+	}
+	return append(b, "}}"...)
 }
 
-// supportedVersions is the list of protocol revisions, newest first.
 func supportedVersions() string {
 	return `["` + wire.ModernRevision + `","` + strings.Join(wire.LegacyRevisions[:], `","`) + `"]`
 }
 
-// capabilities are the server's declared capabilities.
 func (s *Server) capabilities() string {
 	if s.Front == nil {
 		return `{"tools":{}}`
@@ -167,15 +166,6 @@ func (s *Server) initialization(params []byte) []byte {
 	return append(appendText(b, "instructions", s.Instructions), '}')
 }
 
-// appendMeta appends the members of Meta to an object that already has a member.
-func (s *Server) appendMeta(b []byte) []byte {
-	if s.Meta == nil {
-		return b
-	}
-	return append(append(b, ','), s.Meta...)
-}
-
-// info is the server's name and version.
 func (s *Server) info() string {
 	return fmt.Sprintf(`{"name":%s,"version":%s}`, jsontext.Quoted(s.name), jsontext.Quoted(s.version))
 }
@@ -226,7 +216,6 @@ func Page(params []byte, key string, items int, item func(b []byte, i int) []byt
 	return append(b, '}'), nil
 }
 
-// listing is a page of tools/list.
 func (s *Server) listing(params []byte, modern bool) ([]byte, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -40,10 +40,6 @@ var errGone = errors.New("the client sends no more")
 // client may do so, for example if its user does not want to continue.
 var ErrNotBack = errors.New("the host did not come back with an answer")
 
-func newUser() user {
-	return user{asking: make(chan struct{}, 1), waiting: map[int64]chan<- wire.Message{}, held: map[string]*heldCall{}, gone: make(chan struct{})}
-}
-
 // A heldCall is a call or another request of 2026-07-28 that was answered with a question.
 // The client repeats it with the answer and the requestState, and then gets the result.
 type heldCall struct {
@@ -83,7 +79,7 @@ func DeclaresForms(message []byte) bool {
 func (c *connection) declared(capabilities []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.user.elicits, c.listens.legacy = asksForms(capabilities), true
+	c.user.elicits, c.listens.legacy.open = asksForms(capabilities), true
 }
 
 // asker is the Asker for a request m, which r answers.
@@ -117,7 +113,6 @@ func (c *connection) asker(r *request, m wire.Message, progress func(wire.Progre
 // the call may be running.
 const progressPause = 10 * time.Second
 
-// askLegacy sends the client a request.
 func (c *connection) askLegacy(ctx context.Context, form wire.Form, progress func(wire.Progress)) (Answer, error) {
 	select {
 	case c.user.asking <- struct{}{}:
@@ -159,7 +154,6 @@ func (c *connection) askLegacy(ctx context.Context, form wire.Form, progress fun
 	}
 }
 
-// answered handles the response to a request of ours.
 func (c *connection) answered(m wire.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

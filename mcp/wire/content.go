@@ -24,13 +24,11 @@ type Rendered struct {
 	Truncated bool            // JSON has only the head and the tail of the text
 }
 
-// Image is an image block.
 type Image struct {
 	MIME string // image/…
 	Data []byte // base64, as received
 }
 
-// noOutput is the text of an empty result.
 const noOutput = "(no output)"
 
 // ReadResult reads the result of tools/call. Some servers send no content, null or a bare
@@ -198,16 +196,11 @@ func readImage(b Block) (Image, bool) {
 		return Image{}, false
 	}
 	data = jsontext.Unescape(data[1 : len(data)-1])
-	if !isBase64(data) {
+	_, err := base64.StdEncoding.Decode(make([]byte, base64.StdEncoding.DecodedLen(len(data))), data)
+	if len(data) == 0 || err != nil || bytes.ContainsAny(data, "\r\n") { // Decode ignores line ends
 		return Image{}, false
 	}
 	return Image{MIME: mime, Data: data}, true
-}
-
-// isBase64 reports whether data is base64 without line ends, which Decode ignores.
-func isBase64(data []byte) bool {
-	_, err := base64.StdEncoding.Decode(make([]byte, base64.StdEncoding.DecodedLen(len(data))), data)
-	return len(data) > 0 && err == nil && !bytes.ContainsAny(data, "\r\n")
 }
 
 // literalLength is the length in bytes of the decoded literal. lone reports whether it has a

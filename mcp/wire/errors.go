@@ -13,7 +13,6 @@ var ErrNotSent = errors.New("not sent")
 // ErrGone is the error for a peer that closed its side.
 var ErrGone = errors.New("the server closed the connection")
 
-// RPCError is an error reply.
 type RPCError struct {
 	Code    int
 	Message string

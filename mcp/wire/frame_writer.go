@@ -37,7 +37,12 @@ func (w *FrameWriter) Send(ctx context.Context, msg []byte) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotSent, context.Cause(ctx))
 	}
-	frame := AppendFrame(make([]byte, 0, len(msg)+40), msg, w.headed)
+	frame := make([]byte, 0, len(msg)+40)
+	if w.headed {
+		frame = append(fmt.Appendf(frame, "Content-Length: %d\r\n\r\n", len(msg)), msg...)
+	} else {
+		frame = append(append(frame, msg...), '\n')
+	}
 	select { // a full pipe may block the current writer for longer than ctx lasts
 	case w.writing <- struct{}{}:
 		defer func() { <-w.writing }()

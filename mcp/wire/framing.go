@@ -152,7 +152,6 @@ func (f *FrameReader) skipBody(n int) error {
 	return tooLarge(begin, end)
 }
 
-// body returns the n bytes after a header.
 func (f *FrameReader) body(n int) ([]byte, error) {
 	if n > MaxFrame {
 		return nil, f.skipBody(n)
@@ -160,13 +159,4 @@ func (f *FrameReader) body(n int) ([]byte, error) {
 	b := make([]byte, n)
 	_, err := io.ReadFull(f.buf, b)
 	return b, err
-}
-
-// AppendFrame appends msg in the framing of the peer.
-func AppendFrame(dst, msg []byte, contentLength bool) []byte {
-	if contentLength {
-		dst = fmt.Appendf(dst, "Content-Length: %d\r\n\r\n", len(msg))
-		return append(dst, msg...)
-	}
-	return append(append(dst, msg...), '\n')
 }

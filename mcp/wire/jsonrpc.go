@@ -37,10 +37,6 @@ type Message struct {
 
 func (m *Message) IsReply() bool { return m.Method == nil && (m.result != nil || m.Error != nil) }
 
-// NamesRequest reports whether a reply names its request. Replies to unreadable requests
-// have the id null, or none.
-func (m *Message) NamesRequest() bool { return ReplyID(m.ID) != 0 }
-
 // ParseMessages parses the messages of a frame. An array is a batch. Only 2025-03-26 has
 // batches, but some servers of other revisions send them.
 func ParseMessages(frame []byte, each func(Message)) error {
@@ -134,7 +130,6 @@ func CancelledNotification(id int64) []byte {
 	return Notification("notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d,"reason":"no longer wanted"}`, id))
 }
 
-// Form is a form for the user to fill in.
 type Form struct {
 	Key     string // the server's key for it in 2026-07-28; "" for none
 	Message string
@@ -145,7 +140,6 @@ type Form struct {
 // cancel.
 type AskFunc = func(ctx context.Context, form Form) (action string, content []byte)
 
-// Request is a request to be sent.
 type Request struct {
 	Method     string
 	Params     []byte // an object without _meta

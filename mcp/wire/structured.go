@@ -65,7 +65,6 @@ func (r *Result) structured(parts [][]byte) []byte {
 	return append(out, value[from:]...)
 }
 
-// repeatsContent reports whether structuredContent is a copy of the content.
 func (r *Result) repeatsContent() bool {
 	object := slices.Concat([]byte(`{"content":`), r.Raw, []byte("}"))
 	return r.Raw != nil && (jsontext.Same(r.Structured, r.Raw) || jsontext.Same(r.Structured, object))

@@ -27,13 +27,11 @@ func (t *Tool) ForPages() bool {
 	return jsontext.Kind(visibility) == '[' && !slices.Contains(jsontext.Strings(visibility), "model")
 }
 
-// Progress of a running call.
 type Progress struct {
 	Progress, Total json.RawMessage // numbers as received; nil when absent
 	Message         string
 }
 
-// Result is the answer of a tool.
 type Result struct {
 	IsError      bool
 	Content      []Block
@@ -43,7 +41,6 @@ type Result struct {
 	Meta         json.RawMessage // _meta, nil when none
 }
 
-// Block is one content block.
 type Block struct {
 	Type string // text, image, audio, resource_link, resource, or another
 	Text []byte // text blocks: the JSON string literal as received

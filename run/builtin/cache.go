@@ -24,6 +24,9 @@ func (s *Sandbox) openCache(dir, xdg string) (string, error) {
 		return "", failure.UsageError([]string{"cache=~/.cache/toolpipe is a directory of its own"}, "cache=%s: "+format, append([]any{dir}, args...)...)
 	}
 	at := existing(dir)
+	if _, err := confine.WritableRoot(at, s.home, true); err != nil { // before anything is made there
+		return usage("%v", err)
+	}
 	if slices.ContainsFunc(s.roots, func(root string) bool { return confine.IsBelow(at, root) }) {
 		return usage("programs may write there already, and the tools reach it")
 	}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/builtin/protected"
 	"toolpipe/mcp/process/cage"
 	"toolpipe/run/config"
 	"toolpipe/stream/disk"
@@ -156,7 +157,7 @@ func (s *Sandbox) openable(real string) bool {
 		return false
 	case slices.ContainsFunc(slices.Concat(s.spec.Hide, s.said.Show, s.path), either):
 		return false
-	case confine.Broad(real, s.home) != "" || confine.SecretPath("/", real) != "" || confine.ReadOnlyPath("/", real) != "":
+	case confine.Broad(real, s.home) != "" || protected.Hides(s.home, real) || protected.Secret(s.home, "/", real) != "" || protected.ReadOnly("/", real) != "":
 		return false
 	}
 	return !isObeyed(real)

@@ -20,11 +20,13 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/builtin/protected"
 	"toolpipe/mcp/builtin/shell"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/process/cage"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
+	"toolpipe/stream/goroutine"
 )
 
 // A Sandbox is the cage of commands, or of a server, for the whole run.
@@ -32,11 +34,11 @@ type Sandbox struct {
 	wording
 	said    config.Sandbox
 	roots   []string // writable besides temp, without symbolic links
+	scope   confine.Scope
 	spec    cage.Spec
 	cage    *cage.Cage
-	partial []string       // gaps that the cage leaves, in words
-	watch   *confine.Watch // watches the protected files in roots
-	seen
+	partial []string // gaps that the cage leaves, in words
+	holder  Holder
 }
 
 // A wording is what messages about the sandbox refer to.
@@ -45,12 +47,6 @@ type wording struct {
 	home string
 	dir  string   // where commands start; "": not known
 	path []string // directories with programs, of PATH
-}
-
-// A seen is the result of Look.
-type seen struct {
-	looking sync.Mutex
-	changed []string
 }
 
 // A Holder finds, once, the program that holds sandboxes.
@@ -66,24 +62,24 @@ func FindHolder(environ func() []string) Holder {
 // newSandbox makes a sandbox; Make makes its cage. flag is the flag with the list of options.
 // Programs may write below roots and the directories in said. They have the given network unless
 // said has another one.
-func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []string, network cage.Network, held cage.Holder) (*Sandbox, error) {
-	s := &Sandbox{wording: wording{flag: flag, home: c.Getenv("HOME"), path: programDirs(c.Getenv("PATH"))}, said: said}
-	s.spec = cage.Spec{Network: network, Holder: held}
+func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []string, network cage.Network, holder Holder) (*Sandbox, error) {
+	if err := cage.Available(); err != nil {
+		return nil, failure.UsageError([]string{"off, or leaving it out, starts programs with all your rights"}, "%v", err)
+	}
+	goroutine.Start(func() { holder() }) // its trial runs beside what comes before Make
+	s := &Sandbox{wording: wording{flag: flag, home: c.Getenv("HOME"), path: programDirs(c.Getenv("PATH"))}, said: said, holder: holder}
+	s.spec.Network = network
 	switch said.Network {
 	case "none":
 		s.spec.Network = cage.NoNetwork
 	case "all":
 		s.spec.Network = cage.WholeNetwork
 	case "loopback":
-		if s.spec.Network = cage.OwnNetwork; held.Without != "" {
+		s.spec.Network = cage.OwnNetwork
+		if held := holder(); held.Without != "" {
 			return nil, failure.UsageError([]string{"apt install bubblewrap; net=none and net=all do not need it"}, "net=loopback is a private network, which needs bubblewrap: %s", held.Without)
 		}
 	}
-	probe, _, err := cage.New(cage.Spec{Network: s.spec.Network, Holder: held})
-	if err != nil {
-		return nil, failure.UsageError([]string{"off, or leaving it out, starts programs with all your rights"}, "%v", err)
-	}
-	probe.Close()
 	for _, paths := range [][]string{said.Write, said.Show, said.Hide} {
 		for i, path := range paths {
 			if rest, found := strings.CutPrefix(path, "~/"); found {
@@ -95,6 +91,7 @@ func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []stri
 		return nil, err
 	}
 	if said.Cache != "" {
+		var err error
 		if s.said.Cache, err = s.openCache(said.Cache, c.Getenv("XDG_CACHE_HOME")); err != nil {
 			return nil, err
 		}
@@ -195,22 +192,23 @@ func (s *Sandbox) Environ() map[string]string {
 	return vars
 }
 
+// Limit takes the roots out of the scope in which rules deny writing. It comes before the watch.
+func (s *Sandbox) Limit(rules approve.Closed) {
+	s.scope.Except = s.opened()
+	s.scope.Roots = slices.DeleteFunc(slices.Clone(s.roots), func(root string) bool {
+		return slices.ContainsFunc(rules.Writes, func(dir string) bool { return confine.IsBelow(root, dir) })
+	})
+}
+
 // Make makes the cage from the flags and from the rules about reading and writing. Programs
-// do not see the files own. It calls warn for each thing that the cage leaves open.
-func (s *Sandbox) Make(rules approve.Closed, own []string, warn func(what string)) error {
-	hide := slices.Concat(s.said.Hide, rules.Reads, own, strings.Fields(secretFiles))
-	for _, home := range homes(s.home) {
-		for place := range strings.FieldsSeq(secretPlaces) {
-			hide = append(hide, filepath.Join(home, place))
-		}
-	}
+// do not see the files own, and do not change what the watch protects. It calls warn for each
+// thing that the cage leaves open.
+func (s *Sandbox) Make(rules approve.Closed, own []string, watch *Watch, warn func(what string)) error {
+	hide := slices.Concat(s.said.Hide, rules.Reads, own, protected.Places(homes(s.home)))
 	spec := &s.spec
+	spec.Holder = s.holder()
 	s.partial = rules.Partial
-	for _, root := range s.roots {
-		closed := func(dir string) bool { return confine.IsBelow(root, dir) }
-		if slices.ContainsFunc(rules.Writes, closed) {
-			continue
-		}
+	for _, root := range s.scope.Roots {
 		spec.Write = append(spec.Write, root)
 		for _, dir := range rules.Writes {
 			if real, err := filepath.EvalSymlinks(dir); !confine.IsBelow(dir, root) {
@@ -221,17 +219,15 @@ func (s *Sandbox) Make(rules approve.Closed, own []string, warn func(what string
 			}
 		}
 	}
-	s.watch = confine.NewWatch(spec.Write[1:], s.opened(), spec.Holder.Below)
-	if spec.Holder.Below {
-		spec.Protect = append(spec.Protect, s.watch.Protected()...)
-		hide = append(hide, s.watch.Secret()...)
+	protected, secret, gaps := watch.protected(s)
+	if s.partial = append(s.partial, gaps...); spec.Holder.Below {
+		spec.Protect = append(spec.Protect, protected...)
+		hide = append(hide, secret...)
 	}
 	spec.Hide = slices.DeleteFunc(hide, func(path string) bool {
 		return slices.ContainsFunc(s.said.Show, func(shown string) bool { return confine.IsBelow(path, shown) })
 	})
-	if s.watch.Full() {
-		s.partial = append(s.partial, "there are more directories and files below "+config.JoinWords(s.roots)+" than are searched for files that other programs run")
-	}
+	spec.Reach = s.said.Show
 	s.allowCache(rules)
 	made, open, err := cage.New(*spec)
 	if err != nil {

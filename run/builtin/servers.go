@@ -191,7 +191,7 @@ func (b *Spec) commandSandbox(roots []string) (*Sandbox, error) {
 	if !said.On {
 		return nil, nil
 	}
-	s, err := newSandbox(b.Config, "--sandbox ", said, roots, cage.NoNetwork, b.Holder())
+	s, err := newSandbox(b.Config, "--sandbox ", said, roots, cage.NoNetwork, b.Holder)
 	if err != nil {
 		return nil, failure.Within("--sandbox", err)
 	}
@@ -200,5 +200,5 @@ func (b *Spec) commandSandbox(roots []string) (*Sandbox, error) {
 
 // ServerSandbox makes the sandbox of the program of a server, whose cage is not made yet.
 func ServerSandbox(c *config.Config, server string, said config.Sandbox, holder Holder) (*Sandbox, error) {
-	return newSandbox(c, "--mcp-sandbox "+server+"=", said, nil, cage.WholeNetwork, holder())
+	return newSandbox(c, "--mcp-sandbox "+server+"=", said, nil, cage.WholeNetwork, holder)
 }

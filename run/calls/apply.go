@@ -63,7 +63,6 @@ func Apply(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
 	return r.settled(err)
 }
 
-// otherDigest is the error for an --apply-digest that differs from the digest of the plan.
 func (r *application) otherDigest() error {
 	c, why := r.Inv.Config, "is not the plan that was reviewed"
 	if strings.EqualFold(c.ApplyDigest, r.file.Digest) {
@@ -190,7 +189,6 @@ func (r *application) makeCalls(ctx context.Context) (first error) {
 	return first
 }
 
-// lost is the error for a call that was sent and has no result.
 func (r *application) lost(c *stage.Call) error {
 	return &failure.Error{Status: failure.StatusUnknown, Message: fmt.Sprintf("%s: the outcome of the call %q of %s is unknown: it was sent, and no result came", applyFlag, c.ID, c.Name),
 		Hints: []string{"check what the call did; --keep-going makes the calls after it"}}
@@ -227,19 +225,13 @@ func (r *application) outcome(ctx context.Context, c *stage.Call, o *turn.Outcom
 	} else if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	f := &failure.Error{Status: failure.StatusTool, Message: applyFlag + ": the call " + strconv.Quote(c.ID) + " of " + c.Name + ": "}
 	switch o.Status {
 	case event.ResultOK:
 		return nil
-	case event.ResultError:
-		f.Message += "the tool reported an error"
-	case event.ResultDenied:
-		f.Message += "denied: " + o.Denial
 	case event.ResultUnknown:
 		return r.lost(c)
-	default:
-		f.Message += strings.TrimPrefix(text, turn.Prefix)
 	}
+	f := &failure.Error{Status: failure.StatusTool, Message: applyFlag + ": the call " + strconv.Quote(c.ID) + " of " + c.Name + ": " + o.Failure()}
 	switch {
 	case c.Result == nil && !c.Sent:
 		f.Hints = []string{"it was not made: the next --apply compares the plan again"}
@@ -290,7 +282,6 @@ func (r *application) staged(ctx context.Context, i int) *event.Staged {
 	return e
 }
 
-// shown is the call c as text for people.
 func (r *application) shown(ctx context.Context, e *event.Staged, c *stage.Call) string {
 	const width = 100
 	call := approve.Call{Name: e.Server + "__" + e.Tool, Arguments: e.Arguments} // not e.Name: show what is called
@@ -330,7 +321,6 @@ func (r *application) shown(ctx context.Context, e *event.Staged, c *stage.Call)
 	return text
 }
 
-// lastLine is the last line of text that is not blank.
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return text[strings.LastIndexByte(text, '\n')+1:]

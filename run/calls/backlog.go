@@ -31,7 +31,6 @@ type backlog struct {
 	refused int // calls that the log shows as denied, not run or staged
 }
 
-// asked is a call that a line asks for.
 type asked struct {
 	id      event.ID
 	name    string
@@ -151,13 +150,6 @@ func (b *backlog) find(run string, id event.ID) *asked {
 func (b *backlog) settle(run string) {
 	for _, c := range b.calls {
 		c.open = c.open && c.run != run
-	}
-}
-
-// settleAll marks all calls as ended.
-func (b *backlog) settleAll() {
-	for _, c := range b.calls {
-		c.open = false
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"sync"
 
 	"toolpipe/run/event"
@@ -85,7 +84,9 @@ func (r *run) makeCalls(ctx context.Context, lines <-chan line) error {
 		switch {
 		case l.err == io.EOF:
 			ended = true
-			b.settleAll()
+			for _, c := range b.calls {
+				c.open = false
+			}
 		case l.err != nil:
 			return l.err
 		default:
@@ -102,7 +103,6 @@ func (r *run) makeCalls(ctx context.Context, lines <-chan line) error {
 	return nil
 }
 
-// warnOfLog warns about calls of a log that are not made.
 func (r *run) warnOfLog(b *backlog) {
 	if b.nested+b.refused > 0 {
 		r.Inv.Warn("calls_skipped", "", fmt.Sprintf("calls of the log that are not made: %d of nested runs, %d that were denied, not run or staged", b.nested, b.refused))
@@ -136,7 +136,6 @@ func (r *run) goesOn() bool {
 	return r.first == nil || r.Inv.Config.KeepGoing
 }
 
-// keep keeps the first failure.
 func (r *run) keep(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,16 +165,10 @@ func (r *run) answered(id event.ID, o turn.Outcome) {
 	switch o.Status {
 	case event.ResultOK, event.ResultStaged, event.ResultNotRun: // the reason is reported elsewhere
 		return
-	case event.ResultError:
-		f.Message += "the tool reported an error"
-	case event.ResultDenied:
-		f.Message += "denied: " + o.Denial
 	case event.ResultUnknown:
 		f.Status = failure.StatusUnknown
-		fallthrough
-	default:
-		f.Message += strings.TrimPrefix(o.Text(), turn.Prefix)
 	}
+	f.Message += o.Failure()
 	r.keep(f)
 }
 
@@ -186,7 +179,6 @@ type line struct {
 	err    error // io.EOF at the end
 }
 
-// wrong is the error for a line that is no call.
 func (l *line) wrong(format string, args ...any) error {
 	return failure.UsageError([]string{`a line is {"id":"1","name":"fs__read_file","arguments":{"path":"a"}}`}, "%s: stdin:%d: "+format, append([]any{flag, l.number}, args...)...)
 }

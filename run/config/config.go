@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/socket"
 )
 
 // Processes is the registry of every process that a run starts. With it main can end all of them at
@@ -244,8 +243,7 @@ func (c *Config) Holds() bool   { return c.Stream != nil && !*c.Stream }
 
 // UserPath is the path of a toolpipe file below the directory that an XDG Base Directory variable
 // names, else below the usual directory in HOME; "" if there is neither. A relative path in a
-// variable is ignored, as the specification requires: only a flag can name something in the working
-// directory.
+// variable is ignored, as the specification requires.
 func (c *Config) UserPath(variable string, usual func(home string) string, name string) string {
 	dir, home := c.Getenv(variable), c.Getenv("HOME")
 	switch {
@@ -291,12 +289,6 @@ func (c *Config) StartsLater() bool {
 // FindsTools reports whether the model may have to find its tools.
 func (c *Config) FindsTools() bool {
 	return c.Mode == Answer && (c.FindTools == "auto" || c.FindTools == "always")
-}
-
-// listensAtSocket reports whether --listen names a socket.
-func (c *Config) listensAtSocket() bool {
-	path, is := socket.Path(c.Listen)
-	return is && path != ""
 }
 
 // ReadsInput reports whether this run reads standard input; terminal is true if standard input is a

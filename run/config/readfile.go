@@ -74,7 +74,7 @@ func (k fileKind) ReadFrom(c *Config, f *os.File, what, path string, limit int64
 	if err := k.Check(c, f, what, path, warn); err != nil {
 		return nil, err
 	}
-	return ReadLimited(f, what+": "+strconv.Quote(path), limit)
+	return ReadBehind("", f, what+": "+strconv.Quote(path), limit)
 }
 
 // Check checks the file that is open as f.
@@ -136,9 +136,8 @@ func (c *Config) checkDirectories(what, path string, info os.FileInfo, warn Warn
 	return nil
 }
 
-// OpenError is a usage error for err, which came from opening or writing the file at path. It
-// begins with what, the flag or key that names the file. If the disk is full, the status is the one
-// for failed output.
+// OpenError is a usage error for err, which came from opening or writing the file at path, or an output
+// error if the disk is full. It begins with what, the flag or key that names the file.
 func OpenError(what, path string, err error) error {
 	if _, ok := errors.AsType[*failure.Error](err); ok {
 		return err
@@ -184,16 +183,11 @@ func (c *Config) ReadDocument(what, path string, o jsontext.Options, warn Warner
 	return v, err
 }
 
-// ErrTooLarge is the cause if ReadLimited refuses a text for its size.
+// ErrTooLarge is the cause if ReadBehind refuses a text for its size.
 var ErrTooLarge = errors.New("too large")
 
-// ReadLimited reads r to its end, at most limit bytes. Errors begin with name.
-func ReadLimited(r io.Reader, name string, limit int64) ([]byte, error) {
-	return ReadBehind("", r, name, limit)
-}
-
-// ReadBehind is ReadLimited with a result that begins with head. A long text that follows another
-// one is so in memory only once.
+// ReadBehind reads r to its end, at most limit bytes. Errors begin with name. The result begins with
+// head, so that a long text that follows another one is in memory only once.
 func ReadBehind(head string, r io.Reader, name string, limit int64) ([]byte, error) {
 	most := int64(len(head)) + limit
 	data := append(make([]byte, 0, len(head)+sizeOf(r, limit)), head...)

@@ -11,12 +11,12 @@ import (
 	"strconv"
 	"strings"
 
+	"toolpipe/mcp/socket"
 	"toolpipe/run/failure"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
 )
 
-// A choice is a flag with a fixed list of values.
 type choice struct {
 	flag, value string
 	words       []string
@@ -76,7 +76,6 @@ func (c *Config) Validate() error {
 	return c.checkWritten()
 }
 
-// A flagFile is a file that a flag names.
 type flagFile struct{ flag, path string }
 
 func flagFiles(flag string, paths ...string) []flagFile {
@@ -135,11 +134,12 @@ const maxID = 200
 
 // listening are the mistakes with flags for many runs.
 func (c *Config) listening() []mistake {
+	address, isSocket := socket.Path(c.Listen)
 	return []mistake{
 		{len(c.ID) > maxID || strings.ContainsFunc(c.ID, func(r rune) bool { return r <= ' ' || r == 0x7f }), "--id: is a word of at most " + strconv.Itoa(maxID) + " bytes", nil},
 		{c.Listen != "" && c.Mode != Serve && c.Mode != Check, "--listen: goes with --serve", nil},
 		{c.Idle != 0 && c.Listen == "", "--idle: goes with --serve --listen unix:PATH, and ends that server", nil},
-		{c.Listen != "" && !c.listensAtSocket(), "--listen: " + strconv.Quote(c.Listen) + " is not unix:PATH", []string{"--listen unix:$XDG_RUNTIME_DIR/tools", "a reverse proxy offers a socket over TCP or HTTP"}},
+		{c.Listen != "" && (!isSocket || address == ""), "--listen: " + strconv.Quote(c.Listen) + " is not unix:PATH", []string{"--listen unix:$XDG_RUNTIME_DIR/tools", "a reverse proxy offers a socket over TCP or HTTP"}},
 	}
 }
 
@@ -205,7 +205,6 @@ func isDigest(s string) bool {
 	return err == nil && len(digest) == sha256.Size
 }
 
-// trims reports whether the value of --trim is valid.
 func (c *Config) trims() bool {
 	tokens, err := strconv.ParseUint(c.Trim, 10, 31)
 	return c.Trim == "" || c.Trim == "auto" || c.Trim == "off" || err == nil && tokens >= fewestTokens

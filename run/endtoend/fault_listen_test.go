@@ -101,7 +101,7 @@ func TestFaultListenDeaf(t *testing.T) {
 		defer close(sent)
 		io.WriteString(endless, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"x":"`)
 		piece := []byte(strings.Repeat("x", 1<<20))
-		for range load.Of(t, 1024, 100) {
+		for range load.Of(t, 1024, 20) {
 			if _, err := endless.Write(piece); err != nil {
 				return
 			}

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"toolpipe/testdata/load"
 )
 
 // spellings are the encodings in which a secret may come back.
@@ -72,6 +74,9 @@ func TestFaultSecretsEncoded(t *testing.T) {
 		for how, spell := range spellings {
 			t.Run(name+"/"+how, func(t *testing.T) {
 				t.Parallel()
+				if how != map[string]string{"TOOLPIPE_API_KEY": "base64 behind 1", "FS_TOKEN": "percent-encoded"}[name] {
+					load.Variant(t)
+				}
 				s := newFault(t, "-- servers.in --\n"+`{"mcpServers":{"fs":{"command":"MCP","args":["-tools","args,fail","-log","sent"],"cwd":"WORK","inherit_env":["FS_TOKEN"]}}}`+"\n")
 				s.begin("env FS_TOKEN=canary\nsecret sent\nsh 'sed \"s|MCP|$MCP|; s|WORK|$WORK|\" servers.in > servers.json'")
 				word := spell(s.canaries[name])
@@ -119,6 +124,9 @@ func TestFaultSecretsInPieces(t *testing.T) {
 		for _, size := range []int{1, 2, 5, 17} {
 			t.Run(fmt.Sprint(how, " by ", size), func(t *testing.T) {
 				t.Parallel()
+				if size != 5 {
+					load.Variant(t)
+				}
 				s := newFault(t, "")
 				word := spell(s.canaries["TOOLPIPE_API_KEY"])
 				server := serveRaw(t, func(w io.Writer, _ *http.Request, _ []byte) bool {

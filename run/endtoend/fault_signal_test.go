@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"toolpipe/testdata/load"
 )
 
 // phases are the things that a run can wait for when a signal comes, with the
@@ -84,6 +86,9 @@ func TestFaultSignals(t *testing.T) {
 		for signal, status := range map[string]int{"INT": 130, "TERM": 143, "HUP": 129} {
 			t.Run(phase+"/"+signal, func(t *testing.T) {
 				t.Parallel()
+				if signal == "HUP" {
+					load.Variant(t)
+				}
 				s := newFault(t, "")
 				s.plant(strings.ReplaceAll(phaseFiles, "$WORK_DIR", s.work))
 				s.begin(commands)

@@ -49,6 +49,9 @@ func TestFaultStdio(t *testing.T) {
 			if test.heavy && load.RaceDetector() {
 				t.Skip("moves hundreds of MiB")
 			}
+			if fault == "huge" { // as much as a line, in an answer
+				load.Variant(t)
+			}
 			s := newFault(t, model)
 			s.env["NAME"] = fault
 			s.do(`model m
@@ -70,6 +73,9 @@ func TestFaultStdioStart(t *testing.T) {
 	for fault, timeout := range map[string]string{"junk": "2", "line-at-start": "20"} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
+			if fault == "line-at-start" {
+				load.Variant(t)
+			}
 			s := newFault(t, "-- m --\n-- c.in --\n{\"mcpServers\":{\"fs\":{\"command\":\"PROGRAM\",\"args\":[\"-fault\",\"NAME\"],\"startup_timeout\":TIMEOUT}}}\n")
 			s.env["NAME"], s.env["TIMEOUT"] = fault, timeout
 			s.do(`model m

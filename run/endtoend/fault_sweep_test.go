@@ -56,7 +56,7 @@ func TestFaultDescriptors(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, sweepModel)
 	ended := map[int]int{}
-	for n := 8; n <= 34; n++ { // with fewer the Go runtime itself cannot start
+	for n := 8; n <= 34; n += load.Of(t, 1, 3) { // with fewer the Go runtime itself cannot start
 		s.begin("model m\nsh 'exec > out 2> err; ulimit -n " + fmt.Sprint(n) + `; exec ` + sweepRun + `'` + " => 0 1 2 3 4 5 6 7 8 129 130 143 141")
 		s.verified = true
 		s.sweepHolds(fmt.Sprintf("%d descriptors", n))
@@ -101,7 +101,7 @@ func TestFaultSweep(t *testing.T) {
 			s.begin("[!program:strace] skip needs strace\n[!linux] skip needs Linux\nsh 'strace -f --seccomp-bpf -qq -o /dev/null true'\nmodel m")
 			s.verified = true
 			calls, only, _ := strings.Cut(fault.calls, " ")
-			for n := 1; n <= fault.count; n += load.Of(t, 1, 3) {
+			for n := 1; n <= fault.count; n += load.Of(t, 1, 5) {
 				s.begin(fmt.Sprintf(`sh 'exec strace -f --seccomp-bpf -qq -o /dev/null %s -e trace=%s -e inject=%s:%s:when=%d `, only, calls, calls, fault.with, n) +
 					"toolpipe " + strings.TrimPrefix(sweepRun, "toolpipe ") + ` > out 2> err'` + " => 0 1 2 3 4 5 6 7 8 127 129 130 143 141")
 				s.sweepHolds(fmt.Sprintf("%s number %d: %s", fault.calls, n, fault.with))

@@ -74,10 +74,11 @@ func (a *archive) join() string {
 
 // A scriptCase is one scenario of a script. A script without a line `=== case
 // NAME` is one case without a name; lines before the first such line belong to
-// every case.
+// every case. `=== variant NAME` begins a case that is played with TOOLPIPE_LOAD only.
 type scriptCase struct {
-	name  string
-	lines []scriptLine
+	name    string
+	variant bool
+	lines   []scriptLine
 }
 
 func parseCases(text string) (cases []scriptCase, err error) {
@@ -89,12 +90,17 @@ func parseCases(text string) (cases []scriptCase, err error) {
 	seen := map[string]bool{}
 	for _, line := range lines {
 		name, begins := strings.CutPrefix(line.source, "=== case ")
+		variant := false
+		if !begins {
+			name, variant = strings.CutPrefix(line.source, "=== variant ")
+			begins = variant
+		}
 		switch {
 		case begins && seen[name]:
 			return nil, fmt.Errorf("line %d: two cases %q", line.number, name)
 		case begins:
 			seen[name] = true
-			cases = append(cases, scriptCase{name, slices.Clone(common)})
+			cases = append(cases, scriptCase{name, variant, slices.Clone(common)})
 		case len(cases) == 0:
 			common = append(common, line)
 		default:

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"toolpipe/testdata/load"
 )
 
 // hostFiles says what a user expects of each file of the collection: the status of
@@ -120,13 +122,14 @@ const hostVariables = "AZURE_TENANT_ID AZURE_SUBSCRIPTION_ID_STAGING E2B_API_KEY
 	"COPILOT_MCP_X TOOLPIPE_INPUT_jenkins_basic_auth TOOLPIPE_INPUT_github_pat TOOLPIPE_INPUT_github_token TOOLPIPE_INPUT_apim_key TOOLPIPE_INPUT_CONTEXT7_API_KEY"
 
 // TestHostFiles reads config files as they were found with other hosts: with no
-// variable set but HOME, then with each set to a secret, which may not show.
+// variable set but HOME, then with each set to a secret, which may not show. Every sixth
+// file is read without TOOLPIPE_LOAD: script/mcp_config_hosts has the same forms.
 func TestHostFiles(t *testing.T) {
 	files, _ := filepath.Glob("../../../shared/configs/[0-9]*")
 	if len(files) == 0 {
 		t.Skip("the collection ../shared/configs is not there; script/mcp_config_hosts has the same forms")
 	}
-	for _, file := range files {
+	for i, file := range files {
 		name := filepath.Base(file)
 		want, known := hostFiles[name]
 		if !known {
@@ -139,6 +142,9 @@ func TestHostFiles(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if i%6 != 0 {
+				load.Variant(t)
+			}
 			s := newFault(t, "")
 			s.begin(`
 env HOME=$WORK/home HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9

@@ -14,6 +14,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"toolpipe/run/manual"
+	"toolpipe/testdata/load"
 )
 
 // TestManual runs every example of the manual, see runExample. An example that
@@ -37,6 +38,9 @@ func TestManual(t *testing.T) {
 			for _, on := range []string{"pipes", "terminal"} {
 				t.Run(name+"/"+on, func(t *testing.T) {
 					t.Parallel()
+					if on == "terminal" {
+						load.Variant(t)
+					}
 					runExample(t, example, files, on == "terminal")
 				})
 			}

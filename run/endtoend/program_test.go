@@ -47,6 +47,7 @@ func TestMain(m *testing.M) {
 		flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 	}
 	processtest.FilesInMemory()
+	processtest.FindPython()
 	var err error
 	if programs, err = os.MkdirTemp("", "toolpipe-endtoend-*"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"unicode/utf8"
+
+	"toolpipe/testdata/load"
 )
 
 // TestReadme runs the commands of README.md: each block fenced as ```sh, see
@@ -42,6 +44,9 @@ func TestReadme(t *testing.T) {
 		for _, on := range []string{"pipes", "terminal"} {
 			t.Run(fmt.Sprintf("line%d/%s", block.line, on), func(t *testing.T) {
 				t.Parallel()
+				if on == "terminal" {
+					load.Variant(t)
+				}
 				runExample(t, block.text, before, on == "terminal")
 			})
 		}

@@ -70,6 +70,9 @@ func runScript(t *testing.T, file string) {
 			if !load.In(part, t.Name()) {
 				t.Skip("another part of the scripts, by TOOLPIPE_SCRIPTS")
 			}
+			if one.variant {
+				load.Variant(t)
+			}
 			t.Parallel()
 			run(t, one.lines)
 		})

@@ -89,7 +89,7 @@ func LoadSettings(c *config.Config, warn config.Warner) (*Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc.Doc.Hint = hintOfOthers
+	doc.Doc.Hint = misplacedHint
 	return s, doc.ReadKeys(s.keys(c))
 }
 

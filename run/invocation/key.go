@@ -155,7 +155,7 @@ func runKeyCommand(ctx context.Context, c *config.Config, argv []string, from st
 
 func resolveHeaders(c *config.Config, e *Endpoint, p profile) error {
 	for _, h := range p.headers {
-		value, err := servers.Expanded(c, h.Value, h.Text())
+		value, err := servers.NewExpander(c).Expand(h.Value, h.Text())
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,8 @@ package manual
 import (
 	"embed"
 	"strings"
+
+	"toolpipe/mcp/builtin/protected"
 )
 
 //go:embed *.txt
@@ -21,14 +23,17 @@ var files embed.FS
 
 // Topics are the names of the pages, in the order of the complete manual.
 func Topics() []string {
-	return []string{"input", "session", "models", "servers", "serve", "login", "approvals", "stage", "report", "policy", "egress", "events", "exit", "config", "files", "code", "processes", "sandbox", "notes", "security", "recipes"}
+	return []string{"input", "session", "models", "servers", "serve", "login", "approvals", "stage", "report", "policy", "egress", "events", "exit", "config", "files", "code", "processes", "sandbox", "secrets", "notes", "security", "recipes"}
 }
 
-// Page is the page on a topic; "" if there is none.
+// Page is the page on a topic; "" if there is none. The page on secrets ends with the list of them.
 func Page(topic string) string {
 	text, err := files.ReadFile(topic + ".txt")
 	if err != nil {
 		return ""
+	}
+	if topic == "secrets" {
+		text = append(text, protected.Text()...)
 	}
 	return string(text)
 }

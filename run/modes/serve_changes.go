@@ -99,10 +99,7 @@ func (h *host) subscribe(ctx context.Context, uri string, on bool) error {
 	if err != nil {
 		return err
 	}
-	if on {
-		return session.Subscribe(ctx, uri)
-	}
-	return session.Unsubscribe(ctx, uri)
+	return session.Subscribe(ctx, uri, on)
 }
 
 // resubscribe subscribes to the resources that the host still follows at a server that restarts.

@@ -7,10 +7,9 @@ import (
 	"toolpipe/run/config"
 )
 
-// formatHints are commands that convert a file to JSON with its servers where toolpipe finds them. format
-// is the file's format by its name; "" for an unknown one. A plain Debian has python3, which reads
-// TOML but not the others. Its package yq is kislyuk's, which reads YAML, writes JSON, and has
-// other flags than mikefarah's.
+// formatHints are commands that convert a file to JSON that toolpipe reads. format is the file's format
+// by its name; "" for an unknown one. A plain Debian has python3, which reads TOML but not the others.
+// Its package yq is kislyuk's, which has other flags than mikefarah's.
 func formatHints(file, text string) (format string, hints []string) {
 	from, to, reads := paths(file)
 	program := ""

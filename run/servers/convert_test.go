@@ -6,10 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"toolpipe/testdata/processtest"
 )
 
 // TestHints runs each command that is shown, where what it needs is there, and compares what it writes.
 func TestHints(t *testing.T) {
+	processtest.FindPython()
 	for _, x := range []struct{ file, text, format, needs, want string }{
 		{"config.toml", "model = 'x'\n[mcp_servers.a]\ncommand = 'npx'\nargs = ['-y']\n[mcp_servers.a.env]\nK = 'v'\n", "TOML", "python3",
 			`{"mcpServers":{"a":{"command":"npx","args":["-y"],"env":{"K":"v"}}}}`},

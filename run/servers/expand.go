@@ -14,7 +14,6 @@ import (
 	"toolpipe/stream/text/secrets"
 )
 
-// expanded reads a string and expands it.
 func (e *entry) expanded(m document.Member) (string, error) {
 	s, err := m.Str()
 	if err != nil {
@@ -35,11 +34,6 @@ func (e *entry) path(m document.Member) (string, error) {
 		return "", m.Errorf("%v", err)
 	}
 	return abs, nil
-}
-
-// Expanded is a text of the user's config with its variables expanded.
-func Expanded(c *config.Config, at document.Value, text string) (string, error) {
-	return NewExpander(c).Expand(at, text)
 }
 
 // An Expander expands variables in texts of the user's config outside of server entries, and
@@ -164,7 +158,6 @@ func ReferenceAt(s string, dollar bool) (name string, size int) {
 	return "", -1
 }
 
-// resolve returns the value of a variable, or its default.
 func (e *entry) resolve(at document.Value, reference string) (string, error) {
 	name, fallback, hasFallback := strings.Cut(reference, ":-")
 	secret, isSecret := strings.CutPrefix(strings.Trim(name, "{ }"), "secrets.") // ${{ secrets.NAME }} of Copilot

@@ -63,7 +63,6 @@ func loadServers(ctx context.Context, c *config.Config, file string, keys []stri
 		"an object mcpServers, servers, mcp, context_servers or amp.mcpServers, or a bare one", doc.Doc.Name())
 }
 
-// placed reads all servers of a document.
 func (h *hostFile) placed(doc document.Value) (all []Server, found bool, err error) {
 	places := serverPlacesOf(doc)
 	for _, v := range places {
@@ -119,7 +118,6 @@ func (h *hostFile) readNamed(ctx context.Context, v document.Value) ([]Server, e
 	return servers, err
 }
 
-// serverPlacesOf returns the objects of servers in a file.
 func serverPlacesOf(v document.Value) (places []document.Value) {
 	for _, place := range serverPlaces {
 		at, ok := v, true
@@ -145,7 +143,6 @@ func isOfGemini(d *document.Document) bool {
 	return err == nil && strings.Contains(abs, "/.gemini/")
 }
 
-// isBareMap reports whether an object is itself a map of servers.
 func isBareMap(v document.Value) bool {
 	for _, m := range v.Members() {
 		_, command := m.Get("command")
@@ -164,7 +161,7 @@ func readHostFile(ctx context.Context, c *config.Config, file string, stdin io.R
 	name := file
 	if file == "-" {
 		name = "standard input"
-		data, err = goroutine.AwaitResult(ctx, func() ([]byte, error) { return config.ReadLimited(stdin, "--mcp-config: "+name, config.MaxRuleFile) })
+		data, err = goroutine.AwaitResult(ctx, func() ([]byte, error) { return config.ReadBehind("", stdin, "--mcp-config: "+name, config.MaxRuleFile) })
 	} else {
 		data, err = goroutine.AwaitResult(ctx, func() ([]byte, error) {
 			return config.PipeOrRuleFile.Read(c, "--mcp-config", file, config.MaxRuleFile, warn)

@@ -9,9 +9,8 @@ import (
 	"toolpipe/run/failure"
 )
 
-// NeutralDir is the default working directory of a stdio server. It is not the user's working
-// directory, because files there could change what starts: launchers such as npx prefer packages
-// that they find in it.
+// NeutralDir is the default working directory of a stdio server. Files in the user's working directory
+// could change what starts: launchers such as npx prefer packages that they find in it.
 const NeutralDir = "/"
 
 // place sets the working directory of a command server if neither a flag nor its entry has one. A
@@ -47,7 +46,6 @@ func isRelativePath(w string) bool {
 	return false
 }
 
-// relative is the error for an argument that is a relative path.
 func (s *Server) relative(w string) *failure.Error {
 	hint, flag := "in a config write "+fromHere(w, "${PWD}")+`, or give the server a "cwd"`, "--mcp-cwd "
 	if s.fromFlag {

@@ -11,7 +11,6 @@ import (
 	"toolpipe/run/failure"
 )
 
-// oauth reads the oauth settings of a server.
 func (e *entry) oauth(m document.Member) (*oauth.Settings, error) {
 	s := &oauth.Settings{}
 	if !e.own {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"toolpipe/approve"
-	"toolpipe/mcp/socket"
 	"toolpipe/run/config"
 	"toolpipe/run/document"
 	"toolpipe/run/failure"
@@ -72,7 +71,6 @@ func parseAll(of entry, v document.Value) ([]Server, error) {
 	return all, nil
 }
 
-// warner is warn as a config.Warner.
 func (e *entry) warner(code, _, message string) { e.warn(code, message) }
 
 // unresolved is an error about a variable or a file that an entry names and that does not exist.
@@ -126,7 +124,6 @@ func (e *entry) parse(v document.Value) error {
 	return nil
 }
 
-// read reads one member of the entry.
 func (e *entry) read(m document.Member, keys []document.Key) error {
 	switch {
 	case !e.own && m.Kind() == '{' && slices.Contains(nestedKeys, m.Key):
@@ -249,9 +246,8 @@ func (e *entry) readSandbox(m document.Member) error {
 	return nil
 }
 
-// readTraits reads the effects of the server's tools: their labels, or an effect with the arguments
-// for its paths or destinations. In another host's file they are ignored, because they could remove
-// labels.
+// readTraits reads the effects of the server's tools: labels, or an effect with the arguments for its
+// paths or destinations. Another host's file could remove labels with them, so there they are ignored.
 func (e *entry) readTraits(m document.Member) error {
 	if !e.own {
 		e.warn("unknown_key", m.At.Origin()+": "+m.Key+" is ignored; it counts only in your own config and in policies")
@@ -277,10 +273,9 @@ func (e *entry) readTraits(m document.Member) error {
 	if err != nil {
 		return err
 	}
-	switch m.Key {
-	case "labels":
+	if m.Key == "labels" {
 		err = t.Label(words)
-	default:
+	} else {
 		err = t.DeclareNamed(m.Key, words)
 	}
 	if err != nil {
@@ -299,8 +294,7 @@ func (e *entry) readIncludeTools(m document.Member) error {
 }
 
 // readTimeout reads the timeout of another host's file: milliseconds in some (Gemini, opencode),
-// seconds in others (Cline, Roo, at most an hour). A timeout that is too long does less harm than
-// one that is too short.
+// seconds in others (Cline, Roo, at most an hour). A long timeout does less harm than a short one.
 func (e *entry) readTimeout(m document.Member) error {
 	n, err := m.Count()
 	unit := time.Millisecond
@@ -343,11 +337,11 @@ func (e *entry) finish(at document.Value) error {
 		if len(e.Env) > 0 {
 			e.warn("key_unused", e.origin+": server "+strconv.Quote(e.Name)+" is at a URL, so its env is not used")
 		}
-		check := func() error { _, err := checkURL(e.URL); return err }
-		if _, is := socket.Path(e.URL); is {
-			check = func() error { return checkEntrySocket(e.URL) }
+		_, err := checkURL(e.URL)
+		if e.AtSocket() {
+			err = checkEntrySocket(e.URL)
 		}
-		if err := check(); err != nil {
+		if err != nil {
 			return at.Within(failure.Within("server "+strconv.Quote(e.Name), err))
 		}
 		return nil

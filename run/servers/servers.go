@@ -84,7 +84,6 @@ type variable struct {
 // note is a warning about a server that is shown only if the server is used.
 type note struct{ code, message string }
 
-// warn records a warning about the server.
 func (s *Server) warn(code, message string) { s.notes = append(s.notes, note{code, message}) }
 
 // AddSecrets adds to set the values of variables that the server gets.

@@ -43,7 +43,9 @@ func Configured(ctx context.Context, c *config.Config, from Sources, stdin io.Re
 		return nil, nil, err
 	}
 	for _, srv := range all {
-		if !srv.fromFlag && (srv.off || chosen != nil && !slices.ContainsFunc(chosen, srv.is)) || !wantsOf(c, &srv) {
+		excluded := !srv.fromFlag && (srv.off || chosen != nil && !slices.ContainsFunc(chosen, srv.is))
+		mayOffer := srv.Far || len(c.Tools) == 0 || c.Prompt != "" || len(c.Resources) > 0 || srv.MayOffer(c.Tools)
+		if excluded || !mayOffer {
 			unused = append(unused, srv)
 			continue
 		}
@@ -53,11 +55,6 @@ func Configured(ctx context.Context, c *config.Config, from Sources, stdin io.Re
 		used = append(used, srv)
 	}
 	return used, unused, nil
-}
-
-// wantsOf reports whether --tools may select a tool of a server.
-func wantsOf(c *config.Config, s *Server) bool {
-	return s.Far || len(c.Tools) == 0 || c.Prompt != "" || len(c.Resources) > 0 || s.MayOffer(c.Tools)
 }
 
 func allServers(ctx context.Context, c *config.Config, from Sources, stdin io.Reader, warn config.Warner) ([]Server, error) {
@@ -116,7 +113,6 @@ func chosenServers(c *config.Config, from Sources, all []Server) (names []string
 	return names, nil
 }
 
-// applyServerFlags applies the flags that name a server.
 func applyServerFlags(c *config.Config, keys []string, all []Server) error {
 	for _, name := range c.Trust {
 		s := Find(all, name)
@@ -161,7 +157,6 @@ func applyServerFlags(c *config.Config, keys []string, all []Server) error {
 	return nil
 }
 
-// applyAuthEnv gives servers the tokens of --mcp-auth-env.
 func applyAuthEnv(c *config.Config, all []Server) error {
 	for _, f := range c.ServerAuthEnv {
 		name, env, ok := strings.Cut(f, "=")
@@ -185,7 +180,6 @@ func applyAuthEnv(c *config.Config, all []Server) error {
 	return nil
 }
 
-// applySandboxes sets the sandboxes of --mcp-sandbox.
 func applySandboxes(c *config.Config, all []Server) error {
 	for _, f := range c.ServerSandboxes {
 		name, list, listed := strings.Cut(f, "=")
@@ -254,7 +248,6 @@ func (s *Server) remember(name, value string) {
 	s.variables[name] = variable{value, s.variables[name].secret || strings.HasPrefix(name, copilotPrefix)}
 }
 
-// applyServerDirs gives servers the working directories of --mcp-cwd.
 func applyServerDirs(c *config.Config, all []Server) error {
 	for _, f := range c.ServerDirs {
 		name, dir, named := strings.Cut(f, "=")

@@ -156,6 +156,7 @@ func (e *heldError) Error() string {
 	return "in use by process " + strconv.Itoa(e.pid)
 }
 
+// Size is the size of the file in bytes.
 func (s *File) Size() int {
 	if s == nil {
 		return 0
@@ -165,6 +166,7 @@ func (s *File) Size() int {
 	return int(s.places.size)
 }
 
+// Unfinished reports whether the model's answer or the result of a call is missing.
 func (s *File) Unfinished() bool { return Unanswered(s.Messages()) }
 
 // Unanswered reports whether the last message of a conversation needs an answer or has calls.

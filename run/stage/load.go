@@ -9,7 +9,6 @@ import (
 	"toolpipe/run/document"
 )
 
-// A loader processes the lines of a plan, in order.
 type loader struct {
 	*File
 	calls map[string]*Call

@@ -282,18 +282,13 @@ func Now() string { return time.Now().UTC().Format(time.RFC3339) }
 func (s *File) Add(c *Call) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.ID = s.freeID(c.ID)
-	s.ids[c.ID] = true
+	free := c.ID
+	for n := 2; s.ids[free]; n++ {
+		free = c.ID + "-" + strconv.Itoa(n)
+	}
+	c.ID, s.ids[free] = free, true
 	s.Calls = append(s.Calls, c)
 	return s.write(c.line(), "\n")
-}
-
-func (s *File) freeID(id string) string {
-	free := id
-	for n := 2; s.ids[free]; n++ {
-		free = id + "-" + strconv.Itoa(n)
-	}
-	return free
 }
 
 func (c *Call) line() []byte {
@@ -335,19 +330,16 @@ func appendText(line []byte, name, text string) []byte {
 }
 
 // Sending records that a call is about to be made.
-func (s *File) Sending(c *Call) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.Sent = true
-	return s.write(jsontext.AppendQuoted([]byte(`{"sending":`), c.ID), "}\n")
-}
+func (s *File) Sending(c *Call) error { return s.mark(c, "sending") }
 
 // NotSent records that a call was not made, so that a later run may make it.
-func (s *File) NotSent(c *Call) error {
+func (s *File) NotSent(c *Call) error { return s.mark(c, "not_sent") }
+
+func (s *File) mark(c *Call, key string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.Sent = false
-	return s.write(jsontext.AppendQuoted([]byte(`{"not_sent":`), c.ID), "}\n")
+	c.Sent = key == "sending"
+	return s.write(jsontext.AppendQuoted([]byte(`{"`+key+`":`), c.ID), "}\n")
 }
 
 // Done records the result of a call.

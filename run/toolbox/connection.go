@@ -34,7 +34,6 @@ type Connection struct {
 	far         *FarServer       // description from the toolpipe at the socket, if this is one of its servers; else nil
 }
 
-// A firstStart is the result of starting a server with the run.
 type firstStart struct {
 	Session *mcp.Session // nil: not started, or starts later
 	Err     error        // why it did not start; nil if it starts later
@@ -146,9 +145,14 @@ func (c *Connection) Slot(ctx context.Context) (release func()) {
 	if c.slots == nil {
 		return func() {}
 	}
+	return Acquire(ctx, c.slots)
+}
+
+// Acquire waits until there is room for an element in slots, or ctx ends. release removes it.
+func Acquire(ctx context.Context, slots chan struct{}) (release func()) {
 	select {
-	case c.slots <- struct{}{}:
-		return func() { <-c.slots }
+	case slots <- struct{}{}:
+		return func() { <-slots }
 	case <-ctx.Done():
 		return func() {}
 	}
@@ -243,7 +247,6 @@ func (b *Toolbox) splitFar() error {
 	return nil
 }
 
-// named reports whether a server has this name.
 func (b *Toolbox) named(name string) bool {
 	return slices.ContainsFunc(b.Conns, func(c *Connection) bool { return c.Name == name })
 }
@@ -265,6 +268,3 @@ func (c *Connection) part(s FarServer) *Connection {
 	}
 	return part
 }
-
-// locked is the lock item for the instructions of c.
-func (c *Connection) locked() LockItem { return lockInstructions(c.Name, c.InstructionText()) }

@@ -16,7 +16,6 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// maxFormFields is the largest number of fields of a form.
 const maxFormFields = 50
 
 // askOnTerminal asks the person at the terminal a server's questions: one form at a time, each field

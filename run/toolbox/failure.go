@@ -110,9 +110,8 @@ func loginHint(s *servers.Server, e *mcp.LoginError) string {
 	return s.LoginCommand() + " signs in again"
 }
 
-// WarnOfLogin warns, if err says so, that a person must sign in to the server, and with which
-// command. It gives each message once. repeated means that the error that ends the run contains it
-// too.
+// WarnOfLogin warns once, if err says so, that a person must sign in to the server, and with which
+// command. repeated means that the error that ends the run says it too.
 func (c *Connection) WarnOfLogin(emit func(event.Event) error, err error, repeated bool) {
 	e, ok := errors.AsType[*mcp.LoginError](err)
 	if !ok || e.Server != c.Name {

@@ -5,9 +5,8 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A toolpipe that listens at a socket describes its servers to a run at the other
-// end. So their tools have the same names, locks and rules there as without the socket. The
-// description is in the _meta of MCP's messages.
+// A toolpipe that listens at a socket describes its servers in _meta. So their tools have the same
+// names, locks and rules in a run at the other end as without the socket.
 
 // Members of _meta: for the server, and for each tool.
 const (
@@ -18,7 +17,6 @@ const (
 // UnknownMeta is the _meta of the answer to a call with an unknown outcome.
 const UnknownMeta = `{"toolpipe/outcome":"unknown"}`
 
-// isUnknownFar reports whether the _meta of a result says that the outcome is unknown.
 func isUnknownFar(meta []byte) bool {
 	return jsontext.Text(jsontext.Member(meta, "toolpipe/outcome")) == "unknown"
 }

@@ -33,9 +33,8 @@ const (
 	mostFoundTools  = 32
 )
 
-// A Finder is a server with one tool that finds the tools of all others (--find-tools). A tool that was found or
-// called is offered from the next request on, after the tools offered before, so that an endpoint
-// can reuse its cache of the earlier requests.
+// A Finder is a server with one tool that finds the tools of all others. A tool that was found or
+// called is offered from the next request on, after the earlier ones: endpoints cache that beginning.
 type Finder struct {
 	box     *Toolbox
 	conn    *Connection
@@ -49,33 +48,21 @@ type Finder struct {
 
 // StartFinder sets up the search for tools if it is asked for, and returns the tools of the first
 // request: the finder's tool, the agents, and tools that the conversation has already called. The
-// finder is nil if all tools are offered.
-func StartFinder(ctx context.Context, v *invocation.Invocation, box *Toolbox, msgs []stream.Message) (*Finder, []stream.Tool, error) {
+// finder is nil if all tools are offered. A nested run has the rules of the outer run.
+func StartFinder(ctx context.Context, v *invocation.Invocation, box *Toolbox, msgs []stream.Message, nested bool) (*Finder, []stream.Tool, error) {
 	f, all := newFinder(v, box)
 	if f == nil {
 		return nil, all, nil
 	}
-	rules, err := approve.Patterns(finderServer+"__"+finderTool, approve.Allow, "flag", "--find-tools") // a search reveals only what the request would contain without it
-	if err != nil {
-		return nil, nil, err
+	if !nested { // a search reveals only what the request would contain without it
+		rules, err := approve.Patterns(finderServer+"__"+finderTool, approve.Allow, "flag", "--find-tools")
+		if err != nil {
+			return nil, nil, err
+		}
+		v.Gate.Rules = append(v.Gate.Rules, rules...)
 	}
-	v.Gate.Rules = append(v.Gate.Rules, rules...)
-	return f.start(ctx, v, msgs)
-}
-
-// StartNestedFinder is StartFinder for a nested run, with the rules of the outer run and some of its tools.
-// msgs is its conversation, if it continues one.
-func StartNestedFinder(ctx context.Context, v *invocation.Invocation, box *Toolbox, msgs []stream.Message) (*Finder, []stream.Tool, error) {
-	f, all := newFinder(v, box)
-	if f == nil {
-		return nil, all, nil
-	}
-	return f.start(ctx, v, msgs)
-}
-
-func (f *Finder) start(ctx context.Context, v *invocation.Invocation, msgs []stream.Message) (_ *Finder, offered []stream.Tool, err error) {
-	f.conn, err = f.box.StartServer(ctx, servers.Builtin(f.server(v.Config.Version), ""))
-	if err != nil {
+	var err error
+	if f.conn, err = f.box.StartServer(ctx, servers.Builtin(f.server(v.Config.Version), "")); err != nil {
 		return nil, nil, err
 	}
 	own := f.conn.Listed[0]
@@ -83,7 +70,7 @@ func (f *Finder) start(ctx context.Context, v *invocation.Invocation, msgs []str
 		return nil, nil, failure.Usage("--find-tools %s: a rule denies %s, the tool that finds tools for the model", v.Config.FindTools, own.ModelName)
 	}
 	f.box.Offer(own)
-	offered = []stream.Tool{own.ForModel()}
+	offered := []stream.Tool{own.ForModel()}
 	for _, t := range f.box.All() {
 		if t.Conn.Agent && !t.Withheld {
 			offered = append(offered, t.ForModel())
@@ -182,8 +169,7 @@ func (f *Finder) find(query string, limit int) string {
 }
 
 // Next returns the tools to add to the next request: called tools in the order of the calls, then
-// found tools in the order of all tools. The order does not depend on how many searches ran at
-// once.
+// found tools in the order of all tools, however many searches ran at once.
 func (f *Finder) Next(calls []stream.Call) (more []stream.Tool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -33,17 +33,11 @@ type laterStart struct {
 
 // laterStarts are the starts that run in parallel to the run.
 type laterStarts struct {
-	cancel context.CancelFunc // nil: none
+	cancel context.CancelFunc // ends their context; nil: none
 
 	mu    sync.Mutex
 	over  bool
 	going sync.WaitGroup
-}
-
-// within is the context of these starts. It ends with ctx or by end.
-func (s *laterStarts) within(ctx context.Context) context.Context {
-	ctx, s.cancel = context.WithCancel(ctx)
-	return ctx
 }
 
 // begin calls f in a goroutine, unless the run is over.
@@ -177,11 +171,12 @@ func (b *Toolbox) checkStarted(c, started *Connection) *failure.Error {
 	}
 	was, is, of := map[string]LockItem{}, []LockItem(nil), "the tools of "+strconv.Quote(b.inv.Config.ToolsLock)
 	for _, before := range b.sharing(c) {
-		items := b.offeredOf(before)
-		if b.locked.items != nil {
-			items = b.inUse(before.Name)
+		maps.Copy(was, b.inUse(before.Name))
+		if b.locked.items == nil {
+			for _, l := range before.lockItems(b.All(), func(t *Tool) bool { return !t.Withheld }) {
+				was[l.Title()] = l
+			}
 		}
-		maps.Copy(was, items)
 		if now := started.as(before); now != nil {
 			is = append(is, b.comparable(now)...)
 		}
@@ -215,18 +210,11 @@ func (c *Connection) as(before *Connection) *Connection {
 	return c.part(behind[i])
 }
 
-// comparable are the items of a started server for the comparison with the lock. It omits tools
-// that this run does not offer because of globs, rules or an equal name at another server: the lock
-// need not contain them.
-func (b *Toolbox) comparable(started *Connection) (all []LockItem) {
-	if l := started.locked(); !l.IsEmpty() {
-		all = append(all, l)
-	}
-	for _, t := range started.Listed {
+// comparable are the items of a started server that the lock must contain: no tools that this run does
+// not offer because of globs, rules or an equal name at another server.
+func (b *Toolbox) comparable(started *Connection) []LockItem {
+	return started.lockItems(started.Listed, func(t *Tool) bool {
 		known := b.Tool(t.ModelName)
-		if t.passes(b.inv.Config.Tools, b.inv.Config.ExcludeTools) && !b.hides(&t.Tool) && (known != nil && known.Conn.Name == t.Conn.Name || known == nil && !b.Denies(t)) {
-			all = append(all, t.Locked())
-		}
-	}
-	return all
+		return t.passes(b.inv.Config.Tools, b.inv.Config.ExcludeTools) && !b.hides(&t.Tool) && (known != nil && known.Conn.Name == t.Conn.Name || known == nil && !b.Denies(t))
+	})
 }

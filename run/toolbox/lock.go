@@ -69,7 +69,6 @@ func (l LockItem) Definition() wire.Tool {
 	}
 }
 
-// lockInstructions is an item for a server's instructions in the system message.
 func lockInstructions(server, text string) LockItem {
 	return LockItem{"servers", server, append(appendText([]byte{'{'}, "instructions", text), '}')}
 }
@@ -206,7 +205,6 @@ func readLockItem(list string, e document.Value) (LockItem, error) {
 	return l, nil
 }
 
-// lockReviewHint is the hint for a difference.
 const lockReviewHint = "review the change, then --tools-lock-update writes a new lock"
 
 // lockDiff shows the differences between a lock and the offered items; "" for none. It empties locked.

@@ -35,19 +35,27 @@ func (b *Toolbox) ReadLock() (err error) {
 
 // Locked are the items for a lock of these servers, in the order of the file. A tool that the rules
 // of this run deny is omitted, unless it is in the lock known.
-func (b *Toolbox) Locked(known map[string]LockItem) []LockItem {
-	var all []LockItem
+func (b *Toolbox) Locked(known map[string]LockItem) (all []LockItem) {
 	for _, c := range b.Conns {
-		if l := c.locked(); !l.IsEmpty() {
-			all = append(all, l)
-		}
+		all = append(all, c.lockItems(b.All(), func(t *Tool) bool {
+			_, is := known[t.ModelName]
+			return is || !t.Withheld
+		})...)
 	}
-	for _, t := range b.All() {
-		if _, is := known[t.ModelName]; is || !t.Withheld {
+	slices.SortFunc(all, LockItem.Compare)
+	return all
+}
+
+// lockItems are the items for the instructions of c, and for its tools that keep accepts.
+func (c *Connection) lockItems(tools []*Tool, keep func(*Tool) bool) (all []LockItem) {
+	if l := lockInstructions(c.Name, c.InstructionText()); !l.IsEmpty() {
+		all = append(all, l)
+	}
+	for _, t := range tools {
+		if t.Conn == c && keep(t) {
 			all = append(all, t.Locked())
 		}
 	}
-	slices.SortFunc(all, LockItem.Compare)
 	return all
 }
 
@@ -109,9 +117,8 @@ func (b *Toolbox) inUse(of string) map[string]LockItem {
 	return use
 }
 
-// checkUsable returns the error of a required server that cannot be started with its configuration,
-// before anything starts. --list servers lists such servers, and a server that starts later only
-// fails its calls.
+// checkUsable returns the error of a required server with an unusable configuration, before anything
+// starts. --list servers lists such servers, and a server that starts later only fails its calls.
 func (b *Toolbox) checkUsable() error {
 	for i := range b.inv.Servers {
 		if s := &b.inv.Servers[i]; s.Unusable != nil && !s.Optional && !b.inv.Config.ShowsServers() && b.startsFirst(*s) {

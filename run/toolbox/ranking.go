@@ -8,9 +8,8 @@ import (
 	"unicode"
 )
 
-// A ranking orders texts by how well they fit a query. The measure is BM25
-// (Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond,
-// 2009), with weights for the words of a text.
+// A ranking orders texts by how well they fit a query. The measure is BM25 with weights for words
+// (Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009).
 type ranking struct {
 	texts  []rankedText
 	within map[string]int // number of texts with this word

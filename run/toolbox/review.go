@@ -12,22 +12,6 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// A reviewedTool is the definition of a tool.
-type reviewedTool struct {
-	Server      string
-	Own         bool // the server is built in
-	Name        string
-	Title       string
-	Description string
-	Schema      []byte // JSON; nil if the server gives none; the same for the next two
-	Output      []byte
-	Annotations []byte
-}
-
-// A finding names a member, which is name, description, title or the path in a schema, for example
-// schema.properties.note.description. Its quote is the text around the position.
-type finding = event.Finding
-
 const (
 	maxFindings    = 16  // of one tool
 	maxReviewDepth = 64  // of a schema
@@ -35,49 +19,35 @@ const (
 	around         = 30  // bytes of a quote before and after the position
 )
 
-// Review reads the definitions of all tools for a person who has to decide whether to let a
-// model have them, and gives the findings in each. It finds what a reader does not see:
-// characters without a shape, letters that look like others, and names that look like names of
-// another server. The reader judges the words: a definition without findings may be malicious
-// too.
+// Review returns the findings in the definition of each tool: characters without a shape, letters
+// that look like others, and names that look like names of another server. A definition without
+// findings may be malicious too. The member of a finding is name, description, title or the path in a
+// schema, for example schema.properties.note.description. Its quote is the text around the position.
 func (b *Toolbox) Review() [][]event.Finding {
-	tools := make([]reviewedTool, len(b.All()))
-	for i, t := range b.All() {
-		tools[i] = reviewedTool{
-			Server: t.Conn.Name, Own: t.Conn.Local != nil, Name: t.Name, Title: t.Title, Description: t.Description,
-			Schema: t.InputSchema, Output: t.OutputSchema, Annotations: t.Annotations,
-		}
-	}
-	return reviewTools(tools)
-}
-
-// reviewTools returns the findings for each tool.
-func reviewTools(tools []reviewedTool) [][]finding {
-	all := make([][]finding, len(tools))
+	tools := b.All()
+	all := make([][]event.Finding, len(tools))
 	alike := sameNames(tools)
-	for i := range tools {
-		t := &tools[i]
+	for i, t := range tools {
 		r := definitionReader{alike[i]}
 		r.name("name", t.Name)
 		r.unseen("title", t.Title)
 		r.unseen("description", t.Description)
-		r.value("schema", t.Schema, maxReviewDepth)
-		r.value("output_schema", t.Output, maxReviewDepth)
+		r.value("schema", t.InputSchema, maxReviewDepth)
+		r.value("output_schema", t.OutputSchema, maxReviewDepth)
 		r.value("annotations", t.Annotations, maxReviewDepth)
 		if n := len(r.found) - maxFindings; n > 0 {
-			r.found = append(r.found[:maxFindings], finding{What: fmt.Sprintf("more findings: %d", n)})
+			r.found = append(r.found[:maxFindings], event.Finding{What: fmt.Sprintf("more findings: %d", n)})
 		}
 		all[i] = r.found
 	}
 	return all
 }
 
-// A definitionReader collects the findings in one definition.
-type definitionReader struct{ found []finding }
+type definitionReader struct{ found []event.Finding }
 
 func (r *definitionReader) find(what, member, text string, from, to int) {
 	member = readable.Cut(member, maxReviewPath, "…")
-	if slices.ContainsFunc(r.found, func(f finding) bool { return f.What == what && f.Member == member }) {
+	if slices.ContainsFunc(r.found, func(f event.Finding) bool { return f.What == what && f.Member == member }) {
 		return // a person needs to read it only once
 	}
 	start := max(from-around, 0)
@@ -89,10 +59,9 @@ func (r *definitionReader) find(what, member, text string, from, to int) {
 	if end < len(text) {
 		quote += "…"
 	}
-	r.found = append(r.found, finding{What: what, Member: member, Quote: quote})
+	r.found = append(r.found, event.Finding{What: what, Member: member, Quote: quote})
 }
 
-// name checks a name of a tool or an argument.
 func (r *definitionReader) name(member, name string) {
 	latin := strings.ContainsFunc(name, func(c rune) bool { return c < utf8.RuneSelf && unicode.IsLetter(c) })
 	if i := strings.IndexFunc(name, func(c rune) bool { return c >= utf8.RuneSelf && folded(c) < utf8.RuneSelf }); i >= 0 && latin {
@@ -111,7 +80,7 @@ func (r *definitionReader) value(path string, value []byte, depth int) {
 		r.unseen(path, jsontext.Unquote(value))
 	case kind != '{' && kind != '[':
 	case depth == 0:
-		r.found = append(r.found, finding{What: "not read: nested too deep", Member: path[:min(len(path), maxReviewPath)]})
+		r.found = append(r.found, event.Finding{What: "not read: nested too deep", Member: path[:min(len(path), maxReviewPath)]})
 	case kind == '[':
 		for e := range jsontext.Elements(value) {
 			r.value(path, e, depth-1)

@@ -6,7 +6,38 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/event"
+	"toolpipe/run/servers"
 )
+
+// A reviewedTool is the definition of a tool. Own says that its server is built in.
+type reviewedTool struct {
+	Server, Name, Title, Description string
+	Own                              bool
+	Schema, Output, Annotations      []byte
+}
+
+// reviewTools are the findings in a toolbox with these tools.
+func reviewTools(tools []reviewedTool) [][]event.Finding {
+	conns := map[string]*Connection{}
+	b := With()
+	for _, t := range tools {
+		if conns[t.Server] == nil {
+			conns[t.Server] = NewConnection(servers.Server{})
+			conns[t.Server].Name = t.Server
+		}
+		if t.Own {
+			conns[t.Server].Local = toolserver.New(t.Server, "").Pipe
+		}
+		b.Offer(&Tool{Conn: conns[t.Server], Tool: wire.Tool{
+			Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Schema, OutputSchema: t.Output, Annotations: t.Annotations,
+		}})
+	}
+	return b.Review()
+}
 
 // reviewedParameter is a schema with one argument.
 func reviewedParameter(name, about string) []byte {
@@ -42,7 +73,7 @@ func TestUnseen(t *testing.T) {
 		{reviewedTool{Schema: reviewedParameter("pаth", "")}, "letter that looks like another", "schema.properties.pаth", "а"},
 		{reviewedTool{Schema: []byte(strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100))}, "not read: nested too deep", "", ""},
 	} {
-		var found *finding
+		var found *event.Finding
 		for _, f := range reviewTools([]reviewedTool{c.tool})[0] {
 			if f.What == c.what && (f.Member == c.member || c.member == "") {
 				found = &f

@@ -79,17 +79,3 @@ func (r *revival) use(ctx context.Context, first *mcp.Session, err error) (*mcp.
 	r.mu.Unlock()
 	return last.await(ctx)
 }
-
-// offeredOf are the lock items of a server, by title.
-func (b *Toolbox) offeredOf(c *Connection) map[string]LockItem {
-	was := map[string]LockItem{}
-	if l := c.locked(); !l.IsEmpty() {
-		was[l.Title()] = l
-	}
-	for _, t := range b.All() {
-		if l := t.Locked(); t.Conn == c && !t.Withheld {
-			was[l.Title()] = l
-		}
-	}
-	return was
-}

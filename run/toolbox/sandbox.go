@@ -3,13 +3,14 @@ package toolbox
 import (
 	"cmp"
 	"maps"
-	"slices"
 	"strconv"
+	"sync"
 
 	"toolpipe/run/builtin"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/invocation"
+	"toolpipe/stream/goroutine"
 )
 
 // AddBuiltins adds to the invocation its built-in servers.
@@ -26,30 +27,51 @@ func (b *Toolbox) AddBuiltins() error {
 // with of, which names the sandbox.
 func (b *Toolbox) makeSandbox(s *builtin.Sandbox, root, of string) error {
 	v := b.inv
-	return s.Make(v.Gate.Closes(root), append(v.OwnFiles(), invocation.LoginFiles(v.Config)...), func(what string) {
+	return s.Make(v.Gate.Closes(root), append(v.OwnFiles(), invocation.LoginFiles(v.Config)...), b.watch(), func(what string) {
 		v.Warn("sandbox_partial", "", of+"the sandbox does not enforce everything: "+what)
 	})
 }
 
-// holdServers makes the sandboxes of servers that are commands.
+// holdServers makes the sandboxes of servers that are commands, and begins to make the list of
+// files that are watched in all sandboxes.
 func (b *Toolbox) holdServers() error {
+	var all []*builtin.Sandbox
+	if b.sandbox != nil {
+		all = append(all, b.sandbox)
+		b.sandbox.Limit(b.inv.Gate.Closes(b.sandbox.Root()))
+	}
 	for _, c := range b.Conns {
 		if !c.Sandbox.On || c.Local != nil {
 			continue
 		}
 		s, err := builtin.ServerSandbox(b.inv.Config, c.Name, c.Sandbox, b.holder)
-		if c.sandbox = s; err == nil { // closed with the others, even after an error
-			err = b.makeSandbox(s, cmp.Or(c.Dir, "/"), "server "+strconv.Quote(c.Name)+": ")
-		}
 		if err != nil {
 			return failure.Within("server "+strconv.Quote(c.Name)+": sandbox", err)
 		}
-		env := s.Environ()
+		c.sandbox, all = s, append(all, s)
+		s.Limit(b.inv.Gate.Closes(c.sandboxRoot()))
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	b.watch = sync.OnceValue(func() *builtin.Watch { return builtin.NewWatch(b.inv.Config, all) })
+	goroutine.Start(func() { b.watch() })
+	for _, c := range b.Conns {
+		if c.sandbox == nil {
+			continue
+		}
+		if err := b.makeSandbox(c.sandbox, c.sandboxRoot(), "server "+strconv.Quote(c.Name)+": "); err != nil {
+			return failure.Within("server "+strconv.Quote(c.Name)+": sandbox", err)
+		}
+		env := c.sandbox.Environ()
 		maps.Copy(env, c.Env)
 		c.Env = env
 	}
 	return nil
 }
+
+// sandboxRoot is the directory from which paths in rules start for a server's sandbox.
+func (c *Connection) sandboxRoot() string { return cmp.Or(c.Dir, "/") }
 
 // sandboxOf is the sandbox of a connection's programs; nil for none.
 func (b *Toolbox) sandboxOf(c *Connection) *builtin.Sandbox {
@@ -72,30 +94,29 @@ func (b *Toolbox) Refusal(c *Connection, output func() string) string {
 // Look checks, after a call of the connection, whether a program in a sandbox changed protected
 // files. Its error ends the run.
 func (b *Toolbox) Look(c *Connection, emit func(event.Event) error) error {
-	return b.sandboxOf(c).Look(b.inv.Config.AutoApprove, emit)
-}
-
-// LookLast is Look at the end of the run. It first ends background commands, so that it sees all
-// their changes.
-func (b *Toolbox) LookLast(emit func(event.Event) error) error {
-	if b.sandbox == nil {
+	if b.sandboxOf(c) == nil {
 		return nil
 	}
-	for _, c := range b.Conns {
-		if b.sandboxOf(c) == b.sandbox && c.Session != nil {
-			c.Session.Close()
-		}
+	return b.watch().Look(false, b.inv.Config.AutoApprove, emit)
+}
+
+// Sandboxed reports whether programs in a sandbox may write protected files.
+func (b *Toolbox) Sandboxed() bool { return b.watch != nil && b.watch() != nil }
+
+// LookLast is Look at the end of the run, after all programs have ended.
+func (b *Toolbox) LookLast(emit func(event.Event) error) error {
+	if !b.Sandboxed() {
+		return nil
 	}
-	return b.sandbox.Look(b.inv.Config.AutoApprove, emit)
+	return b.watch().Look(true, b.inv.Config.AutoApprove, emit)
 }
 
 // Changed are the protected files that sandboxed programs changed in this run.
 func (b *Toolbox) Changed() []string {
-	all := slices.Clone(b.sandbox.Changed())
-	for _, c := range b.Conns {
-		all = append(all, c.sandbox.Changed()...)
+	if !b.Sandboxed() {
+		return nil
 	}
-	return all
+	return b.watch().Changed()
 }
 
 // Sandbox describes the sandbox of commands, and its protection of files that other programs run;

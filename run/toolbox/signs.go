@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"toolpipe/run/event"
 	"toolpipe/stream/text/escape"
 )
 
@@ -96,34 +97,34 @@ func skeleton(name string) string {
 // sameNames finds, for each tool, tools of other servers with the same or a similar-looking name,
 // with or without the server's name as prefix. All equal names are one finding, and all similar
 // names are another, so that other findings of the tool are not cut off.
-func sameNames(tools []reviewedTool) [][]finding {
+func sameNames(tools []*Tool) [][]event.Finding {
 	at := map[string][]int{}
 	for i, t := range tools {
-		for _, key := range [...]string{skeleton(t.Name), skeleton(t.Server + t.Name)} {
-			if !slices.ContainsFunc(at[key], func(o int) bool { return tools[o].Server == t.Server }) { // otherwise one tool could hide others
+		for _, key := range [...]string{skeleton(t.Name), skeleton(t.Conn.Name + t.Name)} {
+			if !slices.ContainsFunc(at[key], func(o int) bool { return tools[o].Conn == t.Conn }) { // otherwise one tool could hide others
 				at[key] = append(at[key], i)
 			}
 		}
 	}
-	found := make([][]finding, len(tools))
+	found := make([][]event.Finding, len(tools))
 	for i, t := range tools {
 		var same, like string
 		for _, other := range at[skeleton(t.Name)] {
-			o := &tools[other]
-			if o.Server == t.Server || o.Own && t.Own {
+			o := tools[other]
+			if o.Conn == t.Conn || o.Conn.Local != nil && t.Conn.Local != nil {
 				continue
 			}
 			list := &like
 			if o.Name == t.Name {
 				list = &same
 			}
-			*list += ", " + o.Server + ": " + o.Name
+			*list += ", " + o.Conn.Name + ": " + o.Name
 		}
 		if same != "" {
-			found[i] = append(found[i], finding{What: "the same name at another server", Member: "name", Quote: t.Name + same})
+			found[i] = append(found[i], event.Finding{What: "the same name at another server", Member: "name", Quote: t.Name + same})
 		}
 		if like != "" {
-			found[i] = append(found[i], finding{What: "looks like a tool of another server", Member: "name", Quote: t.Name + like})
+			found[i] = append(found[i], event.Finding{What: "looks like a tool of another server", Member: "name", Quote: t.Name + like})
 		}
 	}
 	return found

@@ -44,7 +44,8 @@ func (b *Toolbox) ConnectAndRead(ctx context.Context) (*input.Stdin, error) {
 	if err := b.holdServers(); err != nil {
 		return nil, err
 	}
-	later := b.starts.within(ctx)
+	var later context.Context
+	later, b.starts.cancel = context.WithCancel(ctx)
 	names := b.putOff(later)
 	b.reviveLost(later)
 	if len(names) == 0 && (b.inv.Streams.InFile || !reads) {
@@ -101,19 +102,14 @@ const hostWait = time.Second
 // may ask in calls that declare it. A server may hide a tool from a client that cannot be asked, so
 // support is not promised if every question would be declined.
 func (b *Toolbox) heedHost() {
-	builtIn := func(s servers.Server) bool { return s.Local != nil }
-	if b.inv.Config.Mode != config.Serve || b.inv.Config.Elicit != "" || len(slices.DeleteFunc(slices.Clone(b.inv.Servers), builtIn)) == 0 {
+	external := func(s servers.Server) bool { return s.Local == nil }
+	if b.inv.Config.Mode != config.Serve || b.inv.Config.Elicit != "" || !slices.ContainsFunc(b.inv.Servers, external) {
 		return
 	}
-	if b.inv.Config.Listen != "" { // each client declares it separately
-		b.elicit("each")
-		return
+	how := "each" // client of --listen declares it separately
+	if b.inv.Config.Listen == "" && toolserver.DeclaresForms(b.inv.FirstLine(hostWait)) {
+		how = "ask"
 	}
-	first := b.inv.FirstLine(hostWait)
-	b.elicit(map[bool]string{true: "ask", false: "each"}[toolserver.DeclaresForms(first)])
-}
-
-func (b *Toolbox) elicit(how string) {
 	for i := range b.inv.Servers {
 		b.inv.Servers[i].Elicit = how
 	}
@@ -182,9 +178,8 @@ func (b *Toolbox) Hooks(s *servers.Server) mcp.Hooks {
 	return h
 }
 
-// concerns reports whether a server's warning matters for this run. Without a model, the list of
-// tools is no longer needed when it changes, and a user who asks about one tool needs no warning
-// about another.
+// concerns reports whether a server's warning matters for this run. Without a model, a changed list of
+// tools is not needed, and a user who asks about one tool needs no warning about another.
 func (b *Toolbox) concerns(code, server, message string) bool {
 	switch b.inv.Config.Mode {
 	case config.Answer, config.Serve:

@@ -41,21 +41,14 @@ func (t *Tool) Lost(r *wire.Result) error {
 }
 
 // Sent is the name of the tool in requests to its server.
-func (t *Tool) Sent() string {
-	if t.Conn.far != nil {
-		return t.Conn.FarName(t.Name)
-	}
-	return t.Name
-}
+func (t *Tool) Sent() string { return t.Conn.FarName(t.Name) }
 
-// passes reports whether globs select a tool.
 func (t *Tool) passes(include, exclude []string) bool {
 	return (len(include) == 0 || t.IsLike(include)) && !t.IsLike(exclude)
 }
 
-// IsLike reports whether a glob matches t's name: its name for the model or, if that had to be
-// changed, SERVER__TOOL as a user would write it. A changed name must not prevent the exclusion of
-// a tool.
+// IsLike reports whether a glob matches t's name: its name for the model or, so that a changed name
+// does not prevent the exclusion of a tool, SERVER__TOOL as a user would write it.
 func (t *Tool) IsLike(globs []string) bool {
 	return config.MatchAny(globs, t.ModelName) || config.MatchAny(globs, t.Conn.Name+"__"+t.Name) ||
 		t.Conn.Spelling != "" && config.MatchAny(globs, t.Conn.Spelling+"__"+t.Name)

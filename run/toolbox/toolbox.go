@@ -1,7 +1,6 @@
-// Package toolbox manages the tool servers of a run and their tools: their names for the model,
-// their start, and the comparison with the lock. It has the
-// tool that finds tools, the review of definitions, the questions that servers ask the user,
-// and the servers of a toolpipe at a socket.
+// Package toolbox manages the tool servers of a run and their tools: their names for the model, their
+// start, and the comparison with the lock. It has the tool that finds tools, the review of definitions,
+// the questions that servers ask the user, and the servers of a toolpipe at a socket.
 //
 // A connection is a server and its session. A server starts with the run, or later: beside the
 // first request or at the first call (--start). Its tools then come from the lock.
@@ -30,9 +29,8 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// A Toolbox holds all servers, and a table that maps names in calls to tools. No name is split into
-// server and tool. It is empty until the servers are about to start. It changes during calls only
-// with --serve (Update).
+// A Toolbox holds all servers, and a table that maps names in calls to tools. It is empty until the
+// servers are about to start. It changes during calls only with --serve (Update).
 type Toolbox struct {
 	Conns []*Connection
 
@@ -40,9 +38,10 @@ type Toolbox struct {
 	table   table
 	locked  locked
 	starts  laterStarts
-	warned  *sync.Once       // about servers with unknown effects
-	sandbox *builtin.Sandbox // of commands; nil: none
-	holder  builtin.Holder   // of sandboxes
+	warned  *sync.Once            // about servers with unknown effects
+	sandbox *builtin.Sandbox      // of commands; nil: none
+	watch   func() *builtin.Watch // over all sandboxes; waits until its list is made; nil: there are none
+	holder  builtin.Holder        // of sandboxes
 }
 
 // New returns an empty toolbox.
@@ -88,7 +87,6 @@ func (b *Toolbox) Names() []string {
 	return slices.Sorted(maps.Keys(b.table.byName))
 }
 
-// index fills the table with the tools that the globs select.
 func (b *Toolbox) index(include, exclude []string, warn config.Warner) {
 	b.table.byName = map[string]*Tool{}
 	for _, c := range b.Conns {
@@ -129,7 +127,6 @@ func (b *Toolbox) Offer(t *Tool) {
 	b.table.all = append(b.table.all, t)
 }
 
-// withdraw removes a tool from the callable tools.
 func (b *Toolbox) withdraw(t *Tool) {
 	b.table.mu.Lock()
 	defer b.table.mu.Unlock()
@@ -209,7 +206,6 @@ func (b *Toolbox) Offered() []stream.Tool {
 	return all
 }
 
-// infos are the servers for the start event.
 func (b *Toolbox) infos() []event.ServerInfo {
 	infos := []event.ServerInfo{}
 	for _, c := range b.Conns {
@@ -239,8 +235,7 @@ func (b *Toolbox) EmitStart() error {
 
 // known are the servers and tools that a policy may name. A server that starts later may have more
 // tools than the lock: tools that were denied when the lock was written are not in it. A rule for
-// an unused server is no mistake. The server that finds tools is added here, because it starts
-// later.
+// an unused server is no mistake. The finder is added here, because it starts later.
 func (b *Toolbox) known() []approve.Server {
 	var all []approve.Server
 	for _, c := range b.Conns {
@@ -263,7 +258,7 @@ func (b *Toolbox) known() []approve.Server {
 // given, except agents and the tool that finds tools.
 func (b *Toolbox) Narrowed(globs []string, given bool) (*Toolbox, error) {
 	n := With()
-	n.inv, n.warned, n.sandbox = b.inv, b.warned, b.sandbox
+	n.inv, n.warned, n.sandbox, n.watch = b.inv, b.warned, b.sandbox, b.watch
 	for _, t := range b.All() {
 		if t.Conn.Agent || t.Conn.Name == finderServer || given && !t.IsLike(globs) {
 			continue

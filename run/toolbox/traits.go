@@ -71,9 +71,8 @@ func count(gate *approve.Gate, t approve.Traits) approve.Traits {
 	return t
 }
 
-// label sets the traits of all tools: from label rules of policies, else from Toolbox.traits.
-// Resources and prompts of a server get the labels of all its tools together. If it has no tools,
-// they get the labels that a tool would have.
+// label sets the traits of all tools: from label rules of policies, else from Toolbox.traits. Resources
+// and prompts of a server get the labels of all its tools, or of the tool that it could have.
 func (b *Toolbox) label() {
 	gate := b.inv.Gate
 	for _, c := range b.Conns {
@@ -88,7 +87,6 @@ func (b *Toolbox) label() {
 	}
 }
 
-// labelTool sets the traits of one tool.
 func (b *Toolbox) labelTool(t *Tool) {
 	call := t.Call(nil)
 	t.Traits = count(b.inv.Gate, b.inv.Gate.TraitsOf(&call, b.traits(t)))

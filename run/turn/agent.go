@@ -34,7 +34,6 @@ type Agent struct {
 	cfg *config.Config // the flags for its profile
 }
 
-// A nestedRun is one call of an agent.
 type nestedRun struct {
 	agent    string
 	round    *round // round of the call
@@ -99,7 +98,6 @@ func (p *Plan) CloseClient() error {
 	return nil
 }
 
-// agentOf is the agent of a connection.
 func (p *Plan) agentOf(c *toolbox.Connection) *Agent {
 	return p.Agents[slices.IndexFunc(p.Agents, func(a *Agent) bool { return a.Name == c.Name })]
 }
@@ -150,7 +148,6 @@ func (n *nestedRun) unfinished(ctx context.Context, err error) *answer {
 	return notRun(ctx)
 }
 
-// run is the tool run of an agent.
 func (a *Agent) run(ctx context.Context, n *nestedRun, args toolserver.Arguments) (*wire.Result, error) {
 	l, err := a.loop(ctx, n, args)
 	if err != nil {
@@ -218,7 +215,6 @@ func (a *Agent) take(ctx context.Context, n *nestedRun, l *Loop, id string) (*wi
 	return result, nil
 }
 
-// loop makes the loop of a nested run.
 func (a *Agent) loop(ctx context.Context, n *nestedRun, args toolserver.Arguments) (*Loop, error) {
 	cfg := *a.cfg
 	cfg.Schema = string(args["schema"])
@@ -238,7 +234,7 @@ func (a *Agent) loop(ctx context.Context, n *nestedRun, args toolserver.Argument
 	if err != nil {
 		return nil, err
 	}
-	l.finder, request.Tools, err = toolbox.StartNestedFinder(ctx, n.round.plan.Inv, box, nil)
+	l.finder, request.Tools, err = toolbox.StartFinder(ctx, n.round.plan.Inv, box, nil, true)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +262,7 @@ func (a *Agent) prepareAgain(ctx context.Context, n *nestedRun, l *Loop, prompt 
 	l.Tally, l.trimmer.Emit = &n.tally, l.emit
 	l.form.told, l.paused, l.text = false, paused{}, textUse{}
 	l.stored.later = []stream.Message{userMessage(prompt)}
-	l.finder, l.model.Request.Tools, err = toolbox.StartNestedFinder(ctx, n.round.plan.Inv, before.box, l.Messages())
+	l.finder, l.model.Request.Tools, err = toolbox.StartFinder(ctx, n.round.plan.Inv, before.box, l.Messages(), true)
 	return err
 }
 
@@ -280,8 +276,8 @@ func (n *nestedRun) caller(box *toolbox.Toolbox) *caller {
 	c.budget = cmp.Or(c.budget, n.round.plan.newBudget()) // for a call of a host
 	c.memory = memory{}                                   // the session stores the agent's call, but not the calls of the nested run
 	c.serves = false
-	c.maxBytes = cmp.Or(c.maxBytes, resultBytes) // results of --call and --serve are unlimited, but here a model reads them
-	if n.round.known != nil {                    // this conversation does not know the files that the outer one read
+	c.maxBytes = cmp.Or(c.maxBytes, resultBytes)
+	if n.round.known != nil { // this conversation does not know the files that the outer one read
 		c.known = new(confine.Known)
 	}
 	return &c
@@ -300,8 +296,7 @@ func (n *nestedRun) emit() func(event.Event) error {
 }
 
 // mayNestBeside reports whether c is a nested run that may run in parallel to others. A plan and a
-// recording need a fixed order. With --egress ask or deny, the labels that one nested run collected
-// also apply to the next one.
+// recording need a fixed order. With --egress ask or deny, the labels of one also apply to the next.
 func (r *round) mayNestBeside(c *call) bool {
 	o := r.plan.Inv.Config
 	return c.tool.Conn.Agent && c.tool.Conn.Parallel != 1 && !r.flow.strict && r.plan.staging == nil && o.Record == "" && o.Replay == ""
@@ -313,10 +308,5 @@ func (r *round) besideNested(ctx context.Context, c *call) (release func()) {
 	if r.nest == nil || c.tool.ReadOnly {
 		return func() {}
 	}
-	select {
-	case r.plan.changes <- struct{}{}:
-		return func() { <-r.plan.changes }
-	case <-ctx.Done():
-		return func() {}
-	}
+	return toolbox.Acquire(ctx, r.plan.changes)
 }

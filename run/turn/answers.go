@@ -49,7 +49,6 @@ func notRun(ctx context.Context) *answer {
 	return a
 }
 
-// rendered is the answer of a tool.
 func (c *caller) rendered(r *wire.Result) *answer {
 	m := r.Render(c.maxBytes)
 	a := &answer{event: event.Result{
@@ -68,7 +67,6 @@ func (c *caller) rendered(r *wire.Result) *answer {
 	return a
 }
 
-// changed is the change of a file for an event.
 func (c *caller) changed(done *confine.Change) (e event.Change) {
 	if done != nil {
 		e = event.Change{File: done.Path, Diff: shortDiff(c.secrets.Content().HideString(done.Diff)), New: done.New}
@@ -99,7 +97,6 @@ func (a *answer) append(text string) {
 	a.event.Text, a.parts[0].JSON = join(a.event.Text), join(a.parts[0].JSON)
 }
 
-// message is the answer to the call c for the model.
 func (a *answer) message(c *stream.Call) stream.Message {
 	return stream.Message{
 		Role: stream.ToolRole, CallID: c.ID, Name: c.Name, Parts: a.parts, Failed: a.event.Status != event.ResultOK && a.event.Status != event.ResultStaged, Labels: a.event.Labels,
@@ -139,7 +136,6 @@ func (r *round) messages() (all []stream.Message) {
 // text is the text for the model, without pictures.
 func (a *answer) text() string { return jsontext.Unquote(a.parts[0].JSON) }
 
-// failedAnswer is the answer to a call of the server s that failed.
 func failedAnswer(s *servers.Server, err error) *answer {
 	unanswered, isUnanswered := errors.AsType[*wire.NoReplyError](err) // it may contain an RPC error of another request
 	refusal, isRefusal := errors.AsType[*wire.RPCError](err)

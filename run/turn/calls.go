@@ -36,7 +36,6 @@ type round struct {
 	stopped error      // ends the run: a defect, or a second verdict
 }
 
-// call is one call with its state until its answer.
 type call struct {
 	stream.Call
 	number    bool          // its id is a number
@@ -64,7 +63,6 @@ type call struct {
 	user     hostUser
 }
 
-// eventID is the id of c in events.
 func eventID(c *call) event.ID {
 	if c.number {
 		return event.NumberID(c.ID)
@@ -320,7 +318,6 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	}
 }
 
-// ask calls the tool of c.
 func (r *round) ask(ctx context.Context, c *call, server *mcp.Session, progress func(wire.Progress)) (*wire.Result, error) {
 	switch {
 	case c.tool.Conn.Agent:
@@ -337,7 +334,6 @@ func (r *round) ask(ctx context.Context, c *call, server *mcp.Session, progress 
 	return result, err
 }
 
-// result emits the answer of c.
 func (r *round) result(c *call) error {
 	r.mu.Lock()
 	switch c.answer.event.Status {
@@ -358,9 +354,8 @@ func (r *round) result(c *call) error {
 	return r.emit(&c.answer.event)
 }
 
-// finish announces every call that was not announced, and answers every call that has no answer:
-// the run ends before it runs. After an error of one output it goes on for the others, and returns
-// the first error.
+// finish announces and answers every call for which that was not done: the run ends before it runs.
+// After an error of one output it goes on for the others, and returns the first error.
 func (r *round) finish() (failed error) {
 	for _, c := range r.calls {
 		if !c.announced {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strconv"
+	"strings"
 	"sync"
 
 	"toolpipe/approve"
@@ -36,22 +37,28 @@ func outcomeOf(c *call) Outcome {
 // Text is the text that a model would get, without pictures.
 func (o *Outcome) Text() string { return jsontext.Unquote(o.text) }
 
-// CallOnce makes one call as a model would, including approval. No model reads the result, so it is
-// complete unless --max-result-bytes is given.
-func (p *Plan) CallOnce(ctx context.Context, t *toolbox.Tool, args []byte) (Outcome, CallTally, error) {
-	k := p.newCaller(nil)
-	k.separate = true
-	k.nested = nil // the run ends with the call
-	if p.Inv.Config.MaxResultBytes == 0 {
-		k.maxBytes = 0
+// Failure says for the user why the call did not end well.
+func (o *Outcome) Failure() string {
+	switch o.Status {
+	case event.ResultError:
+		return "the tool reported an error"
+	case event.ResultDenied:
+		return "denied: " + o.Denial
 	}
-	r := k.newRound(0, []stream.Call{{ID: "call-1", Name: t.ModelName, Arguments: args}}, nil)
-	err := r.alone(ctx)
-	return outcomeOf(r.calls[0]), r.tally, err
+	return strings.TrimPrefix(o.Text(), Prefix)
 }
 
-// alone decides and runs the calls of a round without a loop.
-func (r *round) alone(ctx context.Context) error {
+// CallOnce makes one call as a model would, including approval.
+func (p *Plan) CallOnce(ctx context.Context, t *toolbox.Tool, args []byte) (Outcome, CallTally, error) {
+	k := p.newCaller(nil)
+	k.nested = nil // the run ends with the call
+	return k.once(ctx, stream.Call{ID: "call-1", Name: t.ModelName, Arguments: args})
+}
+
+// once decides and runs one call without a loop.
+func (c *caller) once(ctx context.Context, asked stream.Call) (Outcome, CallTally, error) {
+	c.separate = true
+	r := c.newRound(0, []stream.Call{asked}, nil)
 	err := r.decide(ctx)
 	if err != nil {
 		r.finish()
@@ -59,7 +66,7 @@ func (r *round) alone(ctx context.Context) error {
 		err = r.execute(ctx)
 	}
 	r.tally.Labels, _ = r.flow.before(nil)
-	return err
+	return outcomeOf(r.calls[0]), r.tally, err
 }
 
 // A Feed answers calls that come one by one, as from a host. They form one round without an end:
@@ -120,8 +127,7 @@ func (w *waiting) each(yield func(*call) bool) {
 }
 
 // NewFeed starts to answer the calls of a host. It calls stop with an error that ends the feed: a
-// defect, or an unapproved call that ends it. connection is the number of the host's connection; 0
-// if there is only one.
+// defect or an unapproved call. connection is the number of the host's connection; 0: the only one.
 func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
 	f := &Feed{stop: stop, decide: newWaiting(), schedule: newWaiting(), Ends: "the server ends"}
 	k := p.newCaller(nil)
@@ -131,9 +137,6 @@ func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
 		k.emit = func(e event.Event) error { return emit(&event.OfConnection{Connection: connection, Event: e}) }
 	}
 	f.round = k.newRound(1, nil, nil)
-	if p.Inv.Config.Mode == config.Serve || p.Inv.Config.MaxResultBytes == 0 {
-		f.round.maxBytes = 0
-	}
 	goroutine.StartMany(func() {
 		for c := range f.decide.each {
 			c.user.aside(func() { f.judge(c) })
@@ -191,7 +194,6 @@ func (f *Feed) add(c *call) func() Outcome {
 	}
 }
 
-// hostUser is the user of the calling host.
 type hostUser struct {
 	ask  toolserver.Asker // nil: nobody can be asked
 	asks chan struct{}    // gets an element, at most one, when the user is asked

@@ -16,9 +16,8 @@ import (
 	"toolpipe/stream"
 )
 
-// flow tracks the labels of a conversation and their sources. The labels of a call apply as soon as
+// flow tracks the labels of one conversation and their sources. The labels of a call apply as soon as
 // the calls of its turn are decided: a call that runs in parallel or later could send its data.
-// Nested runs have separate flows.
 type flow struct {
 	strict bool       // calls that together could send private data do not run in parallel
 	warned *sync.Once // for the warning about the first call that sends from a private and untrusted conversation
@@ -49,7 +48,6 @@ func note(by *event.Egress, seen, more approve.Labels, from event.Source) approv
 	return seen | more&approve.Exposed
 }
 
-// add adds labels to the conversation.
 func (f *flow) add(labels approve.Labels, from event.Source) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,9 +76,8 @@ func (f *flow) begin(msgs []stream.Message, box *toolbox.Toolbox) {
 	}
 }
 
-// mayBeExposed reports whether the conversation may be private and untrusted at a call of t with
-// undeclared effects: the conversation is labelled already, or contains the result of another tool
-// with undeclared labels.
+// mayBeExposed reports whether the conversation may be private and untrusted at a call of t: it has a
+// label already, or contains the result of another tool with undeclared labels.
 func (f *flow) mayBeExposed(t *toolbox.Tool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,7 +99,6 @@ func (f *flow) before(c *call) (approve.Labels, event.Egress) {
 	return seen, from
 }
 
-// expect records that c will have a result.
 func (f *flow) expect(c *call) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -148,7 +144,6 @@ func (f *flow) join(earlier *flow) {
 	f.from, f.unknown = by, earlier.unknown
 }
 
-// origin is the source of the labels of c's result.
 func (r *round) origin(c *call) event.Source {
 	o := event.Source{Name: c.Name, Turn: r.turn, ID: eventID(c), Where: "turn " + strconv.Itoa(r.turn) + r.flow.of}
 	switch {
@@ -160,9 +155,8 @@ func (r *round) origin(c *call) event.Source {
 	return o
 }
 
-// bring adds the labels of c's result to the conversation, even for an error, for which result is
-// nil. It is not called for a call that never ran. Labels that the server adds to the result apply
-// too.
+// bring adds the labels of c and its result to the conversation, even for an error, for which result
+// is nil. It is not called for a call that never ran.
 func (r *round) bring(c *call, result *wire.Result) {
 	c.labels |= c.tool.Labels & approve.Exposed
 	if result != nil {
@@ -208,7 +202,6 @@ func (r *round) asked(c *call, t *toolbox.Tool) approve.Call {
 	return asked
 }
 
-// approvalEvent is the event for the verdict on c.
 func (r *round) approvalEvent(c *call, v approve.Verdict) *event.Approval {
 	e := ApprovalEvent(eventID(c), v)
 	e.Time, c.asked = c.asked, 0
@@ -236,7 +229,6 @@ func ApprovalEvent(id event.ID, v approve.Verdict) *event.Approval {
 	return &event.Approval{ID: id, Decision: v.Outcome.String(), By: v.By, Rule: v.Rule, Reason: v.Reason}
 }
 
-// detail is the suffix of a message with a reason.
 func detail(s string) string {
 	if s == "" {
 		return ""

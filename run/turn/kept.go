@@ -124,8 +124,7 @@ func (l *Loop) UseSession(s *session.File) {
 }
 
 // useTrimmer sets up --trim for the requests of the loop. Content that they leave out is recorded
-// in the session, and files in it are no longer known to the model. frame is the number of messages
-// that do not belong to the conversation.
+// in the session, and files in it are no longer known to the model. frame is as in NewLoop.
 func (l *Loop) useTrimmer(frame int) {
 	t := newTrimmer(l.plan.Inv.Config.Trim)
 	t.Frame, t.Emit = frame, l.emit
@@ -218,19 +217,10 @@ func (n *nestedRun) told(l *Loop, id, text string) *wire.Result {
 // weight is the approximate memory of the loop's conversation: its messages, and the request that
 // its client wrote last.
 func (l *Loop) weight() (n int) {
-	const each = 200 // bytes beside the texts of a message or a call
+	const each = 200 // bytes beside the texts of a message, a part or a call
 	for i := range l.model.Request.Messages {
 		m := &l.model.Request.Messages[i]
-		n += each + m.Opaque.Size()
-		for _, p := range m.Parts {
-			n += each + len(p.Text) + len(p.JSON)
-			if p.Image != nil {
-				n += len(p.Image.Data)
-			}
-		}
-		for _, c := range m.Calls {
-			n += each + len(c.Arguments)
-		}
+		n += m.Size() + each*(1+len(m.Parts)+len(m.Calls))
 	}
 	return 2 * n
 }

@@ -70,7 +70,7 @@ type Tally struct {
 func (p *Plan) NewLoop(tally *Tally, f *toolbox.Finder, known *confine.Known, frame int) *Loop {
 	v := p.Inv
 	l := &Loop{model: v.Model, form: answerForm{from: "--schema"}, finder: f, Tally: tally, caller: p.newCaller(known)}
-	l.rounds = p.newRounds()
+	l.rounds, l.maxBytes = p.newRounds(), cmp.Or(l.maxBytes, resultBytes)
 	l.useTrimmer(frame)
 	l.trimmer.Drops = v.Config.Output != "messages" || v.Config.Session != ""
 	l.text.joins = v.Text != nil && v.Config.Log == ""
@@ -213,7 +213,10 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 		l.Text = piecesOf(sink.Said)
 	}
 	if err == nil && reply.HasAside { // only the end may show that its text is commentary
-		l.keepAnswer(reply)
+		if l.Text, l.HasText = nil, false; len(reply.Message.Calls) == 0 {
+			l.Text = piecesOf(reply.Message.Parts)
+			l.HasText = len(l.Text) > 0
+		}
 	}
 	l.Text, l.HasText = slices.Concat(before.text, l.Text), l.HasText || before.hasText
 	if err = cmp.Or(said(), err); err != nil {
@@ -250,8 +253,7 @@ func (l *Loop) fallsBack(ctx context.Context, err error) bool {
 }
 
 // mayBeElsewhere reports whether another model may not have the failure: the endpoint cannot be
-// reached, is busy, has no quota left, or does not have the model. A recording has no exchange with
-// a model that could not be reached.
+// reached, which a recording does not contain, is busy, has no quota left, or lacks the model.
 func mayBeElsewhere(e *stream.Error) bool {
 	text := strings.ToLower(e.Message)
 	spent := e.Status == 429 || e.Status >= 500 || strings.Contains(text, "insufficient_quota")
@@ -313,15 +315,6 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 	}, said
 }
 
-// keepAnswer removes commentary from the text of the turn.
-func (l *Loop) keepAnswer(reply *stream.Reply) {
-	l.Text, l.HasText = nil, false
-	if len(reply.Message.Calls) == 0 {
-		l.Text = piecesOf(reply.Message.Parts)
-		l.HasText = len(l.Text) > 0
-	}
-}
-
 func piecesOf(parts []stream.Part) (text event.Pieces) {
 	for _, p := range parts {
 		text = append(text, p.Text)
@@ -376,9 +369,8 @@ func (l *Loop) mustEnd(reply *stream.Reply, calls int) (round int, err error) {
 }
 
 // dropCalls removes the calls of the last reply from the conversation: their arguments may be cut,
-// and a later run must not make them. The endpoint's state is removed too, because it contains the
-// calls, which will have no results, and may be cut as well. A text with command lines is removed
-// completely.
+// and a later run must not make them. The endpoint's state contains the calls, so it is removed too.
+// A text with command lines is removed completely.
 func (l *Loop) dropCalls() {
 	n := len(l.model.Request.Messages) - 1
 	m := &l.model.Request.Messages[n]

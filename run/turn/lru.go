@@ -14,19 +14,18 @@ type lruStore[T any] struct {
 	Bytes  int // of all values together, at most
 
 	mu      sync.Mutex
-	kept    []lruEntry[T] // least recently used first
-	lent    []string      // ids in use
-	dropped []string      // ids dropped most recently
+	entries []lruEntry[T] // least recently used first
 }
 
 type lruEntry[T any] struct {
 	id    string
-	value T
+	state lruState
+	value T // only of lruKept
 	bytes int
 }
 
-// maxLRUDropped is how many ids of dropped values are remembered.
-const maxLRUDropped = 1000
+// maxLRU is how many ids are remembered, including ids of dropped values.
+const maxLRU = 1000
 
 // A lruState says whether the store contains the value of an id.
 type lruState int
@@ -43,17 +42,12 @@ const (
 func (s *lruStore[T]) Lend(id string) (value T, state lruState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := slices.IndexFunc(s.kept, func(e lruEntry[T]) bool { return e.id == id }); i >= 0 {
-		value = s.kept[i].value
-		s.kept = slices.Delete(s.kept, i, i+1)
-		s.lent = append(s.lent, id)
-		return value, lruKept
-	}
-	switch {
-	case slices.Contains(s.lent, id):
-		state = lruLent
-	case slices.Contains(s.dropped, id):
-		state = lruDropped
+	for i := range s.entries {
+		if e := &s.entries[i]; e.id == id {
+			if value, state = e.value, e.state; state == lruKept {
+				*e = lruEntry[T]{id: id, state: lruLent}
+			}
+		}
 	}
 	return value, state
 }
@@ -61,20 +55,21 @@ func (s *lruStore[T]) Lend(id string) (value T, state lruState) {
 // Keep stores a value, or returns one that was lent, and drops others to make room. It reports
 // whether the value is kept: a value larger than the store is dropped itself.
 func (s *lruStore[T]) Keep(id string, value T, bytes int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lent = withoutID(s.lent, id)
-	s.dropped = withoutID(s.dropped, id)
-	s.kept = slices.DeleteFunc(s.kept, func(e lruEntry[T]) bool { return e.id == id })
 	if s.Number < 1 || bytes > s.Bytes {
-		s.drop(id)
+		s.Drop(id)
 		return false
 	}
-	s.kept = append(s.kept, lruEntry[T]{id, value, bytes})
-	for sum := s.size(); len(s.kept) > s.Number || sum > s.Bytes; {
-		sum -= s.kept[0].bytes
-		s.drop(s.kept[0].id)
-		s.kept = slices.Delete(s.kept, 0, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set(lruEntry[T]{id, lruKept, value, bytes})
+	number, sum := 0, 0
+	for i, e := range slices.Backward(s.entries) {
+		if e.state == lruKept {
+			number, sum = number+1, sum+e.bytes
+			if number > s.Number || sum > s.Bytes {
+				s.entries[i] = lruEntry[T]{id: e.id, state: lruDropped}
+			}
+		}
 	}
 	return true
 }
@@ -83,23 +78,13 @@ func (s *lruStore[T]) Keep(id string, value T, bytes int) bool {
 func (s *lruStore[T]) Drop(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lent = withoutID(s.lent, id)
-	s.drop(id)
+	s.set(lruEntry[T]{id: id, state: lruDropped})
 }
 
-func (s *lruStore[T]) size() (sum int) {
-	for _, e := range s.kept {
-		sum += e.bytes
+// set stores the entry of an id as the one used last. The caller holds s.mu.
+func (s *lruStore[T]) set(entry lruEntry[T]) {
+	s.entries = append(slices.DeleteFunc(s.entries, func(e lruEntry[T]) bool { return e.id == entry.id }), entry)
+	if i := slices.IndexFunc(s.entries, func(e lruEntry[T]) bool { return e.state == lruDropped }); i >= 0 && len(s.entries) > maxLRU {
+		s.entries = slices.Delete(s.entries, i, i+1)
 	}
-	return sum
-}
-
-// drop remembers that the value of an id was dropped. The caller holds s.mu.
-func (s *lruStore[T]) drop(id string) {
-	s.dropped = append(withoutID(s.dropped, id), id)
-	s.dropped = slices.Delete(s.dropped, 0, max(0, len(s.dropped)-maxLRUDropped))
-}
-
-func withoutID(ids []string, id string) []string {
-	return slices.DeleteFunc(ids, func(other string) bool { return other == id })
 }

@@ -33,11 +33,11 @@ func TestStore(t *testing.T) {
 	want("d", "", lruDropped)
 	s.Keep("b", "again", 1)
 	want("b", "again", lruKept)
-	for i := range 2 * maxLRUDropped {
+	for i := range 2 * maxLRU {
 		s.Keep(fmt.Sprint("n", i), "", 11)
 	}
-	if len(s.dropped) != maxLRUDropped {
-		t.Errorf("%d ids are remembered", len(s.dropped))
+	if len(s.entries) != maxLRU {
+		t.Errorf("%d ids are remembered", len(s.entries))
 	}
 	want("a", "", lruUnknown)
 	if none := new(lruStore[int]); none.Keep("a", 1, 0) {

@@ -2,8 +2,7 @@
 //
 // A turn is one reply of the model, a round its calls and their answers. A nested run is the call
 // of an agent: turns of another model, one level deep. The flow of a conversation is the labels of
-// its content, with their sources. A trimmer keeps
-// the requests of a long conversation within the limit of its model.
+// its content, with their sources. A trimmer keeps requests within the limit of their model.
 //
 // Each call is answered exactly once and in order, or the run ends; no tool runs without a verdict
 // that allows it.
@@ -111,7 +110,6 @@ type budget struct {
 	usedCost   float64
 }
 
-// newBudget returns the budget from the flags.
 func (p *Plan) newBudget() *budget {
 	c := p.Inv.Config
 	b := &budget{tokens: c.MaxTotal.Tokens, costs: c.MaxTotal.Cost != ""}
@@ -127,7 +125,6 @@ func (b *budget) use(tokens int, cost float64) {
 	b.usedCost += cost
 }
 
-// errUsedUp is the cause of the error for an exhausted budget.
 var errUsedUp = errors.New("the budget of the run is used up")
 
 // usedUp returns an error that names the limit, if the budget is exhausted. It is called before
@@ -208,7 +205,6 @@ func (c Cost) Shown() event.Cost {
 	return event.Cost{Cost: strconv.AppendFloat(nil, rounded, 'f', -1, 64), Currency: c.currency, Partial: c.partial}
 }
 
-// count adds the usage of an exchange.
 func (l *Loop) count(used stream.Usage) Cost {
 	u, cost := event.Usage(used), costOf(l.model.Endpoint.Price, used)
 	l.Usage, l.Cost = l.Usage.Plus(u), l.Cost.plus(cost)
@@ -295,14 +291,12 @@ type planned struct {
 	reviewed *Reviewed // the call's entry in the plan; nil: none
 }
 
-// output reports what happens to calls.
 type output struct {
 	emit  func(event.Event) error
 	flush func() error
 	say   func(format string, args ...any) // prints a line on stderr
 }
 
-// options are settings of calls from flags.
 type options struct {
 	planned        planned
 	parallel       int  // read-only calls in parallel
@@ -317,7 +311,7 @@ type options struct {
 	trace          config.Trace // to which the run belongs
 }
 
-// resultBytes is the default limit of a result for the model, in bytes.
+// resultBytes is the default limit of a result in bytes. It applies where a model reads the result.
 const resultBytes = 256 << 10
 
 // newCaller returns a caller with the settings of flags and config. known may be nil.
@@ -327,7 +321,7 @@ func (p *Plan) newCaller(known *confine.Known) *caller {
 		plan: p, box: p.Box, client: new(client), memory: memory{known: known, nested: &lruStore[*Loop]{Number: keptRuns, Bytes: keptRunBytes}}, flow: newFlow(v.Gate), lines: lineCalls{enabled: c.CmdLines},
 		output: output{v.Emit, v.Flush, v.Face.Notef},
 		options: options{
-			parallel: cmp.Or(c.Parallel, 8), maxBytes: cmp.Or(int(c.MaxResultBytes), resultBytes),
+			parallel: cmp.Or(c.Parallel, 8), maxBytes: int(c.MaxResultBytes),
 			wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), serves: c.Mode == config.Serve, askHost: c.AskHost, secrets: v.Secrets, trace: c.Trace(),
 		},
 	}

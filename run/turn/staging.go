@@ -49,9 +49,8 @@ func (p *Plan) openStaging() error {
 	return nil
 }
 
-// BeginStaging begins the plan of a conversation after the tools are known, so that a plan exists
-// even if nothing is staged. It loads the calls that an earlier run staged in the same
-// conversation.
+// BeginStaging begins the plan of a conversation after the tools are known, even if nothing is staged.
+// It loads the calls that an earlier run staged in the same conversation.
 func (p *Plan) BeginStaging(ctx context.Context) error {
 	if p.staging == nil {
 		return nil
@@ -84,14 +83,6 @@ func (p *Plan) CloseStaging() int {
 	return p.staging.count
 }
 
-// contents are the staged contents; nil without staging.
-func (s *staging) contents() *confine.StagedFiles {
-	if s == nil {
-		return nil
-	}
-	return &s.files
-}
-
 // unseen is a note for the model that a program started by a tool did not see staged contents.
 func (s *staging) unseen(t *toolbox.Tool) string {
 	if s == nil || !t.Declares().Runs {
@@ -106,7 +97,6 @@ func (r *round) stages(c *call, v approve.Verdict) bool {
 	return r.plan.staging != nil && v.Outcome == approve.Unapproved && !v.EndsRun && !c.tool.Conn.Agent
 }
 
-// stagedText is the answer to a staged call.
 const stagedText = "staged: not run yet; it will run unchanged after a review"
 
 // stage writes c to the plan. A built-in tool that changes a file first makes the change in memory:
@@ -148,7 +138,6 @@ func (r *round) stage(ctx context.Context, c *call, bounds confine.Bounds, serve
 	c.answer = ownAnswer(event.ResultStaged, stagedText)
 }
 
-// callKey identifies a call of a tool with these arguments.
 func callKey(tool string, args []byte) string { return tool + "\x00" + string(args) }
 
 // add writes c to the plan, after the heading if c is the first call.
@@ -177,7 +166,6 @@ func ServerOf(c *toolbox.Connection, hide func(string) string) stage.Server {
 	return stage.Server{Name: c.Name, Target: hide(c.Target()), Dir: c.Dir}
 }
 
-// head describes this run for the plan.
 func (p *Plan) head() stage.Head {
 	definitions := sha256.New()
 	for _, t := range p.Box.All() {
@@ -263,21 +251,14 @@ type Reviewed struct {
 	Misfit func() string     // says why the call would not do what was reviewed; "" if it would
 }
 
-// ApplyCall makes one call of a plan. It is denied if a rule denies it, or if it no longer fits
-// when its turn comes, because earlier calls may have changed its files. The plan records the call
-// before it is sent, and its result.
+// ApplyCall makes one call of a plan. It is denied if a rule denies it, or if it no longer fits after
+// the earlier calls. The plan records the call before it is sent, and its result.
 func (p *Plan) ApplyCall(ctx context.Context, t *toolbox.Tool, c *Reviewed) (Outcome, CallTally, error) {
 	k := p.newCaller(nil)
-	k.separate = true
 	k.planned.reviewed = c
-	if p.Inv.Config.MaxResultBytes == 0 {
-		k.maxBytes = 0
-	}
 	labels, _ := approve.ParseLabels(c.Labels, approve.Exposed)
 	k.flow.add(labels, event.Source{Name: "the plan"})
-	r := k.newRound(0, []stream.Call{{ID: c.ID, Name: t.ModelName, Arguments: c.Arguments}}, nil)
-	err := r.alone(ctx)
-	o := outcomeOf(r.calls[0])
+	o, counts, err := k.once(ctx, stream.Call{ID: c.ID, Name: t.ModelName, Arguments: c.Arguments})
 	switch {
 	case !c.Sent, o.Status == event.ResultUnknown:
 	case o.Result == nil && o.Refusal == nil:
@@ -285,5 +266,5 @@ func (p *Plan) ApplyCall(ctx context.Context, t *toolbox.Tool, c *Reviewed) (Out
 	default:
 		err = cmp.Or(err, c.File.Done(c.Call, stage.Result{Status: string(o.Status), Time: stage.Now(), Text: o.Text()}))
 	}
-	return o, r.tally, err
+	return o, counts, err
 }

@@ -20,8 +20,7 @@ type System struct {
 
 // WithSystem puts the system message first: the one from flags, or else the frame if tools are
 // offered and there is no system message. The number is how many messages at the front are never
-// part of the output. msgs must not be used afterwards: its memory is reused, because it may be most
-// of the memory of a run.
+// part of the output. msgs must not be used afterwards: its memory, which may be large, is reused.
 func (p *Plan) WithSystem(msgs []stream.Message, own System, box *toolbox.Toolbox, cmdLines bool) ([]stream.Message, int) {
 	has := len(msgs) > 0 && Instructs(msgs[0])
 	switch {
@@ -101,13 +100,11 @@ func (c *caller) commandLines(text event.Pieces) []string {
 	return lines
 }
 
-// lineCalls converts command lines to calls.
 type lineCalls struct {
 	enabled bool // --cmd-lines
 	count   int  // of calls so far, for their ids
 }
 
-// call converts a command line to a call of the shell tool.
 func (l *lineCalls) call(line string) *call {
 	l.count++
 	args := append(event.AppendString([]byte(`{"script":`), line), '}')

@@ -37,7 +37,6 @@ type trimmer struct {
 	warned  bool           // about silent truncation by the endpoint
 }
 
-// trimOptions are settings of a trimmer before the first request.
 type trimOptions struct {
 	Frame     int                        // messages at the front of requests that do not belong to the conversation
 	Drops     bool                       // content that is left out is not needed again: its memory is freed
@@ -146,14 +145,12 @@ func (t *trimmer) tokens(weight int) int {
 	return t.counted.tokens + int(float64(weight-t.counted.weight)*t.perByte())
 }
 
-// weightOf is the weight of a request with this number of tokens.
 func (t *trimmer) weightOf(tokens float64) int {
 	return t.counted.weight + int((tokens-float64(t.counted.tokens))/t.perByte())
 }
 
 // learn records the endpoint's token count of the last request. An endpoint that silently truncates
-// long requests, such as Ollama, is detected because the count falls although the request has
-// grown.
+// long requests, such as Ollama, is detected: the count falls although the request has grown.
 func (t *trimmer) learn(tokens int) {
 	if tokens == 0 {
 		return
@@ -235,7 +232,6 @@ func (t *trimmer) tell(now event.Trim, left []session.Left, r *stream.Request) e
 		readable.Grouped(now.Bytes) + " bytes; --trim off ends such a run instead"})
 }
 
-// explained adds hints to a refusal for length.
 func explained(e *stream.Error, hints ...string) error {
 	explained := *e
 	explained.Hint = strings.Join(hints, "\n")

@@ -138,7 +138,7 @@ func (r *round) verdict(ctx context.Context, c *call) (approve.Verdict, error) {
 	if q == nil || err != nil {
 		return v, err
 	}
-	if r.asksElsewhere(c, q) == nil {
+	if !r.isForHost(q) || r.askerOf(c) == nil {
 		if err = r.whileUnlocked(func() error { return r.awaitTurn(ctx) }); err != nil {
 			return v, err
 		}
@@ -153,7 +153,6 @@ func (r *round) verdict(ctx context.Context, c *call) (approve.Verdict, error) {
 	return v, err
 }
 
-// awaitTurn waits until nobody else is being asked.
 func (r *round) awaitTurn(ctx context.Context) error {
 	select {
 	case r.plan.asking <- struct{}{}:
@@ -221,7 +220,9 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 		if r.known != nil && r.mayRead(ctx, c) {
 			bounds.Known, bounds.Call = r.known, c.ID
 		}
-		bounds.Staged = r.plan.staging.contents()
+		if s := r.plan.staging; s != nil {
+			bounds.Staged = &s.files
+		}
 	}
 	return bounds
 }
@@ -305,7 +306,7 @@ func (r *round) put(ctx context.Context, c *call, q *approve.Question) error {
 	if !r.isForHost(q) {
 		return q.Ask(ctx)
 	}
-	ask := r.asksElsewhere(c, q)
+	ask := r.askerOf(c)
 	return q.AskThrough(ctx, "host", func(ctx context.Context, text string) (bool, error) {
 		switch {
 		case ask == nil:
@@ -326,15 +327,6 @@ func (r *round) put(ctx context.Context, c *call, q *approve.Question) error {
 // isForHost reports whether --ask-host sends this question to the host's user.
 func (r *round) isForHost(q *approve.Question) bool {
 	return q.ForPerson() && (r.askHost == "all" || r.askHost == "calls" && !q.OfConversation())
-}
-
-// asksElsewhere returns a function that asks the host's user; nil if the question goes to somebody
-// else, or the host cannot ask.
-func (r *round) asksElsewhere(c *call, q *approve.Question) toolserver.Asker {
-	if !r.isForHost(q) {
-		return nil
-	}
-	return r.askerOf(c)
 }
 
 // askerOf returns a function that asks the user of the host that made c, or that called the agent

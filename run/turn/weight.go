@@ -7,7 +7,6 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// A requestLoad is the weight of a request.
 type requestLoad struct {
 	weight   int
 	messages int // counted in weight
@@ -29,7 +28,6 @@ func (l *requestLoad) weigh(r *stream.Request) {
 	l.weight, l.tools = l.weight+tools-l.tools, tools
 }
 
-// weightOf is the weight of a message in a request.
 func weightOf(m *stream.Message) (weight int) {
 	for _, p := range m.Sent() {
 		weight += weightOfPart(&p)

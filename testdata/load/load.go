@@ -18,6 +18,15 @@ func Full(t testing.TB) bool {
 	return part != "" && !RaceDetector() && In(part, t.Name())
 }
 
+// Variant skips a test that plays the same code as another one with other values, unless it
+// is full.
+func Variant(t testing.TB) {
+	t.Helper()
+	if !Full(t) {
+		t.Skip("a variant, which TOOLPIPE_LOAD plays")
+	}
+}
+
 // Of gives the full number of repetitions or the reduced one.
 func Of(t testing.TB, full, reduced int) int {
 	if Full(t) {

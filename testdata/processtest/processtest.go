@@ -7,8 +7,10 @@ package processtest
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -45,6 +47,25 @@ func Main(m *testing.M, args []string, before ...func()) int {
 		prepare()
 	}
 	return m.Run()
+}
+
+// FindPython puts the directory of the interpreter first in PATH if python3 is a script that
+// starts it. The script of pyenv needs twenty times the time of the interpreter.
+func FindPython() {
+	script, _ := exec.LookPath("python3")
+	start := make([]byte, 2)
+	f, err := os.Open(script)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if _, err := io.ReadFull(f, start); err != nil || string(start) != "#!" {
+		return
+	}
+	path, err := exec.Command(script, "-c", "import sys; print(sys.executable)").Output()
+	if err == nil {
+		os.Setenv("PATH", filepath.Dir(string(path))+":"+os.Getenv("PATH"))
+	}
 }
 
 // Argv is the argument vector that runs one of the Programs.

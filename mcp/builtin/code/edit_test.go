@@ -14,6 +14,7 @@ import (
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/testdata/load"
 	"toolpipe/testdata/servertest"
 )
 
@@ -375,10 +376,11 @@ func TestEditWholeDefinition(t *testing.T) {
 func TestEditHugeContent(t *testing.T) {
 	t.Parallel()
 	d := newDocument(lexis.Of("a.py", nil), []byte("def f():\n\tpass\n"))
-	half := strings.Repeat(" ", maxContent/4)
+	size := load.Of(t, maxContent, maxContent/8)
+	half := strings.Repeat(" ", size/4)
 	for _, content := range []string{
-		half + half + "a\n" + half + "b\n" + half + " c", strings.Repeat("a\n", maxContent/2), strings.Repeat(" a\n", maxContent/4), "x = \"\"\"\n\"\"\"\n" + strings.Repeat("a", maxContent/2) + strings.Repeat("\n", maxContent/2),
-		strings.Repeat("\n", maxContent), strings.Repeat("\"\"\"\n", maxContent/4), strings.Repeat("(", maxContent), strings.Repeat("'", maxContent),
+		half + half + "a\n" + half + "b\n" + half + " c", strings.Repeat("a\n", size/2), strings.Repeat(" a\n", size/4), "x = \"\"\"\n\"\"\"\n" + strings.Repeat("a", size/2) + strings.Repeat("\n", size/2),
+		strings.Repeat("\n", size), strings.Repeat("\"\"\"\n", size/4), strings.Repeat("(", size), strings.Repeat("'", size),
 	} {
 		began := time.Now()
 		d.fit("a"+content, "\t")

@@ -65,7 +65,7 @@ func TestManyLines(t *testing.T) {
 // What a text is made of does not make a call slow: the time grows with its length.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
-	size, names := 8<<10, 200
+	size, names := 2<<10, 50
 	if load.Full(t) {
 		size, names = 1<<20, 5_000
 	}

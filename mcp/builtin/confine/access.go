@@ -111,7 +111,7 @@ func (a *Access) Absolute(rel string) string { return filepath.Join(a.Real, rel)
 // hides reports whether a name in a directory must not be shown, because it is secret,
 // toolpipe's own, or denied.
 func (a *Access) hides(dir, name string) bool {
-	return secretName(filepath.Base(a.Absolute(dir)), name) != "" || a.Withholds(dir, name)
+	return a.Secret(dir, name) != "" || a.Withholds(dir, name)
 }
 
 // Withholds reports whether a name in a directory must not be shown because it is toolpipe's

@@ -14,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"toolpipe/mcp/builtin/protected"
 )
 
 // A Spec describes an area of the file system.
@@ -34,6 +36,7 @@ type Area struct {
 	Real string      // of the directory, links resolved
 	Only string      // the name of the single file; "" for all files
 
+	home     string // the user's home directory, links resolved
 	ReadOnly string // why nothing in the area is written; "" if files may be written
 }
 
@@ -62,10 +65,13 @@ func Open(spec Spec) (*Area, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("%q is a %s, not a directory or file", spec.Root, KindOf(info.Mode()))
 	}
+	if a.home, err = filepath.EvalSymlinks(spec.Home); err != nil {
+		a.home = filepath.Clean(spec.Home)
+	}
 	if err := a.checkRoot(path, real); err != nil {
 		return nil, err
 	}
-	a.ReadOnly = readOnlyRoot(a.Real)
+	a.ReadOnly = protected.ReadOnlyRoot(a.Real)
 	if a.Root, err = os.OpenRoot(a.Real); err != nil {
 		return nil, fmt.Errorf("%q: %w", spec.Root, Reason(err))
 	}
@@ -85,12 +91,16 @@ func (a *Area) checkRoot(path, real string) error {
 		return fmt.Errorf("%q: %w", a.spec.Root, errKernel)
 	}
 	for _, way := range [...]string{path, real} {
-		names := strings.Split(way, "/")
+		dir, names := "/", strings.Split(way, "/")
 		for i, name := range names {
-			isFile := a.Only != "" && i == len(names)-1
-			if why := secretReason(names[max(0, i-1)], name, !isFile); why != "" {
+			reason := protected.SecretRoot
+			if a.Only != "" && i == len(names)-1 {
+				reason = protected.Secret
+			}
+			if why := reason(a.home, dir, name); why != "" {
 				return fmt.Errorf("%q is protected because of %q: %s; file tools neither read nor write it", a.spec.Root, name, why)
 			}
+			dir = filepath.Join(dir, name)
 		}
 	}
 	switch dir := enclosingGitDirectory(a.Real); dir {
@@ -104,4 +114,13 @@ func (a *Area) checkRoot(path, real string) error {
 		return nil
 	}
 	return checkBroad(a.spec.Root, a.Real, a.spec.Home)
+}
+
+// Secret is the reason why a path from a directory of the area is secret; "" if it is not.
+func (a *Area) Secret(dir, path string) string {
+	dir = filepath.Join(a.Real, dir)
+	if filepath.IsAbs(path) {
+		dir = "/"
+	}
+	return protected.Secret(a.home, dir, path)
 }

@@ -6,6 +6,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"toolpipe/mcp/builtin/protected"
 )
 
 // git treats any directory with HEAD, objects and refs, or with HEAD and commondir, as a
@@ -52,7 +54,7 @@ func enclosingGitDirectory(path string) string {
 func (a *Access) gitDirectoryMadeBy(rel string) string {
 	names := strings.Split(rel, "/")
 	for i, name := range names {
-		added := foldName(name)
+		added := protected.Fold(name)
 		switch added {
 		case "head":
 			added = "HEAD"

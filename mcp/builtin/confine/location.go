@@ -163,7 +163,7 @@ func (l *Location) follow(names []string, makes bool) error {
 			l.up()
 			continue
 		}
-		if why := secretName(filepath.Base(l.Access.Absolute(l.here().rel)), name); why != "" {
+		if why := l.Access.Secret(l.here().rel, name); why != "" {
 			return l.Access.protectedError(l.Asked, why)
 		}
 		l.Name, l.Rel = name, path.Join(l.here().rel, name)

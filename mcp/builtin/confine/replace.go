@@ -125,6 +125,10 @@ func (r *replacement) check(ctx context.Context) error {
 	return nil
 }
 
+// The temporary file of a write; it becomes the file when it is complete. The table of protected
+// names contains it.
+const temporaryPrefix, temporarySuffix = ".toolpipe-", ".tmp"
+
 // create makes the new file under a temporary name. If the file system has locks, the file is
 // locked while it is open.
 func (r *replacement) create() (f *os.File, name string, err error) {

@@ -1,313 +1,273 @@
 package confine
 
 import (
-	"bufio"
-	"bytes"
-	"crypto/sha256"
-	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"strconv"
 	"sync"
-	"time"
+
+	"toolpipe/mcp/builtin/protected"
 )
 
 const (
-	maxPlaces = 2000    // directories that are checked
-	maxListed = 4000    // directories that are searched
-	maxFiles  = 10000   // files that are recorded
-	maxDigest = 4 << 20 // bytes of a file; for larger ones only size and times are compared
+	maxPlaces = 2000  // directories that are checked
+	maxListed = 4000  // directories that are searched
+	maxFiles  = 10000 // files that are recorded
 )
 
 // How deep below a root a directory is a place, and is searched for secrets.
 const watchedDepth, searchedDepth = 2, 3
 
-// A Watch checks files below its roots that other programs run or obey without being asked,
-// such as git's hooks and the definitions of CI, and reports which have changed. Its methods
-// are safe for concurrent use.
+// A Watch is the list of files below writable directories that other programs run or obey
+// without being asked, such as git's hooks and the definitions of CI. It reports which have
+// changed. Its methods are safe for concurrent use.
 //
 // A place is a directory in which certain names matter. Places are the roots, the directories
-// directly in them, directories such as .github in those, git's own hooks and configuration,
-// and everything below a protected directory. Deeper directories are not checked: installed
-// packages are full of such files, which nothing obeys there. For the same reason a directory
-// that is made later is a place only because of its name.
+// directly in them, the working trees of submodules and worktrees, directories such as .github
+// in those, git's own directories, and everything below a protected directory. Deeper directories
+// are not checked: installed packages are full of such files, which nothing obeys there. For the
+// same reason a directory that is made later is a place only because of its name.
 type Watch struct {
-	except  []string // nothing below these is protected
-	secrets bool     // also search for secrets
+	scopes  []Scope
+	secrets bool       // also search for secrets
+	ask     AskGitFunc // nil once the list is made
 
 	mu     sync.Mutex
 	places map[string]place
 	files  map[string]note
-	top    []string // the protected files and directories that are not in another one
+	reading
+	found
+}
+
+// A Scope is where the programs of one sandbox may write: below Roots, which are absolute and
+// without links. Below Except, which are in a root, the user allows every change.
+type Scope struct{ Roots, Except []string }
+
+// Holds reports whether the programs may write a path, and must not change what is protected.
+func (s *Scope) Holds(path string) bool {
+	contains := func(dir string) bool { return IsBelow(path, dir) }
+	return slices.ContainsFunc(s.Roots, contains) && !slices.ContainsFunc(s.Except, contains)
+}
+
+// A found is what the making of the list found.
+type found struct {
+	top    []string // the protected files and directories, without links
 	secret []string
-	full   bool // there is more than the limits allow
+	git    map[string]bool // git directories
+	trees  []string        // working trees that are places, and not added yet
+	listed int             // directories
+	gaps   []string        // what the list lacks
 }
 
 // A place is a directory, and which names in it matter.
 type place struct {
-	protects func(name string, dir bool) bool
+	protects func(name string) bool
 	depth    int // below the root; watchedDepth if directories in it are not places
 	seen     note
+	whole    bool // all names in it were read
+	all      bool // everything below it is protected
 }
 
-// A note is the state of a file.
-type note struct {
-	info   fs.FileInfo
-	target string // of a symbolic link
-	sum    [sha256.Size]byte
-	recent bool // it had changed so shortly before that a further change may have the same times
-}
-
-// NewWatch records what is protected below roots, except below a path of except. Roots are
-// absolute and without links. It searches for secrets only if secrets is set, since they may
-// be deeper.
-func NewWatch(roots, except []string, secrets bool) *Watch {
-	w := &Watch{except: except, secrets: secrets, places: map[string]place{}, files: map[string]note{}}
-	listed := 0
+// NewWatch makes the list before any program of the scopes starts. It searches for secrets only
+// if secrets is set, since they may be deeper. ask may be nil.
+func NewWatch(scopes []Scope, secrets bool, ask AskGitFunc) *Watch {
+	w := &Watch{scopes: scopes, secrets: secrets, ask: ask, places: map[string]place{}, files: map[string]note{}, reading: newReading(makingTime), found: found{git: map[string]bool{}}}
 	levels := watchedDepth
 	if secrets {
 		levels = searchedDepth
 	}
-	level := slices.Clone(roots) // directories near a root come first, so that a large directory cannot use up the limits
+	level := w.roots() // directories near a root come first, so that a large directory cannot use up the limits
 	for depth := range levels {
 		var below []string
 		for _, dir := range level {
-			if listed++; listed > maxListed {
-				w.full = true
-				break
-			}
 			below = append(below, w.add(dir, depth)...)
 		}
 		level = below
 	}
+	for len(w.trees) > 0 {
+		tree := w.trees[0]
+		w.trees = w.trees[1:]
+		if _, known := w.places[tree]; !known && w.holds(tree) {
+			w.add(tree, 1)
+		}
+	}
+	w.ask = nil
+	w.readAll()
 	return w
 }
 
-// Protected are the existing files and directories that are protected.
-func (w *Watch) Protected() []string { return slices.Compact(slices.Sorted(slices.Values(w.top))) }
+func (w *Watch) roots() (all []string) {
+	for i := range w.scopes {
+		all = append(all, w.scopes[i].Roots...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// outermost are the paths that are not below another one.
+func outermost(paths []string) (all []string) {
+	for _, path := range slices.Compact(slices.Sorted(slices.Values(paths))) {
+		if !slices.ContainsFunc(all, func(other string) bool { return IsBelow(path, other) }) {
+			all = append(all, path)
+		}
+	}
+	return all
+}
+
+// holds reports whether a change of a path counts: a sandbox that may make it does not allow it.
+func (w *Watch) holds(path string) bool {
+	return slices.ContainsFunc(w.scopes, func(s Scope) bool { return s.Holds(path) })
+}
+
+// Protected are the existing files and directories that are protected, without links.
+func (w *Watch) Protected() []string { return outermost(w.top) }
 
 // Secret are the files and directories with secret names (as for file tools) in the roots and
 // two levels of directories below. Git's own are not included.
 func (w *Watch) Secret() []string { return slices.Sorted(slices.Values(w.secret)) }
 
-// Full reports whether there is more below the roots than the limits allow.
-func (w *Watch) Full() bool { return w.full }
+// Gaps says what the list lacks.
+func (w *Watch) Gaps() []string { return w.gaps }
+
+func (w *Watch) lacks(what string) {
+	if !slices.Contains(w.gaps, what) {
+		w.gaps = append(w.gaps, what)
+	}
+}
+
+func (w *Watch) isFull() {
+	w.lacks("there are more directories and files than are searched for files that other programs run")
+}
 
 // isPlace reports whether a directory at this depth below a root is a place.
 func isPlace(dir string, depth int) bool {
-	return depth < watchedDepth || depth == watchedDepth && HoldsReadOnly(filepath.Base(dir))
+	return depth < watchedDepth || depth == watchedDepth && protected.HoldsReadOnly(filepath.Base(dir))
 }
 
-// put makes a directory a place, if there is room.
-func (w *Watch) put(dir string, p place) {
-	if _, known := w.places[dir]; !known && len(w.places) >= maxPlaces {
-		w.full = true
-		return
+// put makes a directory a place, if there is room, and returns the entries of the directory.
+func (w *Watch) put(dir string, p place) []fs.DirEntry {
+	if w.listed++; len(w.places) >= maxPlaces || w.listed > maxListed {
+		w.isFull()
+		return nil
 	}
 	p.seen = noteOf(dir)
+	entries, err := w.list(dir)
+	if p.whole = err == nil; err == errTooMuch {
+		w.isFull()
+	}
+	if p.protects == nil {
+		return entries
+	}
+	if old, known := w.places[dir]; known {
+		added := p.protects
+		p.protects = func(name string) bool { return old.protects(name) || added(name) }
+		p.depth, p.all = min(p.depth, old.depth), p.all || old.all
+	}
 	w.places[dir] = p
+	return entries
 }
 
-// protecting decides which names in a directory are protected. A file .git points to a git
-// directory.
-func protecting(dir string) func(name string, isDir bool) bool {
-	return func(name string, isDir bool) bool {
-		return ReadOnlyPath(filepath.Base(dir), name) != "" || name == ".git" && !isDir
-	}
+// protecting decides which names in a directory are protected.
+func protecting(dir string) func(name string) bool {
+	return func(name string) bool { return protected.ReadOnly(dir, name) != "" }
 }
 
 // add adds a directory that is depth levels below a root, and returns the directories in it
 // that must be searched next.
 func (w *Watch) add(dir string, depth int) (below []string) {
-	protects, placed := protecting(dir), isPlace(dir, depth)
-	if placed {
-		w.put(dir, place{protects: protects, depth: depth})
+	p := place{depth: depth}
+	if isPlace(dir, depth) {
+		p.protects = protecting(dir)
 	}
-	entries, _ := os.ReadDir(dir)
-	for _, entry := range entries {
+	for _, entry := range w.put(dir, p) {
 		name, path := entry.Name(), filepath.Join(dir, entry.Name())
+		secret := name != ".git" && w.secrets && protected.Secret("", dir, name) != ""
+		if secret {
+			w.secret = append(w.secret, path)
+		}
 		switch {
-		case placed && protects(name, entry.IsDir()):
-			w.protect(path)
 		case name == ".git":
-			if placed {
+			if p.protects != nil {
 				w.addGit(path, dir)
 			}
-		case w.secrets && SecretPath(filepath.Base(dir), name) != "":
-			if !w.excepts(path) {
-				w.secret = append(w.secret, path)
-			}
-		case entry.IsDir() && depth < watchedDepth && HoldsReadOnly(name): // places come before directories that are only searched
+		case p.protects != nil && p.protects(name):
+			w.protect(path)
+		case secret || !entry.IsDir():
+		case depth < watchedDepth && protected.HoldsReadOnly(name): // places come before directories that are only searched
 			below = append(below, w.add(path, depth+1)...)
-		case entry.IsDir():
+		default:
 			below = append(below, path)
 		}
 	}
 	return below
 }
 
-func (w *Watch) excepts(path string) bool {
-	return slices.ContainsFunc(w.except, func(dir string) bool { return IsBelow(path, dir) })
-}
-
-// protect records a protected file, or everything below a protected directory.
+// protect puts a file, or everything below a directory, on the list, also if it does not exist
+// yet. A link and its target are both on the list.
 func (w *Watch) protect(path string) {
-	if w.excepts(path) {
+	real, err := filepath.EvalSymlinks(path)
+	if real != path && w.holds(path) {
+		w.files[path] = noteOf(path)
+	}
+	if err == nil && slices.ContainsFunc(outermost(w.roots()), func(root string) bool { return IsBelow(root, real) }) {
+		w.lacks(strconv.Quote(path) + " is or contains a writable directory, so not everything in it is protected")
 		return
 	}
-	w.top = append(w.top, path)
-	w.noteAll(path)
+	if err == nil && w.holds(real) {
+		w.top = append(w.top, real)
+		w.noteAll(real)
+	}
 }
 
+// noteAll records a file, or all files below a directory, and protects the targets of links.
 func (w *Watch) noteAll(path string) {
-	_ = filepath.WalkDir(path, func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return nil
-		case entry.IsDir():
-			w.put(path, place{protects: func(string, bool) bool { return true }, depth: watchedDepth})
-		case len(w.files) >= maxFiles:
-			w.full = true
-			return filepath.SkipAll
-		default:
-			w.files[path] = noteOf(path)
-		}
-		return nil
-	})
-}
-
-// gitObeys are the files of a git directory that git runs or obeys (gitrepository-layout(5)).
-// commondir and gitdir name another git directory.
-var gitObeys = []string{"config", "config.worktree", "hooks", "commondir", "gitdir"}
-
-// addGit adds a git directory, the git directories of submodules in it, and the directory of
-// hooks in its configuration. tree is the working tree.
-func (w *Watch) addGit(dir, tree string) {
-	protects := func(name string, _ bool) bool { return slices.Contains(gitObeys, name) }
-	w.put(dir, place{protects: protects, depth: watchedDepth})
-	for _, name := range gitObeys {
-		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			w.protect(filepath.Join(dir, name))
-		}
-	}
-	if hooks := hooksPath(filepath.Join(dir, "config"), tree); hooks != "" {
-		w.protect(hooks)
-	}
-	for _, inner := range slices.Concat(directories(filepath.Join(dir, "modules")), directories(filepath.Join(dir, "worktrees"))) {
-		for _, inner := range append(directories(inner), inner) { // the name of a submodule may have a slash
-			if _, err := os.Lstat(filepath.Join(inner, "HEAD")); err == nil && len(w.places) < maxPlaces {
-				w.addGit(inner, tree)
-			}
-		}
-	}
-}
-
-// directories are the directories in a directory, without links, which may lead in a circle.
-func directories(dir string) (paths []string) {
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-		return nil
-	}
-	entries, _ := os.ReadDir(dir)
-	for _, entry := range entries {
-		if entry.IsDir() {
-			paths = append(paths, filepath.Join(dir, entry.Name()))
-		}
-	}
-	return paths
-}
-
-// hooksPath is the directory core.hooksPath of a configuration, if it is in the tree; "" for
-// none.
-func hooksPath(config, tree string) string {
-	f, err := os.OpenFile(config, OpenFlags, 0) // it may be a FIFO
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxDigest))
-	if err != nil || !bytes.Contains(bytes.ToLower(b), []byte("hookspath")) {
-		return ""
-	}
-	for lines := bufio.NewScanner(bytes.NewReader(b)); lines.Scan(); {
-		key, value, found := strings.Cut(lines.Text(), "=")
-		if value = strings.Trim(strings.TrimSpace(value), `"`); !found || !strings.EqualFold(strings.TrimSpace(key), "hookspath") || value == "" {
-			continue
-		}
-		if !filepath.IsAbs(value) {
-			value = filepath.Join(tree, value)
-		}
-		if _, err := os.Lstat(value); err == nil && value != tree && IsBelow(value, tree) {
-			return filepath.Clean(value)
-		}
-	}
-	return ""
-}
-
-// noteOf records the present state of a file, a link or a directory.
-func noteOf(path string) (n note) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return n
-	}
-	n.info = info
-	const tick = 50 * time.Millisecond // more than any step of a file system's clock
-	changed, known := changeTime(info)
-	n.recent = !known || time.Since(changed) < tick
+	n := noteOf(path)
+	_, known := w.files[path]
 	switch {
-	case info.Mode().Type() == fs.ModeSymlink:
-		n.target, _ = os.Readlink(path)
-	case info.Mode().IsRegular() && info.Size() <= maxDigest:
-		if f, err := os.OpenFile(path, OpenFlags, 0); err == nil { // another file may have replaced it
-			defer f.Close()
-			h := sha256.New()
-			_, _ = io.Copy(h, io.LimitReader(f, maxDigest))
-			h.Sum(n.sum[:0])
+	case known || w.places[path].all || n.info == nil || !w.holds(path):
+	case len(w.files) >= maxFiles || !w.spend(entryCost):
+		w.isFull()
+	case n.info.IsDir():
+		whole := place{protects: func(string) bool { return true }, depth: watchedDepth, all: true}
+		for _, entry := range w.put(path, whole) {
+			w.noteAll(filepath.Join(path, entry.Name()))
+		}
+	default:
+		w.files[path] = n
+		if n.target != "" {
+			w.protect(path)
 		}
 	}
-	return n
-}
-
-// same reports whether a file is unchanged, without reading it.
-func (n *note) same(path string) bool {
-	info, err := os.Lstat(path)
-	if err != nil || n.info == nil {
-		return err != nil && n.info == nil
-	}
-	then, known := changeTime(n.info)
-	now, _ := changeTime(info)
-	return known && !n.recent && then.Equal(now) && os.SameFile(n.info, info) && info.Size() == n.info.Size() && info.ModTime().Equal(n.info.ModTime())
-}
-
-// equal reports whether two notes have the same content.
-func (n *note) equal(m *note) bool {
-	if n.info == nil || m.info == nil {
-		return n.info == m.info
-	}
-	return n.info.Mode() == m.info.Mode() && n.info.Size() == m.info.Size() && n.target == m.target && n.sum == m.sum &&
-		(n.info.Size() <= maxDigest || n.info.ModTime().Equal(m.info.ModTime()))
 }
 
 // Changed are the protected files that have changed, disappeared or appeared since the last
-// check.
-func (w *Watch) Changed() []string {
+// check. Without last, a file with an unchanged state is not read again. With last every file is
+// read: no program may run in a sandbox any more. Neither takes longer than a constant time, and
+// a file that cannot be read in this time counts as changed.
+func (w *Watch) Changed(last bool) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.reading = newReading(lookTime)
 	changed := map[string]bool{}
+	var stale []string
 	for path, was := range w.files {
-		if was.same(path) {
-			continue
+		if last && !was.unread || !was.same(path) {
+			stale = append(stale, path)
 		}
+	}
+	for _, path := range w.smallFirst(slices.Values(stale)) {
+		was := w.files[path]
 		now := noteOf(path)
-		if !was.equal(&now) {
+		if !w.equal(path, &was, &now) {
 			changed[path] = true
 		}
 		w.files[path] = now
 	}
-	for dir, p := range maps.Clone(w.places) {
-		if p.seen.same(dir) {
+	for _, dir := range slices.Sorted(maps.Keys(w.places)) {
+		p := w.places[dir]
+		if !last && p.seen.same(dir) {
 			continue
 		}
 		for _, path := range w.look(dir, p) {
@@ -319,27 +279,28 @@ func (w *Watch) Changed() []string {
 
 // look checks the names in a place again, and returns the new protected ones.
 func (w *Watch) look(dir string, p place) (found []string) {
-	w.put(dir, p)
-	entries, _ := os.ReadDir(dir)
+	p.seen = noteOf(dir)
+	entries, err := w.list(dir)
+	if p.whole && err != nil {
+		p.whole = false
+		found = append(found, dir)
+	}
+	w.places[dir] = p
 	for _, entry := range entries {
-		path := filepath.Join(dir, entry.Name())
+		name, path := entry.Name(), filepath.Join(dir, entry.Name())
+		_, file := w.files[path]
+		_, isPlace := w.places[path]
 		switch {
-		case w.known(path) || w.excepts(path):
-		case entry.Name() == ".git" && entry.IsDir():
+		case file || isPlace || !w.holds(path):
+		case name == ".git" && p.depth < watchedDepth:
 			w.addGit(path, dir)
 			found = append(found, path)
-		case p.protects(entry.Name(), entry.IsDir()):
+		case p.protects(name):
 			w.noteAll(path)
 			found = append(found, path)
-		case entry.IsDir() && p.depth < watchedDepth && HoldsReadOnly(entry.Name()):
-			found = append(found, w.look(path, place{protects: protecting(path), depth: p.depth + 1})...)
+		case entry.IsDir() && p.depth < watchedDepth && protected.HoldsReadOnly(name) && len(w.places) < maxPlaces:
+			found = append(found, w.look(path, place{protects: protecting(path), depth: p.depth + 1, whole: true})...)
 		}
 	}
 	return found
-}
-
-func (w *Watch) known(path string) bool {
-	_, file := w.files[path]
-	_, dir := w.places[path]
-	return file || dir
 }

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"sync"
 	"unicode/utf8"
+
+	"toolpipe/mcp/builtin/protected"
 )
 
 // MaxEdited is the largest file, in bytes, that is edited as a whole.
@@ -22,7 +23,7 @@ var Writing sync.Mutex
 // the root's own path count too: a user who offers a read-only directory as the root wants it
 // to be read only.
 func (a *Access) checkWritable(asked, rel string) error {
-	if why := SecretPath(filepath.Base(a.Real), rel); why != "" {
+	if why := a.Secret(".", rel); why != "" {
 		return a.protectedError(asked, why)
 	}
 	if dir := a.gitDirectoryMadeBy(rel); dir != "" {
@@ -31,7 +32,7 @@ func (a *Access) checkWritable(asked, rel string) error {
 	if a.ReadOnly != "" {
 		return fmt.Errorf("%q is protected because of %s; file tools do not write it; the allowed root is %q", asked, a.ReadOnly, a.Path)
 	}
-	if why := ReadOnlyPath(filepath.Base(a.Real), rel); why != "" {
+	if why := protected.ReadOnly(a.Real, rel); why != "" {
 		return fmt.Errorf("%q is protected: %s; file tools do not write it; the allowed root is %q", asked, why, a.Path)
 	}
 	return nil

@@ -49,7 +49,7 @@ func appendListed(b []byte, dir *os.Root, e fs.DirEntry, l *confine.Location) []
 			size = strconv.FormatInt(info.Size(), 10)
 		}
 	case e.Type()&fs.ModeSymlink != 0:
-		if t, err := dir.Readlink(e.Name()); err == nil && confine.SecretPath("", t) == "" && !l.Access.Withholds(l.Rel, t) {
+		if t, err := dir.Readlink(e.Name()); err == nil && l.Access.Secret(l.Rel, t) == "" && !l.Access.Withholds(l.Rel, t) {
 			target = " -> " + confine.ShownName(t)
 		}
 	}

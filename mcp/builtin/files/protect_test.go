@@ -10,6 +10,7 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/builtin/protected"
 	"toolpipe/testdata/servertest"
 )
 
@@ -152,11 +153,11 @@ var protectedNames = []struct {
 
 func TestProtectedNames(t *testing.T) {
 	for _, c := range protectedNames {
-		read := confine.SecretPath("", c.path) == ""
+		read := protected.Secret("", "/x", c.path) == ""
 		if read != c.read {
 			t.Errorf("%q is read: %t", c.path, read)
 		}
-		if write := read && confine.ReadOnlyPath("", c.path) == ""; write != c.write {
+		if write := read && protected.ReadOnly("", c.path) == ""; write != c.write {
 			t.Errorf("%q is written: %t", c.path, write)
 		}
 	}

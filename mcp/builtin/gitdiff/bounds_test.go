@@ -40,7 +40,7 @@ func TestGitEndsWhenFull(t *testing.T) {
 	check(t, err)
 	dir := t.TempDir()
 	check(t, os.Symlink(self, filepath.Join(dir, "git")))
-	r := &repository{access: &confine.Access{Area: &confine.Area{Real: dir}}, program: Program{[]string{"PATH=" + dir}, &process.Processes{}}}
+	r := &repository{access: &confine.Access{Area: &confine.Area{Real: dir}}, caged: caged{program: Program{[]string{"PATH=" + dir}, &process.Processes{}}}}
 	check(t, r.findGit(t.Context()))
 	began := time.Now()
 	if text, err := r.run(t.Context(), nil, 3, "diff"); string(text) != "1234" || err != nil || time.Since(began) > 10*time.Second {

@@ -82,17 +82,21 @@ func TestCageHoldsGit(t *testing.T) {
 		content, _ := os.ReadFile(filepath.Join(dir, ".git", name))
 		inRepository[name] = string(content)
 	}
-	for _, c := range []struct{ key, value string }{
+	for i, c := range []struct{ key, value string }{
 		{"core.worktree", outside}, {"include.path", filepath.Join(outside, "f")}, {"core.attributesFile", filepath.Join(outside, "f")},
 		{"filter.evil.clean", script}, {"filter.evil.process", script}, {"diff.evil.command", script}, {"diff.evil.textconv", script}, {"diff.evil.textconv", "cat " + outside + "/f; true"},
 		{"diff.external", script}, {"core.fsmonitor", script}, {"core.pager", script}, {"alias.see", "!" + script}, {"core.alternateRefsCommand", script}, {"diff.orderFile", filepath.Join(outside, "f")},
 	} {
 		git("config", c.key, c.value)
 		run := caging(t, dir)
-		for _, args := range [][]string{
-			{"diff", "--ext-diff", "--textconv", "HEAD"}, {"-c", "core.hooksPath=" + dir + "/.git/hooks", "update-index", "--refresh"}, {"-c", "core.fsmonitor=" + script, "status"}, {"see"},
-			{"cat-file", "-p", otherID}, {"hash-object", "-w", "a.txt"}, {"diff", "--no-index", "a.txt", filepath.Join(outside, "f")}, {"config", "--list"}, {"-p", "diff", "HEAD"}, {"add", "a.txt"}, {"commit", "--allow-empty", "-m", "x"},
+		for k, args := range [][]string{
+			{"diff", "--ext-diff", "--textconv", "HEAD"}, {"-p", "diff", "HEAD"}, {"add", "a.txt"}, {"see"}, // these read most of the keys
+			{"-c", "core.hooksPath=" + dir + "/.git/hooks", "update-index", "--refresh"}, {"-c", "core.fsmonitor=" + script, "status"},
+			{"cat-file", "-p", otherID}, {"hash-object", "-w", "a.txt"}, {"diff", "--no-index", "a.txt", filepath.Join(outside, "f")}, {"config", "--list"}, {"commit", "--allow-empty", "-m", "x"},
 		} {
+			if k >= 4 && i > 0 && !load.Full(t) {
+				break
+			}
 			if out, _ := run(args...); strings.Contains(out, "outside secret") {
 				t.Errorf("%s=%s: git %v shows %s", c.key, c.value, args, out)
 			}
@@ -259,7 +263,7 @@ func TestGitIsScript(t *testing.T) {
 	dir := t.TempDir()
 	servertest.Put(t, filepath.Join(dir, "git"), "#!/bin/sh\nexec /usr/bin/git \"$@\"\n")
 	check(t, os.Chmod(filepath.Join(dir, "git"), 0o755))
-	r := &repository{access: &confine.Access{Area: &confine.Area{Real: dir}}, program: Program{[]string{"PATH=" + dir}, &process.Processes{}}}
+	r := &repository{access: &confine.Access{Area: &confine.Area{Real: dir}}, caged: caged{program: Program{[]string{"PATH=" + dir}, &process.Processes{}}}}
 	err := r.findGit(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "but perhaps a script") {
 		t.Error(err)

@@ -7,14 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/process/cage"
 )
 
 // repository is the root's repository with our own configuration for git. The configuration
@@ -29,13 +27,10 @@ import (
 // repository's directories are given as a whole. In the working tree git sees the state of
 // all files, but reads only those that it must show, and their attributes.
 type repository struct {
-	access  *confine.Access
-	program Program
-	path    string // the path to show; "." for all
-	dir     string // the private directory
-
-	git    exec.Cmd   // the common part of all commands
-	may    cage.Spec  // the permanent permissions of git
+	caged
+	access *confine.Access
+	path   string     // the path to show; "." for all
+	dir    string     // the private directory
 	opened []*os.File // files that git may read by descriptor
 
 	left    map[string]bool // names of files that could not be compared
@@ -48,7 +43,7 @@ func openRepository(ctx context.Context, access *confine.Access, program Program
 	if now, err := os.Stat(access.Real); err != nil || !os.SameFile(now, access.Info) {
 		return nil, errors.New("the allowed root was moved; there is no diff of it")
 	}
-	r := &repository{access: access, program: program, path: path, left: map[string]bool{}}
+	r := &repository{caged: caged{program: program}, access: access, path: path, left: map[string]bool{}}
 	err := r.findGit(ctx)
 	if err == nil {
 		err = r.prepare(ctx)

@@ -15,40 +15,62 @@ import (
 	"toolpipe/mcp/process/cage"
 )
 
-// findGit finds git and everything that it needs to run: its loader lists the libraries
-// (ld.so(8)). The encodings that .gitattributes may name (gconv) are next to the libraries.
-func (r *repository) findGit(ctx context.Context) error {
+// A caged is the program git in a cage in which it executes nothing else and writes nothing.
+type caged struct {
+	program Program
+	git     exec.Cmd  // the common part of all commands
+	may     cage.Spec // the permanent permissions of git
+}
+
+// find finds git. It returns git's environment and loader; "" if git is statically linked.
+func (c *caged) find() (environ []string, loader string, err error) {
 	probe, _, err := cage.New(cage.Spec{Read: []string{}, Execute: []string{}})
 	if err != nil {
-		return fmt.Errorf("git runs only in a sandbox, because a repository can name programs and files outside it, and there is no sandbox here: %w", err)
+		return nil, "", fmt.Errorf("git runs only in a sandbox, because a repository can name programs and files outside it, and there is no sandbox here: %w", err)
 	}
 	probe.Close()
-	environ := process.ChildEnv(r.program.Environ, nil, nil)
+	environ = process.ChildEnv(c.program.Environ, nil, nil)
 	path, err := process.LookPath("git", environ)
 	if err != nil {
-		return errors.New("git is not installed")
+		return nil, "", errors.New("git is not installed")
 	}
 	f, err := elf.Open(path)
 	if err != nil {
-		return fmt.Errorf("git cannot run in a sandbox: %q is not an ELF program, but perhaps a script that starts one: %w", path, confine.Reason(err))
+		return nil, "", fmt.Errorf("git cannot run in a sandbox: %q is not an ELF program, but perhaps a script that starts one: %w", path, confine.Reason(err))
 	}
 	defer f.Close()
-	r.git = exec.Cmd{Path: path, Args: []string{"git", "--no-pager", "-c", "core.quotePath=false", "-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, Dir: r.access.Real}
-	r.may = cage.Spec{Execute: []string{path}, Read: []string{path, "/etc/ld.so.cache"}}
+	c.git = exec.Cmd{Path: path, Args: []string{"git", "--no-pager"}}
+	c.may = cage.Spec{Execute: []string{path}}
 	interpreter := f.Section(".interp")
 	if interpreter == nil {
-		return nil // the program is statically linked
+		return environ, "", nil
 	}
 	name, err := interpreter.Data()
-	loader := strings.TrimRight(string(name), "\x00")
-	var list []byte
-	if err == nil {
-		list, _, err = r.program.Processes.Capture(ctx, &exec.Cmd{Path: loader, Args: []string{loader, "--list", path}, Env: environ}, 64<<10)
+	if err != nil {
+		return nil, "", fmt.Errorf("the loader of git is not known: %w", confine.Reason(err))
 	}
+	loader = strings.TrimRight(string(name), "\x00")
+	c.may.Execute = append(c.may.Execute, loader)
+	return environ, loader, nil
+}
+
+// findGit finds git and everything that it needs to run: its loader lists the libraries
+// (ld.so(8)). The encodings that .gitattributes may name (gconv) are next to the libraries.
+func (r *repository) findGit(ctx context.Context) error {
+	environ, loader, err := r.find()
+	if err != nil {
+		return err
+	}
+	path := r.git.Path
+	r.git.Args, r.git.Dir = append(r.git.Args, "-c", "core.quotePath=false", "-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)), r.access.Real
+	r.may.Read = []string{path, "/etc/ld.so.cache"}
+	if loader == "" {
+		return nil
+	}
+	list, _, err := r.program.Processes.Capture(ctx, &exec.Cmd{Path: loader, Args: []string{loader, "--list", path}, Env: environ}, 64<<10)
 	if err != nil {
 		return fmt.Errorf("it is not known which libraries git needs: %w", confine.Reason(err))
 	}
-	r.may.Execute = append(r.may.Execute, loader)
 	for word := range strings.FieldsSeq(string(list)) {
 		if dir := filepath.Join(filepath.Dir(word), "gconv"); filepath.IsAbs(word) {
 			r.may.Read = append(r.may.Read, word, dir, filepath.Join("/usr", dir))
@@ -60,8 +82,8 @@ func (r *repository) findGit(ctx context.Context) error {
 // run runs git and returns its output. Git may read the files of read in addition to what it
 // may always read. If the output has more than most bytes, run returns most+1 bytes and ends
 // git, which could go on for long before its next output.
-func (r *repository) run(ctx context.Context, read []string, most int, args ...string) ([]byte, error) {
-	may, cmd := r.may, r.git
+func (c *caged) run(ctx context.Context, read []string, most int, args ...string) ([]byte, error) {
+	may, cmd := c.may, c.git
 	may.Read = slices.Concat(may.Read, read)
 	in, _, err := cage.New(may)
 	if err != nil {
@@ -72,7 +94,7 @@ func (r *repository) run(ctx context.Context, read []string, most int, args ...s
 	defer end()
 	out, errs := process.Output{Head: most + 1, Full: end}, process.Output{Tail: process.MaxStderr}
 	cmd.Args, cmd.Stdout, cmd.Stderr = slices.Concat(cmd.Args, args), &out, &errs
-	err = r.program.Processes.In(in.Start).Run(running, &cmd)
+	err = c.program.Processes.In(in.Start).Run(running, &cmd)
 	text, _, _ := out.Kept()
 	_, failed := errors.AsType[*exec.ExitError](err)
 	switch {

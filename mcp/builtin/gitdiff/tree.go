@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -87,7 +86,7 @@ func (r *repository) leave(name string, why error) {
 
 // hides reports whether the file of that name must not be shown.
 func (r *repository) hides(name string) bool {
-	if r.left[name] || confine.SecretPath(filepath.Base(r.access.Real), name) != "" || r.access.Withholds(".", name) {
+	if r.left[name] || r.access.Secret(".", name) != "" || r.access.Withholds(".", name) {
 		return true
 	}
 	info, err := r.access.Root.Lstat(name)

@@ -33,7 +33,9 @@ import (
 
 // The tests run in a subreaper, as toolpipe is: it reaps the orphans that it kills,
 // for which KillTree would wait where process 1 leaves them as zombies.
-func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args, process.BecomeSubreaper)) }
+func TestMain(m *testing.M) {
+	os.Exit(processtest.Main(m, os.Args, process.BecomeSubreaper, processtest.FindPython))
+}
 
 func init() {
 	// web serves the text of its last argument over HTTP, on a port that the system

@@ -18,6 +18,7 @@ import (
 
 	"toolpipe/mcp/builtin/shell"
 	"toolpipe/stream/text/screen"
+	"toolpipe/testdata/load"
 	"toolpipe/testdata/servertest"
 )
 
@@ -73,7 +74,7 @@ func TestScreenIsThatOfTmux(t *testing.T) {
 	}
 	keys, _ := strconv.Atoi(os.Getenv("TOOLPIPE_SCREEN_KEYS"))
 	if keys == 0 {
-		keys = 60
+		keys = load.Of(t, 60, 15)
 	}
 	for name, program := range screenPrograms {
 		t.Run(name, func(t *testing.T) {

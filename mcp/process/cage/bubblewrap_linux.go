@@ -6,24 +6,24 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
-	"unsafe"
-
-	"toolpipe/stream/goroutine"
 )
 
 // A bubblewrap is the program bwrap, after a trial that it works.
 type bubblewrap struct {
-	bwrap, setsid string
+	bwrap   string
+	nsenter string   // joins a network; "" if it is missing
+	self    *os.File // this program
 }
 
 // maxTrial limits the trial of bwrap.
@@ -35,40 +35,53 @@ func FindHolder(look func(name string) (path string, err error)) Holder {
 	if err != nil {
 		return Holder{Name: "Landlock and seccomp", Without: err.Error()}
 	}
-	return Holder{Name: "bubblewrap and seccomp", Below: true, bubblewrap: b}
+	return Holder{Name: "bubblewrap, Landlock and seccomp", Below: true, bubblewrap: b}
 }
 
-// findBubblewrap finds the programs that are needed and tries them: even an installed bwrap
-// may not work, since the system may refuse its calls.
+// findBubblewrap finds bwrap and tries it: even an installed bwrap may not work, since the
+// system may refuse its calls.
 func findBubblewrap(look func(name string) (path string, err error)) (*bubblewrap, error) {
-	var paths [2]string
-	for i, name := range []string{"bwrap", "setsid"} {
-		found, err := look(name)
-		if err != nil {
-			return nil, fmt.Errorf("%s is not on PATH", name)
-		}
-		if paths[i], err = filepath.EvalSymlinks(found); err != nil {
-			return nil, err
-		}
-	}
-	b := &bubblewrap{bwrap: paths[0], setsid: paths[1]}
-	if err := rootOwned(b.bwrap); err != nil {
+	b := &bubblewrap{}
+	var err error
+	if b.bwrap, err = find(look, "bwrap"); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), maxTrial)
-	defer cancel()
-	trial := exec.CommandContext(ctx, b.bwrap, slices.Concat(b.namespaces(OwnNetwork, false), basicMounts("--ro-bind"), []string{"--", b.bwrap, "--version"})...)
-	var said bytes.Buffer
-	trial.Env, trial.Stderr, trial.WaitDelay = []string{}, &said, time.Second
-	trial.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := trial.Run(); err != nil {
-		first, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
-		if first == "" {
-			first = err.Error()
-		}
-		return nil, fmt.Errorf("it does not work here: %q", first)
+	b.nsenter, _ = find(look, "nsenter")
+	if b.self, err = os.Open("/proc/self/exe"); err != nil {
+		return nil, err
+	}
+	if err := b.try(nil, basicMounts("--ro-bind")...); err != nil {
+		b.self.Close()
+		return nil, fmt.Errorf("it does not work here: %w", err)
 	}
 	return b, nil
+}
+
+// find finds a program that only root could have put there.
+func find(look func(name string) (path string, err error), name string) (string, error) {
+	found, err := look(name)
+	if err != nil {
+		return "", fmt.Errorf("%s is not on PATH", name)
+	}
+	if found, err = filepath.EvalSymlinks(found); err != nil {
+		return "", err
+	}
+	return found, rootOwned(found)
+}
+
+// try runs bwrap in new namespaces with arguments, and with files as its descriptors from 3 on.
+func (b *bubblewrap) try(files []*os.File, args ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), maxTrial)
+	defer cancel()
+	trial := exec.CommandContext(ctx, b.bwrap, slices.Concat(namespaces(true, false), args, []string{"--", b.bwrap, "--version"})...)
+	var said bytes.Buffer
+	trial.Env, trial.Stderr, trial.WaitDelay, trial.ExtraFiles = []string{}, &said, time.Second, files
+	trial.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	err := trial.Run()
+	if first, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n"); err != nil && first != "" {
+		return fmt.Errorf("%q", first)
+	}
+	return err
 }
 
 // rootOwned refuses a program that a user other than root could replace.
@@ -91,14 +104,14 @@ func rootOwned(path string) error {
 // namespaces are the arguments about everything except files. Root keeps its user namespace
 // and the capabilities over files: a container's job works as root in a directory of another
 // user, and that user has no number in a new namespace.
-func (b *bubblewrap) namespaces(network Network, terminal bool) []string {
+func namespaces(network, terminal bool) []string {
 	args := []string{"--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"}
 	if os.Getuid() == 0 {
 		for _, name := range []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID"} {
 			args = append(args, "--cap-add", name)
 		}
 	}
-	if network != WholeNetwork {
+	if network {
 		args = append(args, "--unshare-net")
 	}
 	if !terminal {
@@ -122,127 +135,149 @@ const (
 	hiddenDirectory
 )
 
-// mounts are the arguments about the files of a specification in their present state: bwrap
-// fails at a missing path, and nothing is mounted on a link. Each directory between a
-// writable directory and a protected path in it is a separate mount. Otherwise it could be
-// renamed and replaced.
-func mounts(spec *Spec) []string {
-	at, root := map[string]mount{}, "--ro-bind"
+// A wrapper starts the children of one cage through bwrap.
+type wrapper struct {
+	*bubblewrap
+	network Network
+	root    string // how the root of the file system is mounted
+	at      map[string]mount
+
+	joining sync.Mutex
+	joined  *network // OwnNetwork, made for the first child
+}
+
+// newWrapper resolves the paths of a specification in their present state. Every directory
+// from a writable one down to a protected or hidden path is mounted too, because a mount point
+// cannot be renamed. Otherwise a child could replace a directory on the way by a link, and the
+// mount for the next child would follow it.
+func newWrapper(spec *Spec) (*wrapper, error) {
+	w := &wrapper{bubblewrap: spec.Holder.bubblewrap, network: spec.Network, root: "--ro-bind", at: map[string]mount{}}
+	if w.network == OwnNetwork && w.nsenter == "" {
+		return nil, errors.New("a private network needs the program nsenter (util-linux)")
+	}
 	mayWrite := func(path string) bool {
 		return slices.ContainsFunc(spec.Write, func(dir string) bool { return below(path, dir) })
 	}
 	for _, dir := range spec.Write {
 		if dir == "/" {
-			root = "--bind"
+			w.root = "--bind"
 		} else if _, err := os.Lstat(dir); err == nil {
-			at[dir] = writable
+			w.at[dir] = writable
 		}
 	}
 	for _, path := range spec.Protect {
-		if real, err := filepath.EvalSymlinks(path); err == nil && at[real] == 0 && mayWrite(real) {
-			at[real] = readOnly
+		if real, err := filepath.EvalSymlinks(path); err == nil && w.at[real] == 0 && mayWrite(real) {
+			w.at[real] = readOnly
 		}
 	}
 	hide := spec.Hide
-	if spec.Network == OwnNetwork {
-		hide = slices.Concat(hide, []string{"/run"}, sockets())
+	if spec.Network != NoNetwork { // without, no child has a socket
+		hide = slices.Concat(hide, slices.DeleteFunc(sockets(spec.Network), func(path string) bool {
+			return mayWrite(path) || slices.ContainsFunc(spec.Reach, func(reach string) bool { return below(path, reach) || below(reach, path) })
+		}))
 	}
 	for _, path := range hide {
 		real, err := filepath.EvalSymlinks(path)
-		if err != nil || at[real] == writable {
+		if err != nil || w.at[real] == writable {
 			continue
 		}
-		if info, err := os.Lstat(real); err == nil && info.IsDir() {
-			at[real] = hiddenDirectory
-		} else if err == nil {
-			at[real] = hiddenFile
+		if how, err := kind(real); err == nil {
+			w.at[real] = how
 		}
 	}
-	for path, how := range maps.Clone(at) {
+	w.leaveOutCovered()
+	for path, how := range maps.Clone(w.at) {
 		for dir := filepath.Dir(path); how != writable && dir != "/" && mayWrite(dir); dir = filepath.Dir(dir) {
-			if at[dir] == 0 {
-				at[dir] = writable
+			if w.at[dir] == 0 {
+				w.at[dir] = writable
 			}
 		}
 	}
-	return append(basicMounts(root), mountArguments(at)...)
+	return w, nil
 }
 
-// mountArguments mount each path, parents first. The mount that hides a directory becomes
+// leaveOutCovered removes what is hidden in a hidden directory.
+func (w *wrapper) leaveOutCovered() {
+	maps.DeleteFunc(w.at, func(path string, how mount) bool {
+		for dir := filepath.Dir(path); dir != "/" && how > readOnly; dir = filepath.Dir(dir) {
+			if above := w.at[dir]; above != 0 {
+				return above == hiddenDirectory
+			}
+		}
+		return false
+	})
+}
+
+// close frees the network. Children in it continue.
+func (w *wrapper) close() {
+	if w.joined != nil {
+		w.joined.close()
+	}
+}
+
+// kind is how a path without links is hidden.
+func kind(path string) (mount, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return 0, err
+	case info.Mode().Type() == os.ModeSymlink:
+		return 0, fmt.Errorf("%q has become a link since the sandbox was made", path)
+	case info.IsDir():
+		return hiddenDirectory, nil
+	}
+	return hiddenFile, nil
+}
+
+// mounts are the arguments that mount each path that is still there, parents first. No child
+// can have replaced one; another program can. The mount that hides a directory becomes
 // read-only when everything in it is mounted.
-func mountArguments(at map[string]mount) (args []string) {
+func (w *wrapper) mounts() (args []string, err error) {
+	args = basicMounts(w.root)
 	var closed []string
-	for _, path := range slices.Sorted(maps.Keys(at)) {
-		switch at[path] {
-		case writable:
+	for _, path := range slices.Sorted(maps.Keys(w.at)) {
+		now, err := kind(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch how := w.at[path]; {
+		case how == writable:
 			args = append(args, "--bind", path, path)
-		case readOnly:
+		case how == readOnly:
 			args = append(args, "--ro-bind", path, path)
-		case hiddenFile:
+		case now == hiddenFile:
 			args = append(args, "--ro-bind", "/dev/null", path)
-		case hiddenDirectory:
+		default:
 			args = append(args, "--tmpfs", path)
 			closed = append(closed, "--remount-ro", path)
 		}
 	}
-	return append(args, closed...)
+	return append(args, closed...), nil
 }
 
-// sockets are the socket files of the servers that now run on this system (proc_net_unix(5)).
-func sockets() (paths []string) {
+// sockets are the socket files of the servers that now run on this system (proc_net_unix(5)),
+// and the directory for those of users or, if the network does not need it for finding names,
+// for those of all servers.
+func sockets(network Network) []string {
+	paths := []string{"/run/user"}
+	if network == OwnNetwork {
+		paths[0] = "/run"
+	}
 	f, err := os.Open("/proc/net/unix")
 	if err != nil {
-		return nil
+		return paths
 	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		const columns = 8
 		if fields := strings.SplitN(lines.Text(), " ", columns); len(fields) == columns {
-			if path := strings.TrimSpace(fields[columns-1]); strings.HasPrefix(path, "/") && !below(path, "/run") {
+			if path := strings.TrimSpace(fields[columns-1]); strings.HasPrefix(path, "/") {
 				paths = append(paths, path)
 			}
 		}
 	}
 	return paths
-}
-
-// start starts cmd through bwrap. The arguments and the variables go through descriptors.
-// bwrap itself is not in a cage yet, so it gets no variables: some make a program run other
-// code.
-func (b *bubblewrap) start(spec *Spec, cmd *exec.Cmd) error {
-	if _, err := exec.LookPath(cmd.Path); err != nil { // otherwise bwrap would report it on the stderr of cmd
-		return err
-	}
-	attr := cmd.SysProcAttr
-	terminal := attr != nil && attr.Setctty
-	args := slices.Concat(b.namespaces(spec.Network, terminal), mounts(spec), []string{"--clearenv"})
-	for _, variable := range cmd.Environ() {
-		if name, value, found := strings.Cut(variable, "="); found && name != "" {
-			args = append(args, "--setenv", name, value)
-		}
-	}
-	rules := filter(spec.Network, true, 0)
-	program := unsafe.Slice((*byte)(unsafe.Pointer(&rules[0])), len(rules)*int(unsafe.Sizeof(rules[0])))
-	const first = 3 // the first descriptor that a child inherits after its standard streams
-	args = append(args, "--seccomp", strconv.Itoa(first+1))
-	for _, content := range [][]byte{[]byte(strings.Join(args, "\x00") + "\x00"), program} {
-		r, w, err := os.Pipe()
-		if err != nil {
-			return err
-		}
-		defer r.Close() // ends the write if nothing reads
-		goroutine.Start(func() {
-			defer w.Close()
-			_, _ = w.Write(content)
-		})
-		cmd.ExtraFiles = append(cmd.ExtraFiles, r)
-	}
-	argv := []string{"bwrap", "--args", strconv.Itoa(first), "--"}
-	if terminal { // only for the child: keys typed there must not become signals for bwrap
-		attr.Setctty = false
-		argv = append(argv, b.setsid, "-c")
-	}
-	cmd.Args = slices.Concat(argv, []string{cmd.Path}, cmd.Args[1:])
-	cmd.Path, cmd.Env = b.bwrap, []string{}
-	return cmd.Start()
 }

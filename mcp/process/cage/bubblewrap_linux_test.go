@@ -3,6 +3,7 @@
 package cage
 
 import (
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -81,6 +82,81 @@ func TestOddPaths(t *testing.T) {
 	}
 }
 
+// TestResolvedOnce: a child that replaces a link, or a directory on the way to a protected
+// file, does not change what is mounted for the next child.
+func TestResolvedOnce(t *testing.T) {
+	s := newScene(t)
+	in := func(name string) string { return filepath.Join(s.root, name) }
+	if err := os.MkdirAll(in("docs/deep"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(in("docs/deep/notes"), []byte("old"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("docs/deep/notes", in("AGENTS.md")); err != nil {
+		t.Fatal(err)
+	}
+	spec := s.spec()
+	spec.Protect = []string{in("AGENTS.md")}
+	c := wrapped(t, spec)
+	for _, x := range []struct {
+		script string
+		held   bool
+	}{
+		{"ln -sfn ../outside/file AGENTS.md", false}, // the link may be replaced
+		{"echo new >AGENTS.md", true}, {"echo new >../outside/file", true}, {"echo new >docs/deep/notes", true},
+		{"mkdir x && ln -s ../outside x/deep && mv docs y", true}, {"mv docs/deep docs/other", true}, {"rm docs/deep/notes", true},
+		{"ln -sfn docs AGENTS.md && echo new >docs/deep/notes", true}, {"echo >docs/deep/more", false},
+	} {
+		cmd := exec.Command("/bin/sh", "-c", x.script)
+		cmd.Dir = s.root
+		if out, err := run(t, c, cmd); (err != nil) != x.held {
+			t.Errorf("%s: %s%v", x.script, out, err)
+		}
+	}
+	for path, want := range map[string]string{in("docs/deep/notes"): "old", s.outside + "/file": "content\n"} {
+		if b, err := os.ReadFile(path); err != nil || string(b) != want {
+			t.Errorf("%s: %q, %v", path, b, err)
+		}
+	}
+	// Another program is not held. What it replaces by a link is not followed.
+	if err := errors.Join(os.Rename(in("docs/deep"), in("docs/other")), os.Symlink(s.outside, in("docs/deep"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.Start(exec.Command("/bin/true")); err == nil || !strings.Contains(err.Error(), "has become a link") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestSharedNetwork: the children of a cage share a network of their own.
+func TestSharedNetwork(t *testing.T) {
+	s := newScene(t)
+	spec := s.spec()
+	spec.Network = OwnNetwork
+	c := wrapped(t, spec)
+	cmd := command("listen")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	release, _, err := c.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cmd.Process.Kill(); cmd.Wait(); release() }()
+	address := make([]byte, 64)
+	n, err := out.Read(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(t, c, command("tcp "+strings.TrimSpace(string(address[:n])))); err != nil {
+		t.Errorf("%s%v", out, err)
+	}
+	if out, err := run(t, wrapped(t, spec), command("tcp "+strings.TrimSpace(string(address[:n])))); err == nil {
+		t.Errorf("another cage: %s", out)
+	}
+}
+
 // TestOwnNetwork: in a network of its own a child can serve and connect, but not reach this
 // program, or a server that is reached by a file.
 func TestOwnNetwork(t *testing.T) {
@@ -142,9 +218,6 @@ func TestVariables(t *testing.T) {
 func TestNotUsed(t *testing.T) {
 	at := func(path string) func(string) (string, error) {
 		return func(name string) (string, error) {
-			if name == "setsid" {
-				return "/bin/true", nil
-			}
 			return path, nil
 		}
 	}

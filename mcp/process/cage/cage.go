@@ -1,12 +1,18 @@
 // Package cage makes the kernel restrict a child to less than this program may do.
 //
 // A cage limits what a child may write and read, and whether it may use the network. On Linux
-// a seccomp filter is one part. The other part, for files and processes, is Landlock or
-// bubblewrap. Landlock (Documentation/userspace-api/landlock.rst) applies to a thread, and a
-// child inherits the restrictions of the thread that starts it. So each child is started on a
-// separate thread, and the program itself stays unrestricted. Nothing is executed in between.
-// Bubblewrap (bwrap(1)) is a program that starts the child in new namespaces. It is slower,
-// but can also protect paths below a writable directory.
+// every child is in a domain of Landlock (Documentation/userspace-api/landlock.rst), for files
+// and processes, and has a seccomp filter, for calls that name no file. Both apply to a
+// thread, and a child inherits them. So each child is started on a separate thread, and the
+// program itself stays unrestricted. Nothing is executed in between.
+//
+// Where bubblewrap (bwrap(1)) works, it adds new namespaces. They protect and hide paths below
+// a writable directory, which Landlock cannot do, and give a child its own /dev, /proc and
+// perhaps network. In a domain nothing can be mounted, so bwrap starts this program again, and
+// this program enters the domain and the filter and executes the child: see Enter.
+//
+//	Landlock alone    this program: thread ── enter ── fork ── child
+//	with bubblewrap   this program ── bwrap ── this program, Enter: enter ── child
 //
 // On macOS the cage is a profile of Seatbelt (sandbox-exec(1)). Other systems have no cage;
 // there New returns an error.
@@ -29,7 +35,10 @@ type Spec struct {
 	// Hide are files and directories that it may not read, though it may see their names.
 	// They are absolute and need not exist. Landlock cannot hide anything below Write: see
 	// Open.
-	Hide    []string
+	Hide []string
+	// Reach are socket files, and directories that hold some, at which it may use the sockets
+	// of other programs, as below Write. Without a network it has no sockets.
+	Reach   []string
 	Network Network
 	Holder  Holder
 	// Read, if not nil, are the only files and directories that may be read, in addition to
@@ -59,7 +68,7 @@ func (s *Spec) checkAlone(landlock bool) error {
 // A Holder enforces a cage. The zero value is always available on the system.
 type Holder struct {
 	Name    string // for people
-	Below   bool   // it can protect and hide paths below a writable directory
+	Below   bool   // it can protect and hide paths below a writable directory, as they are when the cage is made
 	Without string // why bubblewrap is not used on a system that supports it
 
 	bubblewrap *bubblewrap
@@ -70,8 +79,8 @@ type Network int
 
 const (
 	NoNetwork    Network = iota // it cannot make sockets
-	OwnNetwork                  // a new, empty network; only bubblewrap supports it
-	WholeNetwork                // the network of this program
+	OwnNetwork                  // a new, empty network, one for all children; only bubblewrap supports it
+	WholeNetwork                // the network of this program, but not its sockets with a path: see Reach
 )
 
 // Open are the limits that cannot be enforced: paths of Hide below Write, which Landlock

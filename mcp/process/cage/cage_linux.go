@@ -20,48 +20,60 @@ import (
 // A Cage restricts the children that it starts. It may start any number of them, from any
 // goroutine.
 type Cage struct {
-	spec   Spec
-	rules  *ruleset // nil: bubblewrap enforces them
-	filter []instruction
+	rules   *ruleset
+	filter  []instruction // unused with bubblewrap
+	wrapper *wrapper      // nil without bubblewrap
 }
 
 // New makes a cage. The second result lists the limits that it cannot enforce. The error is
-// the reason why there can be no cage.
+// the reason why there can be no cage. Paths are resolved now: a child that is started later
+// meets the same files, whatever earlier ones have renamed.
 func New(spec Spec) (*Cage, Open, error) {
 	var open Open
-	if filterArch == 0 {
-		return nil, open, fmt.Errorf("there is no filter of system calls for %s", runtime.GOARCH)
-	}
-	if err := canFilter(); err != nil {
+	if err := Available(); err != nil {
 		return nil, open, err
 	}
-	if err := spec.checkAlone(spec.Holder.bubblewrap == nil); err != nil {
+	alone := spec.Holder.bubblewrap == nil
+	if err := spec.checkAlone(alone); err != nil {
 		return nil, open, err
-	}
-	if spec.Holder.bubblewrap != nil {
-		return &Cage{spec: spec}, open, nil
-	}
-	if spec.Network == OwnNetwork {
-		return nil, open, errors.New("no separate network is possible with Landlock")
 	}
 	version, err := abi()
 	if err != nil {
 		return nil, open, err
 	}
-	c := &Cage{spec: spec}
+	c := &Cage{}
+	if !alone {
+		if c.wrapper, err = newWrapper(&spec); err != nil {
+			return nil, open, err
+		}
+	} else if spec.Network == OwnNetwork {
+		return nil, open, errors.New("no separate network is possible with Landlock")
+	}
 	if c.rules, err = newRuleset(version); err != nil {
 		return nil, open, err
-	}
-	c.rules.hidden, open.Paths = hidden(&spec)
-	if version < 6 {
-		open.Words = append(open.Words, "signals to other processes of the user")
 	}
 	if err := c.rules.fill(&spec); err != nil {
 		c.Close()
 		return nil, open, err
 	}
-	c.filter = filter(spec.Network, c.rules.rights&truncate != 0, os.Getpid())
+	if alone {
+		_, open.Paths = hidden(&spec)
+		open.Words = c.rules.open(&spec, version)
+		c.filter = filter(spec.Network, c.rules.rights&truncate != 0, os.Getpid())
+	}
 	return c, open, nil
+}
+
+// Available returns the reason why there can be no cage here.
+func Available() error {
+	if filterArch == 0 {
+		return fmt.Errorf("there is no filter of system calls for %s", runtime.GOARCH)
+	}
+	if err := canFilter(); err != nil {
+		return err
+	}
+	_, err := abi()
+	return err
 }
 
 // hidden returns the paths of Hide without links, and separately those that cannot be hidden
@@ -82,8 +94,9 @@ func hidden(spec *Spec) (hide, open []string) {
 
 // Close frees the cage. Children in it continue.
 func (c *Cage) Close() {
-	if c.rules != nil {
-		_ = syscall.Close(c.rules.fd)
+	c.rules.file.Close()
+	if c.wrapper != nil {
+		c.wrapper.close()
 	}
 }
 
@@ -95,8 +108,11 @@ var handles sync.Once
 // starting thread lives until release is called: a child that dies with its parent
 // (PR_SET_PDEATHSIG, prctl(2)) dies with the thread that started it.
 func (c *Cage) Start(cmd *exec.Cmd) (release func(), wrapped bool, err error) {
-	if c.rules == nil {
-		return func() {}, true, c.spec.Holder.bubblewrap.start(&c.spec, cmd)
+	if c.wrapper != nil {
+		return func() {}, true, c.wrapper.start(cmd, c.rules)
+	}
+	if err := c.rules.allowTerminal(cmd); err != nil {
+		return nil, false, err
 	}
 	handles.Do(func() { _, _ = os.FindProcess(os.Getpid()) })
 	started, over := make(chan error), make(chan struct{})
@@ -124,7 +140,7 @@ func (c *Cage) onThread(cmd *exec.Cmd, started chan<- error, over <-chan struct{
 		runtime.UnlockOSThread()
 		return
 	}
-	err := c.enter()
+	err := enter(c.rules, forThread(c.filter, syscall.Gettid()))
 	if err == nil {
 		err = cmd.Start()
 	}
@@ -134,19 +150,19 @@ func (c *Cage) onThread(cmd *exec.Cmd, started chan<- error, over <-chan struct{
 	}
 }
 
-// enter puts the calling thread into the cage. The order matters: later steps forbid the
-// earlier ones.
-func (c *Cage) enter() error {
+// enter puts the calling thread into a domain and a filter. The order matters: later steps
+// forbid the earlier ones.
+func enter(rules *ruleset, filter []instruction) error {
 	if err := prctl(prSetNoNewPrivs, 1); err != nil {
 		return err
 	}
 	if err := dropCapabilities(); err != nil {
 		return err
 	}
-	if err := c.rules.enforce(); err != nil {
+	if err := rules.enforce(); err != nil {
 		return err
 	}
-	return install(forThread(c.filter, syscall.Gettid()))
+	return install(filter)
 }
 
 const (

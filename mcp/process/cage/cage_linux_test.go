@@ -30,7 +30,13 @@ func init() {
 	processtest.Programs["container"] = container
 }
 
-func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args)) }
+func TestMain(m *testing.M) {
+	if err := Enter(os.Args); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(126)
+	}
+	os.Exit(processtest.Main(m, os.Args))
+}
 
 // attacks are what a child tries; nil says that it was possible.
 var attacks = map[string]func(args []string) error{
@@ -64,6 +70,10 @@ var attacks = map[string]func(args []string) error{
 	"node":    func(a []string) error { return syscall.Mknod(a[0], syscall.S_IFCHR|0o600, 1<<8|3) },
 	"fifo":    func(a []string) error { return syscall.Mkfifo(a[0], 0o600) },
 	"chmod":   func(a []string) error { return syscall.Chmod(a[0], 0o4755) },
+	"setgid":  func(a []string) error { return syscall.Chmod(a[0], 0o2755) },
+	"block":   func(a []string) error { return syscall.Mknod(a[0], syscall.S_IFBLK|0o600, 7<<8) },
+	"suidnod": func(a []string) error { return syscall.Mknod(a[0], syscall.S_IFREG|0o4700, 0) },
+	"newsgid": func(a []string) error { return closed(syscall.Open(a[0], syscall.O_CREAT|syscall.O_WRONLY, 0o2755)) },
 	"newsuid": func(a []string) error { return closed(syscall.Open(a[0], syscall.O_CREAT|syscall.O_WRONLY, 0o4755)) },
 	"plain":   func(a []string) error { return syscall.Chmod(a[0], 0o755) },
 	"tcp": func(a []string) error {
@@ -95,9 +105,52 @@ var attacks = map[string]func(args []string) error{
 		}
 		return err
 	},
+	"listen": func([]string) error { // until it is killed
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		fmt.Println(l.Addr())
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return err
+			}
+			c.Close()
+		}
+	},
 	"pair": func([]string) error {
 		_, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 		return err
+	},
+	"datagram": func(a []string) error { // to a socket with a path, through a pair
+		pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		return syscall.Sendto(pair[0], []byte("x"), 0, &syscall.SockaddrUnix{Name: a[0]})
+	},
+	"seqpacket": func([]string) error {
+		_, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_NONBLOCK, 0)
+		return err
+	},
+	"shmget": func(a []string) error { // the memory of another process, by its key
+		return raw(uintptr(calls.getIPC[0]), uintptr(number(a[0])), 0, 0)
+	},
+	"shmat":    func(a []string) error { return raw(uintptr(calls.useIPC[0]), uintptr(number(a[0])), 0, 0) },
+	"private":  func([]string) error { return raw(uintptr(calls.getIPC[0]), 0, 4096, 0o600) },
+	"priority": func(a []string) error { return syscall.Setpriority(syscall.PRIO_PROCESS, number(a[0]), 0) },
+	"prioall":  func([]string) error { return syscall.Setpriority(syscall.PRIO_USER, 0, 0) },
+	"ioprio":   func(a []string) error { return raw(uintptr(calls.ioprioSet), 1, uintptr(number(a[0])), 0) },
+	"affinity": func(a []string) error {
+		mask := ^uint64(0)
+		return raw(uintptr(calls.scheduling[3]), uintptr(number(a[0])), 8, uintptr(unsafe.Pointer(&mask)))
+	},
+	"open": func(a []string) error { // for writing, without waiting for a reader
+		return closed(syscall.Open(a[0], syscall.O_WRONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0))
+	},
+	"look": func(a []string) error {
+		return closed(syscall.Open(a[0], syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0))
 	},
 	"uring":  func([]string) error { return raw(uintptr(calls.ioUringSetup), 8, 0, 0) },
 	"signal": func(a []string) error { return syscall.Kill(number(a[0]), syscall.SIGCONT) },
@@ -273,8 +326,12 @@ func TestAttacks(t *testing.T) {
 		{"throughlink O/file R/link", true}, {"fifo O/pipe", true}, {"procroot O/file", true}, {"node R/null", true},
 		{"read S/file", true}, {"readlink S/file R/link", true}, {"read R/../home/.ssh/file", true}, {"link S/file R/second", true}, {"rename S R/ssh", true},
 		{"program /bin/cat S/file", true}, {"program /bin/tar cf R/all.tar S/file", true},
-		{"chmod R/file", true}, {"newsuid R/suid", true},
-		{"tcp A", true}, {"udp", true}, {"netlink", true}, {"vsock", true}, {"unix U", true}, {"uring", true},
+		{"chmod R/file", true}, {"setgid R/file", true}, {"newsuid R/suid", true}, {"newsgid R/sgid", true}, {"block R/disk", true}, {"suidnod R/suid", true},
+		{"tcp A", true}, {"udp", true}, {"netlink", true}, {"vsock", true}, {"unix U", true}, {"uring", true}, {"datagram D", true}, {"seqpacket", false},
+		{"open O/fifo", true}, {"open /proc/sys/kernel/core_pattern", true}, {"open /proc/sysrq-trigger", true}, {"open /sys/kernel/mm/ksm/run", true},
+		{"open T", true}, {"look T", true}, {"open /dev/vda", true}, {"look /dev/kmsg", true},
+		{"shmget M", true}, {"shmat I", true}, {"private", false}, {"priority P", true}, {"prioall", true}, {"priority 0", false}, {"ioprio P", true}, {"ioprio 0", false},
+		{"affinity P", true}, {"affinity 0", false},
 		{"signal P", true}, {"signal 1", true}, {"tkill P P", true}, {"ptrace P", true}, {"environ P", true}, {"maps P", true}, {"limit P", true},
 		{"userns", true}, {"clonens", true}, {"mount R", true}, {"shm", true}, {"setuid", true},
 	} {
@@ -285,39 +342,26 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// own is what a child may do in namespaces of its own: they have a first process and shared
-// memory as well.
-var own = []string{"signal 1", "shm"}
+// own is what a child may do in namespaces of its own: they have their own shared memory, and
+// all processes in them are its own.
+var own = []string{"shm", "prioall"}
 
 func tryAttack(t *testing.T, holder, attack string, held bool) {
 	s := newScene(t)
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tcp.Close()
-	unix, err := net.Listen("unix", filepath.Join(s.root, "u"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close()
+	words := s.targets(t)
 	var args []string
 	for word := range strings.FieldsSeq(attack) {
-		switch {
-		case word == "P":
-			word = strconv.Itoa(os.Getpid())
-		case word == "A":
-			word = tcp.Addr().String()
-		case word == "U":
-			word = filepath.Join(s.root, "u")
-		case word == "R" || word == "O" || word == "S" || len(word) > 1 && word[1] == '/' && strings.ContainsAny(word[:1], "ROS"):
-			word = map[byte]string{'R': s.root, 'O': s.outside, 'S': s.secret}[word[0]] + word[1:]
+		first, rest, below := strings.Cut(word, "/")
+		if target := words[first]; target != "" && below {
+			word = target + "/" + rest
+		} else if target != "" {
+			word = target
 		}
 		args = append(args, word)
 	}
 	if holder == "off" { // what is refused to everybody proves nothing about a cage
-		if attack == "mount R" || attack == "ptrace P" {
-			t.Skip("it would stay mounted, or stop this program")
+		if attack == "mount R" || attack == "ptrace P" || attack == "prioall" {
+			t.Skip("it would stay mounted, stop this program, or change all programs of the user")
 		}
 		out, err := run(t, nil, processtest.Command("attack", args...))
 		os.Remove("/dev/shm/toolpipe-cage-test")
@@ -335,6 +379,61 @@ func tryAttack(t *testing.T, holder, attack string, held bool) {
 			t.Errorf("%s holds %q, %v", path, got, err)
 		}
 	}
+}
+
+// targets are what attacks name by a letter.
+func (s scene) targets(t *testing.T) map[string]string {
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tcp.Close() })
+	unix, err := net.Listen("unix", filepath.Join(s.root, "u"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close() })
+	datagrams, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(s.outside, "d")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { datagrams.Close() })
+	if err := syscall.Mkfifo(filepath.Join(s.outside, "fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := syscall.Open(filepath.Join(s.outside, "fifo"), syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Close(reader) })
+	words := map[string]string{
+		"R": s.root, "O": s.outside, "S": s.secret, "P": strconv.Itoa(os.Getpid()), "A": tcp.Addr().String(),
+		"U": filepath.Join(s.root, "u"), "D": filepath.Join(s.outside, "d"), "T": terminal(t), "M": strconv.Itoa(os.Getpid()),
+	}
+	const create, remove = 0o1000, 0 // IPC_CREAT, IPC_RMID
+	id, _, errno := syscall.Syscall(uintptr(calls.getIPC[0]), uintptr(os.Getpid()), 4096, create|0o600)
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	t.Cleanup(func() { syscall.Syscall(uintptr(calls.useIPC[1]), id, remove, 0) })
+	words["I"] = strconv.Itoa(int(id))
+	return words
+}
+
+// terminal is the path of a terminal of another program.
+func terminal(t *testing.T) string {
+	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	var unlock, number int32
+	for request, value := range map[uintptr]*int32{syscall.TIOCSPTLCK: &unlock, syscall.TIOCGPTN: &number} {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request, uintptr(unsafe.Pointer(value))); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	return "/dev/pts/" + strconv.Itoa(int(number))
 }
 
 // TestNetwork: with it a child may make sockets.
@@ -513,7 +612,7 @@ func container(args []string) int {
 	runtime.LockOSThread()
 	a := answers{}
 	a.always(enosys, calls.clone3)
-	a.withBits(eperm, calls.clone, 0, namespaces)
+	a.withBits(eperm, calls.clone, 0, newNamespaces)
 	a.always(eperm, calls.unshare, syscall.SYS_MOUNT, syscall.SYS_UMOUNT2, syscall.SYS_PIVOT_ROOT)
 	program := append([]instruction{{loadWord, 0, 0, offsetNumber}}, a.tree(slices.Sorted(maps.Keys(a)))...)
 	if err := errors.Join(prctl(prSetNoNewPrivs, 1), install(program)); err != nil {

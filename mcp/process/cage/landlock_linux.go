@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
+	"strconv"
 	"syscall"
 	"unsafe"
 )
@@ -38,10 +39,12 @@ const (
 	refer
 	truncate
 	ioctlDev
+	resolveUnix
 
-	allRights = 1<<16 - 1
-	onFiles   = execute | writeFile | readFile | truncate | ioctlDev // rights that apply to a file
+	allRights = 1<<17 - 1
+	onFiles   = execute | writeFile | readFile | truncate | ioctlDev | resolveUnix // rights that apply to a file
 	reading   = execute | readFile | readDir
+	device    = readFile | writeFile | truncate | ioctlDev
 )
 
 // Further restrictions, from ABI 6 on.
@@ -71,15 +74,16 @@ func abi() (int, error) {
 
 // A ruleset is an open Landlock ruleset. Any number of threads may enforce it.
 type ruleset struct {
-	fd     int
-	rights uint64 // that it covers
-	hidden []string
-
+	file    *os.File
+	rights  uint64 // that it covers
 	reading uint64 // the rights for readable files
 }
 
 func newRuleset(abi int) (*ruleset, error) {
 	rights := uint64(allRights)
+	if abi < 9 {
+		rights &^= resolveUnix
+	}
 	if abi < 5 {
 		rights &^= ioctlDev
 	}
@@ -96,7 +100,11 @@ func newRuleset(abi int) (*ruleset, error) {
 		return nil, fmt.Errorf("a ruleset of Landlock: %w", errno)
 	}
 	syscall.CloseOnExec(int(fd))
-	return &ruleset{fd: int(fd), rights: rights, reading: reading}, nil
+	return openRuleset(fd, rights), nil
+}
+
+func openRuleset(fd uintptr, rights uint64) *ruleset {
+	return &ruleset{file: os.NewFile(fd, "ruleset"), rights: rights, reading: reading}
 }
 
 const oPath = 0x200000 // O_PATH
@@ -133,19 +141,21 @@ func (r *ruleset) allowOpened(path string, flag int, rights uint64) error {
 		fd     int32
 	}{rights, int32(fd)}
 	const pathBeneath = 1
-	if _, _, errno := syscall.Syscall6(sysAddRule, uintptr(r.fd), pathBeneath, uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {
+	if _, _, errno := syscall.Syscall6(sysAddRule, r.file.Fd(), pathBeneath, uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {
 		return fmt.Errorf("a rule of Landlock for %q: %w", path, errno)
 	}
 	return nil
 }
 
-// allowReading makes everything below a directory readable except hidden paths. A rule
-// applies to everything below a directory. So a directory with a hidden path gets one rule
-// for each other entry, and entries that are added later cannot be read.
-func (r *ruleset) allowReading(dir string) error {
-	below := strings.TrimSuffix(dir, "/") + "/"
-	if !slices.ContainsFunc(r.hidden, func(h string) bool { return strings.HasPrefix(h, below) }) {
-		return r.allow(dir, r.reading)
+// allowBelow gives rights over everything below a directory except some paths. A rule applies
+// to everything below a directory. So a directory with an exception gets one rule for each
+// other entry, and entries that are added later get no rights.
+func (r *ruleset) allowBelow(dir string, rights uint64, except []string) error {
+	if slices.Contains(except, dir) {
+		return nil
+	}
+	if !slices.ContainsFunc(except, func(path string) bool { return below(path, dir) }) {
+		return r.allow(dir, rights)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -154,12 +164,12 @@ func (r *ruleset) allowReading(dir string) error {
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
 		switch {
-		case slices.Contains(r.hidden, path):
+		case slices.Contains(except, path):
 			continue
 		case entry.IsDir():
-			err = r.allowReading(path)
+			err = r.allowBelow(path, rights, except)
 		default:
-			err = r.allow(path, r.reading)
+			err = r.allow(path, rights)
 		}
 		if err != nil {
 			return err
@@ -169,15 +179,34 @@ func (r *ruleset) allowReading(dir string) error {
 }
 
 // devices are the devices that any program may need to write to.
-var devices = [...]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
+var devices = [...]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"}
+
+// kernels are the places with settings and devices of the whole system. Nothing below them
+// may be written, not even if a directory above is in Write.
+var kernels = []string{"/proc", "/sys", "/dev"}
+
+// writing are the rights over a writable directory.
+func (r *ruleset) writing() uint64 {
+	return allRights&^(makeChar|makeBlock|ioctlDev|reading) | r.reading
+}
+
+// allowOwn adds rights over the /dev that bubblewrap has mounted for one child. It has only
+// harmless devices, and the terminals and the shared memory that are made there. The mount
+// ends with the child, and so do the rights.
+func (r *ruleset) allowOwn() error { return r.allow("/dev", r.writing()|ioctlDev) }
 
 // fill adds the rights of the specification.
 func (r *ruleset) fill(spec *Spec) error {
 	if spec.Execute != nil {
 		r.reading &^= execute
 	}
-	if spec.Read == nil {
-		if err := errors.Join(r.allow("/", readDir), r.allowReading("/")); err != nil {
+	if spec.Holder.bubblewrap != nil { // it hides by mounts, and has its own /dev and /proc
+		if err := r.allow("/", r.reading); err != nil {
+			return err
+		}
+	} else if spec.Read == nil {
+		hide, _ := hidden(spec)
+		if err := errors.Join(r.allow("/", readDir), r.allowBelow("/", r.reading, append(hide, "/dev"))); err != nil {
 			return err
 		}
 	}
@@ -191,22 +220,51 @@ func (r *ruleset) fill(spec *Spec) error {
 			return err
 		}
 	}
-	for _, device := range devices {
-		if err := r.allow(device, readFile|writeFile|truncate|ioctlDev); err != nil {
+	for _, path := range devices {
+		if err := r.allow(path, device); err != nil {
 			return err
 		}
 	}
 	for _, dir := range spec.Write {
-		if err := r.allow(dir, allRights&^(makeChar|makeBlock|ioctlDev|reading)|r.reading); err != nil {
+		if below(dir, "/proc") || below(dir, "/sys") {
+			continue
+		}
+		if err := r.allowBelow(dir, r.writing(), kernels); err != nil {
+			return err
+		}
+	}
+	for _, path := range spec.Reach {
+		if err := r.allowOpened(path, 0, resolveUnix); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// allowTerminal gives a child rights over its own terminal by name, if it has one. The
+// children in the cage after it have them too.
+func (r *ruleset) allowTerminal(cmd *exec.Cmd) error {
+	in, is := cmd.Stdin.(*os.File)
+	if cmd.SysProcAttr == nil || !cmd.SysProcAttr.Setctty || !is {
+		return nil
+	}
+	return r.allowOpened("/proc/self/fd/"+strconv.Itoa(int(in.Fd())), 0, device)
+}
+
+// open says in words what Landlock of this version does not restrict without bubblewrap.
+func (r *ruleset) open(spec *Spec, version int) (words []string) {
+	if version < 6 {
+		words = append(words, "signals to other processes of the user")
+	}
+	if spec.Network == WholeNetwork && r.rights&resolveUnix == 0 {
+		words = append(words, "the sockets of other programs, such as D-Bus, Docker and agents for keys, can be used")
+	}
+	return words
+}
+
 // enforce puts the calling thread into the domain of the ruleset.
 func (r *ruleset) enforce() error {
-	if _, _, errno := syscall.RawSyscall(sysRestrictSelf, uintptr(r.fd), 0, 0); errno != 0 {
+	if _, _, errno := syscall.RawSyscall(sysRestrictSelf, r.file.Fd(), 0, 0); errno != 0 {
 		return fmt.Errorf("entering a domain of Landlock: %w", errno)
 	}
 	return nil

@@ -24,6 +24,7 @@ const (
 	jumpEqual   = 0x15 // BPF_JMP | BPF_JEQ | BPF_K
 	jumpAtLeast = 0x35 // BPF_JMP | BPF_JGE | BPF_K
 	jumpAnyBit  = 0x45 // BPF_JMP | BPF_JSET | BPF_K
+	maskWord    = 0x54 // BPF_ALU | BPF_AND | BPF_K
 	answer      = 0x06 // BPF_RET | BPF_K
 
 	killProcess = 0x80000000
@@ -68,7 +69,12 @@ func (a answers) where(verdict uint32, call uint32, argument int, values ...uint
 
 // unless gives the verdict if the argument is not one of values.
 func (a answers) unless(verdict uint32, call uint32, argument int, values ...uint32) {
-	a.add(call, load(argument))
+	a.unlessMasked(verdict, call, argument, ^uint32(0), values...)
+}
+
+// unlessMasked is unless for the bits of mask in the argument.
+func (a answers) unlessMasked(verdict uint32, call uint32, argument int, mask uint32, values ...uint32) {
+	a.add(call, load(argument), instruction{maskWord, 0, 0, mask})
 	for i, v := range values {
 		a.add(call, instruction{jumpEqual, uint8(len(values) - i), 0, v})
 	}
@@ -113,9 +119,11 @@ func forThread(filter []instruction, thread int) []instruction {
 const absent = ^uint32(0)
 
 const (
-	setUserID  = 0o4000
-	newFiles   = syscall.O_CREAT
-	namespaces = 0x7e020000 // CLONE_NEW*
+	setID         = 0o6000   // set-user-ID and set-group-ID
+	deviceFile    = 0o020000 // the bit of S_IFCHR and S_IFBLK that other files do not have
+	newFiles      = syscall.O_CREAT
+	newNamespaces = 0x7e020000 // CLONE_NEW*
+	socketType    = 0xf        // without SOCK_CLOEXEC and SOCK_NONBLOCK
 
 	tiocsti, tioclinux, fiosetown, siocspgrp = 0x5412, 0x541c, 0x8901, 0x8902
 	fSetOwn, fSetSig, fSetOwnEx              = 8, 10, 15
@@ -123,36 +131,33 @@ const (
 
 // filter is the filter of a child. process is the pid of the process that starts it: the
 // child could reach the whole program through the starting thread, which is in the same
-// Landlock domain. process is 0 if the child sees neither. truncation means that
-// truncate(2) is restricted elsewhere. The filter cannot check arguments in memory, because
-// another thread may change them meanwhile; it refuses such calls completely.
+// Landlock domain. process is 0 if the child has namespaces of its own for processes and for
+// IPC. truncation means that truncate(2) is restricted elsewhere. The filter cannot check
+// arguments in memory, because another thread may change them meanwhile; it refuses such
+// calls completely.
 func filter(network Network, truncation bool, process int) []instruction {
 	p := answers{}
 	// Programs use other calls if these are missing. clone3 has its flags in memory, and
 	// io_uring makes sockets without the call for it.
 	p.always(enosys, calls.clone3, calls.openat2, calls.ioUringSetup, calls.ioUringEnter, calls.ioUringRegister, calls.pidfdSendSignal)
 	p.always(eperm, calls.forbidden[:]...)
-	p.withBits(eperm, calls.clone, 0, namespaces)
-	p.withBits(eperm, calls.unshare, 0, namespaces)
-	// Signals to the thread reach the whole program; limits are not Landlock's.
+	p.withBits(eperm, calls.clone, 0, newNamespaces)
+	p.withBits(eperm, calls.unshare, 0, newNamespaces)
 	if process != 0 {
-		for _, call := range []uint32{calls.kill, calls.tkill, calls.rtSigqueueinfo} {
-			p.where(eperm, call, 0, anyThread, uint32(process))
-		}
-		for _, call := range []uint32{calls.tgkill, calls.rtTgsigqueueinfo} {
-			p.where(eperm, call, 0, anyThread, uint32(process))
-			p.where(eperm, call, 1, anyThread)
-		}
+		p.keepOff(uint32(process))
 	}
 	p.unless(eperm, calls.prlimit64, 0, 0)
 	p.where(eperm, calls.ioctl, 1, tiocsti, tioclinux, fiosetown, siocspgrp)
 	for _, call := range calls.fcntl {
 		p.where(eperm, call, 1, fSetOwn, fSetSig, fSetOwnEx)
 	}
-	// A set-user-ID file is harmless in a cage, where nobody can gain rights, but not
-	// outside.
+	// A set-user-ID file and a device are harmless in a cage, where nobody can gain rights,
+	// but not outside.
 	for _, c := range calls.modes {
-		p.withBits(eperm, c.call, c.mode, setUserID)
+		p.withBits(eperm, c.call, c.mode, setID)
+	}
+	for _, c := range calls.nodes {
+		p.withBits(eperm, c.call, c.mode, setID|deviceFile)
 	}
 	for _, c := range calls.creating {
 		p.creating(c)
@@ -163,6 +168,8 @@ func filter(network Network, truncation bool, process int) []instruction {
 	switch network {
 	case NoNetwork:
 		p.always(eperm, calls.sockets...)
+		// A pair of sockets for datagrams can send to any socket with a path.
+		p.unlessMasked(eperm, calls.socketpair, 1, socketType, syscall.SOCK_STREAM, syscall.SOCK_SEQPACKET)
 	case OwnNetwork: // other families, such as sockets to this virtual machine's host, are in no namespace
 		for _, call := range calls.sockets {
 			p.unless(eperm, call, 0, syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6, syscall.AF_NETLINK)
@@ -175,11 +182,35 @@ func filter(network Network, truncation bool, process int) []instruction {
 	return append(program, p.tree(slices.Sorted(maps.Keys(p)))...)
 }
 
+// keepOff refuses what reaches processes outside, and the program process, without a path.
+func (a answers) keepOff(process uint32) {
+	// Signals to the starting thread reach the whole program.
+	for _, call := range []uint32{calls.kill, calls.tkill, calls.rtSigqueueinfo} {
+		a.where(eperm, call, 0, anyThread, process)
+	}
+	for _, call := range []uint32{calls.tgkill, calls.rtTgsigqueueinfo} {
+		a.where(eperm, call, 0, anyThread, process)
+		a.where(eperm, call, 1, anyThread)
+	}
+	for _, call := range calls.scheduling {
+		a.unless(eperm, call, 0, 0)
+	}
+	for _, c := range []struct{ call, process, group uint32 }{{calls.setpriority, 0, 1}, {calls.ioprioSet, 1, 2}} {
+		a.unless(eperm, c.call, 0, c.process, c.group)
+		a.unless(eperm, c.call, 1, 0)
+	}
+	const private = 0 // IPC_PRIVATE
+	for _, call := range calls.getIPC {
+		a.unless(eperm, call, 0, private)
+	}
+	a.always(eperm, calls.useIPC...)
+}
+
 // creating refuses to create a set-user-ID file. Without the flag that creates a file, the
 // mode is ignored and may have any value.
 func (a answers) creating(c modeCall) {
 	a.add(c.call, load(c.flags), instruction{jumpAnyBit, 0, 3, newFiles},
-		load(c.mode), instruction{jumpAnyBit, 0, 1, setUserID}, instruction{answer, 0, 0, eperm})
+		load(c.mode), instruction{jumpAnyBit, 0, 1, setID}, instruction{answer, 0, 0, eperm})
 }
 
 // A modeCall is a call with a file mode, and perhaps flags, as arguments.

@@ -72,20 +72,25 @@ type hereDoc struct {
 // of the text. The result is nil if neither identifies a language.
 func Of(name string, head []byte) *Language {
 	name = strings.ToLower(path.Base(name))
-	all := byFile()
+	files.once.Do(fillFiles)
+	all := files.languages
 	return cmp.Or(all[name], all["*"+path.Ext(name)], all["#!"+Interpreter(head)])
 }
 
-// byFile returns the languages by file name.
-var byFile = sync.OnceValue(func() map[string]*Language {
-	all := map[string]*Language{}
+// files are the languages by file name, filled on first use.
+var files struct {
+	once      sync.Once
+	languages map[string]*Language
+}
+
+func fillFiles() {
+	files.languages = map[string]*Language{}
 	for i := range languages {
 		for name := range strings.FieldsSeq(languages[i].files) {
-			all[name] = &languages[i]
+			files.languages[name] = &languages[i]
 		}
 	}
-	return all
-})
+}
 
 // Interpreter is the program in a first line "#!", without directory and version; "" without
 // such a line.
