@@ -21,7 +21,7 @@ import (
 var imports = map[string]string{
 	".":              "mcp/process/cage run run/flags run/config run/face run/failure run/stdio stream/goroutine github.com/spf13/pflag github.com/mattn/go-isatty",
 	"run":            "run/calls run/config run/event run/face run/failure run/input run/invocation run/modes run/report run/session run/stdio run/toolbox run/turn approve mcp/builtin/confine stream stream/goroutine stream/text/jsontext",
-	"run/builtin":    "run/config run/event run/failure run/servers approve mcp/builtin/code mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/gitdiff mcp/builtin/notes mcp/builtin/processes mcp/builtin/protected mcp/builtin/shell mcp/process mcp/process/cage stream/goroutine",
+	"run/builtin":    "run/config run/event run/failure run/servers approve mcp/builtin/code mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/gitdiff mcp/builtin/notes mcp/builtin/processes mcp/builtin/protected mcp/builtin/shell mcp/process mcp/process/cage stream/disk stream/goroutine",
 	"run/calls":      "run/config run/event run/failure run/stage run/turn approve stream/goroutine stream/text/escape stream/text/jsontext",
 	"run/config":     "run/document run/failure run/stdio approve mcp/process mcp/socket stream stream/disk stream/goroutine stream/text/jsontext stream/text/readable",
 	"run/document":   "run/failure stream/text/jsontext stream/text/readable",

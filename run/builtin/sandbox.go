@@ -6,6 +6,9 @@
 package builtin
 
 import (
+	"cmp"
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -28,8 +31,7 @@ import (
 
 // A Sandbox is the cage of commands, or of a server, for the whole run.
 type Sandbox struct {
-	flag    string // the flag with the list of options
-	home    string
+	wording
 	said    config.Sandbox
 	roots   []string // writable besides temp, without symbolic links
 	scope   confine.Scope
@@ -37,6 +39,14 @@ type Sandbox struct {
 	cage    *cage.Cage
 	partial []string // gaps that the cage leaves, in words
 	holder  Holder
+}
+
+// A wording is what messages about the sandbox refer to.
+type wording struct {
+	flag string // the flag with the list of options
+	home string
+	dir  string   // where commands start; "": not known
+	path []string // directories with programs, of PATH
 }
 
 // A Holder finds, once, the program that holds sandboxes.
@@ -57,7 +67,7 @@ func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []stri
 		return nil, failure.UsageError([]string{"off, or leaving it out, starts programs with all your rights"}, "%v", err)
 	}
 	goroutine.Start(func() { holder() }) // its trial runs beside what comes before Make
-	s := &Sandbox{flag: flag, home: c.Getenv("HOME"), said: said, holder: holder}
+	s := &Sandbox{wording: wording{flag: flag, home: c.Getenv("HOME"), path: programDirs(c.Getenv("PATH"))}, said: said, holder: holder}
 	s.spec.Network = network
 	switch said.Network {
 	case "none":
@@ -77,12 +87,14 @@ func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []stri
 			}
 		}
 	}
-	for _, dir := range slices.Concat(roots, said.Write) {
-		real, err := filepath.EvalSymlinks(dir)
-		if err != nil {
-			return nil, failure.UsageError([]string{"a directory for writing must exist"}, "%q: %s", dir, failure.Cause(err))
+	if err := s.addRoots(c.FilesAnyway, roots, said.Write); err != nil {
+		return nil, err
+	}
+	if said.Cache != "" {
+		var err error
+		if s.said.Cache, err = s.openCache(said.Cache, c.Getenv("XDG_CACHE_HOME")); err != nil {
+			return nil, err
 		}
-		s.roots = append(s.roots, real)
 	}
 	temp, err := confine.PrivateTempDir("toolpipe-sandbox-")
 	if err != nil {
@@ -90,6 +102,43 @@ func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []stri
 	}
 	s.spec.Write = []string{temp}
 	return s, nil
+}
+
+// addRoots adds the directories in which programs may write: their own, of which the first is where
+// commands start, and the directories of write=DIR. If that starting directory is broad, such as a
+// home directory, commands start there without writing, if write=DIR names another one.
+func (s *Sandbox) addRoots(anyway bool, own, named []string) error {
+	for i, dir := range slices.Concat(own, named) {
+		real, err := confine.WritableRoot(dir, s.home, anyway)
+		broad := errors.Is(err, confine.ErrBroadRoot)
+		if i == 0 && own != nil {
+			s.dir = real
+		}
+		switch {
+		case broad && i < len(own) && len(named) > 0:
+			continue
+		case broad && i < len(own):
+			return failure.UsageError([]string{"start in the project; " + s.flag + "write=DIR names another directory, and --files-anyway allows this one"}, "programs would write in all of it: %v", err)
+		case broad:
+			return failure.UsageError([]string{"--files-anyway allows such a directory all the same"}, "%v", err)
+		case errors.Is(err, fs.ErrNotExist):
+			return failure.UsageError([]string{"a directory for writing must exist"}, "%v", err)
+		case err != nil:
+			return failure.Usage("%v", err)
+		}
+		s.roots = append(s.roots, real)
+	}
+	return nil
+}
+
+// programDirs are the directories of a PATH, without symbolic links.
+func programDirs(path string) (dirs []string) {
+	for _, dir := range filepath.SplitList(path) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && filepath.IsAbs(real) {
+			dirs = append(dirs, real)
+		}
+	}
+	return dirs
 }
 
 // Processes is procs inside the sandbox, or unchanged without one.
@@ -135,8 +184,12 @@ func (s *Sandbox) temp() string { return s.spec.Write[0] }
 
 // Environ are variables for the temporary files and caches of programs, so that they are writable.
 func (s *Sandbox) Environ() map[string]string {
-	at := func(name string) string { return filepath.Join(s.temp(), name) }
-	return map[string]string{"TMPDIR": s.temp(), "XDG_CACHE_HOME": at("cache"), "GOCACHE": at("go-build"), "npm_config_cache": at("npm")}
+	at := func(name string) string { return filepath.Join(cmp.Or(s.said.Cache, s.temp()), name) }
+	vars := map[string]string{"TMPDIR": s.temp(), "XDG_CACHE_HOME": at("cache"), "GOCACHE": at("go-build"), "npm_config_cache": at("npm"), "PIP_CACHE_DIR": at("pip")}
+	if s.said.Cache != "" && s.spec.Network == cage.WholeNetwork { // without it, the user's downloads are needed
+		vars["GOMODCACHE"], vars["CARGO_HOME"] = at("go-mod"), at("cargo")
+	}
+	return vars
 }
 
 // Limit takes the roots out of the scope in which rules deny writing. It comes before the watch.
@@ -175,6 +228,7 @@ func (s *Sandbox) Make(rules approve.Closed, own []string, watch *Watch, warn fu
 		return slices.ContainsFunc(s.said.Show, func(shown string) bool { return confine.IsBelow(path, shown) })
 	})
 	spec.Reach = s.said.Show
+	s.allowCache(rules)
 	made, open, err := cage.New(*spec)
 	if err != nil {
 		return failure.Usage("%v", err)
@@ -238,7 +292,7 @@ func (s *Sandbox) Close() error {
 	if s.cage != nil {
 		s.cage.Close()
 	}
-	return os.RemoveAll(s.temp())
+	return confine.RemoveTree(s.temp())
 }
 
 // Says names the mechanism of the sandbox and what programs may do in it; "" for no sandbox.
@@ -251,7 +305,11 @@ func (s *Sandbox) Says() string {
 
 // about says what a program in the sandbox may do.
 func (s *Sandbox) about() string {
-	text := "it writes only below " + config.JoinWords(append(slices.Clone(s.roots), "$TMPDIR"))
+	dirs := slices.Clone(s.roots)
+	if s.said.Cache != "" {
+		dirs = append(dirs, s.said.Cache)
+	}
+	text := "it writes only below " + config.JoinWords(append(dirs, "$TMPDIR"))
 	switch s.spec.Network {
 	case cage.NoNetwork:
 		text += ", and has no network"

@@ -159,7 +159,7 @@ func filesServer(c *config.Config, value string, protected []string, warn config
 	}
 	area, err := confine.Open(confine.Spec{Root: dir, Anyway: c.FilesAnyway, Home: c.Getenv("HOME"), Protected: protected})
 	if errors.Is(err, confine.ErrBroadRoot) {
-		return servers.Server{}, nil, failure.UsageError([]string{"--files-anyway offers such a directory all the same"}, "--files: %v", err)
+		return servers.Server{}, nil, failure.UsageError([]string{"--files-anyway allows such a directory all the same"}, "--files: %v", err)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return servers.Server{}, nil, failure.UsageError([]string{"the path is " + config.ShellQuote(dir) + "; is it spelt right, and is this the right directory to start in?"}, "--files: %v", err)

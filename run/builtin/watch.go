@@ -111,8 +111,8 @@ func (s *Sandbox) Partial() []string {
 	return s.partial
 }
 
-// Root is the first writable directory.
-func (s *Sandbox) Root() string { return s.roots[0] }
+// Root is the directory where commands start.
+func (s *Sandbox) Root() string { return s.dir }
 
 // Holds is Says plus what is hidden, and the protection of files that other programs run.
 func (s *Sandbox) Holds() string {

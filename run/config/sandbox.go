@@ -14,12 +14,13 @@ import (
 type Sandbox struct {
 	On                bool
 	Write, Show, Hide []string // in addition to the defaults; absolute, or from ~/
+	Cache             string   // a directory for caches that later runs use, likewise; "": none
 	Network           string   // none, loopback, all; "": not said
 	OnlyWarn          bool     // changes to protected files do not end the run
 }
 
 // sandboxForms are the values of the flags, for an error.
-const sandboxForms = "on, off, or a list of write=DIR, read=DIR, hide=PATH, net=none|loopback|all and protected=warn"
+const sandboxForms = "on, off, or a list of write=DIR, cache=DIR, read=DIR, hide=PATH, net=none|loopback|all and protected=warn"
 
 // ParseSandbox reads the value of a flag. Relative paths start from the working directory.
 func ParseSandbox(value string) (s Sandbox, err error) {
@@ -62,6 +63,11 @@ func (s *Sandbox) add(key, argument string) error {
 	switch key {
 	case "write":
 		s.Write = append(s.Write, path)
+	case "cache":
+		if s.Cache != "" {
+			return failure.Usage("cache=%s: there is already cache=%s", argument, s.Cache)
+		}
+		s.Cache = path
 	case "read":
 		s.Show = append(s.Show, path)
 	case "hide":
@@ -82,7 +88,7 @@ func (s *Sandbox) ReadKey(m document.Member) (err error) {
 		*s, err = ParseSandbox(m.Text())
 	case '{':
 		s.On = true
-		return m.ReadKeys(document.Keys("write read hide", s.readPaths, "net", func(m document.Member) (err error) {
+		return m.ReadKeys(document.Keys("write read hide", s.readPaths, "cache", s.readCache, "net", func(m document.Member) (err error) {
 			s.Network, err = m.OneOf("none", "loopback", "all")
 			return err
 		}, "protected", func(m document.Member) error {
@@ -107,6 +113,17 @@ func (s *Sandbox) readPaths(m document.Member) error {
 		}
 	}
 	return err
+}
+
+func (s *Sandbox) readCache(m document.Member) error {
+	path, err := m.Str()
+	if err == nil {
+		err = s.add(m.Key, path)
+	}
+	if err != nil {
+		return m.At.Within(err)
+	}
+	return nil
 }
 
 // Shell says how commands start: the section shell of the config file.

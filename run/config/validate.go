@@ -169,7 +169,6 @@ func (c *Config) mistakes() []mistake {
 		{c.Background && !c.Shell, "--shell-background: needs --shell, and uses its environment and limits", addShell("--shell-background")},
 		{c.Sandbox != "" && c.Sandbox != "off" && !c.Shell && !c.Code, "--sandbox: needs --shell or --code, and limits their programs", addShell("--sandbox " + ShellQuote(c.Sandbox))},
 		{c.Refresh && len(c.Files)+len(c.FileRoots) == 0, "--refresh: goes with -f or --files, and reads their files again", nil},
-		{c.FilesAnyway && len(c.FileRoots) == 0, "--files-anyway: goes with --files DIR", nil},
 		{c.Code && len(c.FileRoots) == 0, "--code: needs --files DIR, and works below that directory", []string{"--files . --code works in the current directory"}},
 		{c.Mode == UpdateLock && c.ToolsLock == "", "--tools-lock-update: goes with --tools-lock FILE", nil},
 		{c.Start != "" && c.Start != "first" && c.ToolsLock == "", "--start " + c.Start + ": needs --tools-lock FILE, which lists the tools before a server starts",

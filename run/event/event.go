@@ -37,9 +37,15 @@ type Start struct {
 	Policy      string       `event:"policy,opt,plain"` // SHA-256 of the policy files
 	ConfigRules int          `event:"config_rules,opt"` // how many auto_approve rules of the config apply
 	Trace       string       `event:"trace,opt"`        // the id of the trace to which the run belongs
-	Sandbox     string       `event:"sandbox,opt"`      // sandbox of commands, in words
+	Limits
 	Identity
+}
+
+// Limits say what the tools of a run may reach.
+type Limits struct {
+	Sandbox        string   `event:"sandbox,opt"`         // sandbox of commands, in words
 	SandboxPartial []string `event:"sandbox_partial,opt"` // limits that the sandbox does not enforce
+	FilesAnyway    bool     `event:"files_anyway,opt"`    // --files-anyway: broad directories are allowed
 }
 
 // Identity distinguishes a run from others.

@@ -25,7 +25,7 @@ var everyEvent = []struct {
 	kind  string
 	event Event
 }{
-	{"start", &Start{Version: "1", Model: nasty, API: "chat", Servers: []ServerInfo{{nasty, "2026-07-28", 3, nasty}}, Policy: "ab", ConfigRules: 2, Sandbox: nasty}},
+	{"start", &Start{Version: "1", Model: nasty, API: "chat", Servers: []ServerInfo{{nasty, "2026-07-28", 3, nasty}}, Policy: "ab", ConfigRules: 2, Limits: Limits{Sandbox: nasty, SandboxPartial: []string{nasty}, FilesAnyway: true}}},
 	{"input", &Input{nasty, 9, 2}},
 	{"text", &Text{1, []byte(nasty)}},
 	{"reasoning", &Reasoning{1, []byte(nasty)}},

@@ -238,9 +238,9 @@ func (e *entry) readSandbox(m document.Member) error {
 	if err := said.ReadKey(m); err != nil {
 		return err
 	}
-	if !e.own && (said.Write != nil || said.Show != nil || said.Network == "all") {
+	if !e.own && (said.Write != nil || said.Cache != "" || said.Show != nil || said.Network == "all") {
 		e.warn("unknown_key", m.At.Origin()+": rights that sandbox allows are ignored; they count only in your own config and in --mcp-sandbox")
-		said.Write, said.Show, said.Network = nil, nil, ""
+		said.Write, said.Cache, said.Show, said.Network = nil, "", nil, ""
 	}
 	e.Sandbox = said
 	return nil

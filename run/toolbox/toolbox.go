@@ -226,7 +226,7 @@ func (b *Toolbox) EmitStart() error {
 	if m := b.inv.Model; m != nil {
 		e.Model, e.API = m.Endpoint.Model, m.Endpoint.API
 	}
-	e.Sandbox, e.SandboxPartial = b.sandbox.Says(), b.sandbox.Partial()
+	e.Limits = event.Limits{Sandbox: b.sandbox.Says(), SandboxPartial: b.sandbox.Partial(), FilesAnyway: b.inv.Config.FilesAnyway}
 	if b.inv.Settings != nil {
 		e.ConfigRules = len(b.inv.Settings.Rules)
 	}

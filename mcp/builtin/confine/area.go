@@ -9,7 +9,6 @@
 package confine
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -40,10 +39,6 @@ type Area struct {
 	home     string // the user's home directory, links resolved
 	ReadOnly string // why nothing in the area is written; "" if files may be written
 }
-
-// ErrBroadRoot is wrapped by the error for a root that contains far more than a task needs.
-// Spec.Anyway allows such a root.
-var ErrBroadRoot = errors.New("name a directory in it")
 
 // Open opens an area. Errors are about the root, which the user named.
 func Open(spec Spec) (*Area, error) {
@@ -115,10 +110,10 @@ func (a *Area) checkRoot(path, real string) error {
 	default:
 		return fmt.Errorf("%q is in %q, which is %w", a.spec.Root, dir, errGitDirectory)
 	}
-	if what := broadDirectory(a.Real, a.spec.Home); what != "" && a.Only == "" && !a.spec.Anyway {
-		return fmt.Errorf("%q is %s; %w", a.spec.Root, what, ErrBroadRoot)
+	if a.Only != "" || a.spec.Anyway {
+		return nil
 	}
-	return nil
+	return checkBroad(a.spec.Root, a.Real, a.spec.Home)
 }
 
 // Secret is the reason why a path from a directory of the area is secret; "" if it is not.
@@ -128,30 +123,4 @@ func (a *Area) Secret(dir, path string) string {
 		dir = "/"
 	}
 	return protected.Secret(a.home, dir, path)
-}
-
-// broadDirectory describes a directory with all files of a user or of the machine; "" for any
-// other.
-func broadDirectory(dir, home string) string {
-	if dir == filepath.Dir(dir) {
-		return "the whole file system"
-	}
-	if home != "" {
-		if real, err := filepath.EvalSymlinks(home); err == nil {
-			home = real
-		}
-		if dir == filepath.Clean(home) {
-			return "your home directory"
-		}
-		if strings.HasPrefix(filepath.Clean(home), dir+"/") {
-			return "above your home directory"
-		}
-	}
-	switch parent := filepath.Dir(dir); {
-	case dir == "/root", parent == "/home", parent == "/Users":
-		return "a home directory"
-	case dir == "/home", dir == "/Users":
-		return "above the home directories"
-	}
-	return ""
 }
