@@ -66,7 +66,7 @@ func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []stri
 	if err := cage.Available(); err != nil {
 		return nil, failure.UsageError([]string{"off, or leaving it out, starts programs with all your rights"}, "%v", err)
 	}
-	goroutine.Start(func() { holder() }) // its trial runs beside what comes before Make
+	goroutine.Start(func() { holder() }) // beside what comes before Make
 	s := &Sandbox{wording: wording{flag: flag, home: c.Getenv("HOME"), path: programDirs(c.Getenv("PATH"))}, said: said, holder: holder}
 	s.spec.Network = network
 	switch said.Network {

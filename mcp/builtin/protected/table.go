@@ -39,6 +39,7 @@ type rule struct {
 	dirs          []string // the names above the last, folded
 	last          string   // the last name, folded
 	before, after string   // the text before its first * or ? and after its last, which is cheap to compare
+	next          *rule    // with the same last name
 }
 
 // isPattern reports whether a name has * or ?.
@@ -70,8 +71,8 @@ func matches(name, pattern string) bool {
 type table struct {
 	kinds    []kind
 	once     sync.Once
-	rules    []*rule
-	exact    map[string][]*rule           // by the last name
+	rules    []rule
+	exact    map[string]*rule             // by the last name
 	patterns [scopes][maxDirs + 1][]*rule // whose last name is a pattern, by the number of directories
 	literal  map[string][]*rule           // without a pattern, by their directory
 	ways     map[string]bool              // the directories above the last names, such as .config and .config/gh, and /etc
@@ -79,12 +80,17 @@ type table struct {
 }
 
 func (t *table) fill() {
-	const size = 1000
-	t.exact, t.literal, t.ways = make(map[string][]*rule, size), map[string][]*rule{}, map[string]bool{}
+	count := 0
+	for i := range t.kinds {
+		count += len(strings.Fields(t.kinds[i].names))
+	}
+	t.rules = make([]rule, 0, count) // never moved, because others point into it
+	t.exact, t.literal, t.ways = make(map[string]*rule, count), map[string][]*rule{}, map[string]bool{}
 	for i := range t.kinds {
 		kind := &t.kinds[i]
 		for text := range strings.FieldsSeq(kind.names) {
-			r := &rule{kind: kind, text: text}
+			t.rules = append(t.rules, rule{kind: kind, text: text})
+			r := &t.rules[len(t.rules)-1]
 			folded := Fold(text)
 			t.addWays(r, folded)
 			folded, absolute := strings.CutPrefix(folded, "/")
@@ -94,14 +100,15 @@ func (t *table) fill() {
 			case kind.inHome:
 				r.scope = inHome
 			}
-			names := strings.Split(folded, "/")
-			r.dirs, r.last = names[:len(names)-1], names[len(names)-1]
-			t.rules = append(t.rules, r)
+			r.last = path.Base(folded)
+			if folded != r.last {
+				r.dirs = strings.Split(path.Dir(folded), "/")
+			}
 			if isPattern(r.last) {
 				r.before, r.after = r.last[:strings.IndexAny(r.last, "*?")], r.last[strings.LastIndexAny(r.last, "*?")+1:]
 				t.patterns[r.scope][len(r.dirs)] = append(t.patterns[r.scope][len(r.dirs)], r)
 			} else {
-				t.exact[r.last] = append(t.exact[r.last], r)
+				r.next, t.exact[r.last] = t.exact[r.last], r
 			}
 		}
 	}
@@ -150,7 +157,7 @@ func (t *table) reason(dir, name string, use use) string {
 	for i := range tops {
 		tops[i], dir = dir, path.Dir(dir)
 	}
-	for _, r := range t.exact[name] {
+	for r := t.exact[name]; r != nil; r = r.next {
 		if use.kind(r.kind) && use.scope(r.scope, tops[len(r.dirs)]) && r.isIn(tops[0]) {
 			return r.why
 		}

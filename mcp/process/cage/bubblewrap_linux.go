@@ -23,6 +23,7 @@ import (
 type bubblewrap struct {
 	bwrap   string
 	nsenter string   // joins a network; "" if it is missing
+	trial   string   // a program for a trial
 	self    *os.File // this program
 }
 
@@ -47,6 +48,9 @@ func findBubblewrap(look func(name string) (path string, err error)) (*bubblewra
 		return nil, err
 	}
 	b.nsenter, _ = find(look, "nsenter")
+	if b.trial, err = find(look, "true"); err != nil {
+		return nil, err
+	}
 	if b.self, err = os.Open("/proc/self/exe"); err != nil {
 		return nil, err
 	}
@@ -73,7 +77,7 @@ func find(look func(name string) (path string, err error), name string) (string,
 func (b *bubblewrap) try(files []*os.File, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), maxTrial)
 	defer cancel()
-	trial := exec.CommandContext(ctx, b.bwrap, slices.Concat(namespaces(true, false), args, []string{"--", b.bwrap, "--version"})...)
+	trial := exec.CommandContext(ctx, b.bwrap, slices.Concat(namespaces(true, false), args, []string{"--", b.trial})...)
 	var said bytes.Buffer
 	trial.Env, trial.Stderr, trial.WaitDelay, trial.ExtraFiles = []string{}, &said, time.Second, files
 	trial.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
