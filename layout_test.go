@@ -400,12 +400,12 @@ func builds(t *testing.T, path string, tags ...string) bool {
 // commit that needs more changes the table, and says in its message what became
 // unnecessary for it, or why nothing could. Each number is the one of today.
 var mostLines = map[string]int{
-	".":       334,
+	".":       333,
 	"approve": 5334,
-	"mcp":     27326,
-	"run":     26618,
+	"mcp":     28794,
+	"run":     26923,
 	"stream":  10733,
-	"in all":  70339,
+	"in all":  72117,
 }
 
 func TestLines(t *testing.T) {
