@@ -355,7 +355,7 @@ func (p *Processes) Sweep(limit time.Duration) int {
 	} else {
 		goroutine.Within(limit/4, func() { // the sweep ends a process that hangs in exec
 			p.starting.Lock()
-			p.starting.Unlock()
+			defer p.starting.Unlock()
 		})
 	}
 	p.KillAll() // children that were being forked
