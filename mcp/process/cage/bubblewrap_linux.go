@@ -200,12 +200,16 @@ func newWrapper(spec *Spec) (*wrapper, error) {
 	return w, nil
 }
 
-// leaveOutCovered removes what is hidden in a hidden directory.
+// leaveOutCovered removes what is protected or hidden in a hidden directory: a mount there would
+// show it.
 func (w *wrapper) leaveOutCovered() {
 	maps.DeleteFunc(w.at, func(path string, how mount) bool {
-		for dir := filepath.Dir(path); dir != "/" && how > readOnly; dir = filepath.Dir(dir) {
-			if above := w.at[dir]; above != 0 {
-				return above == hiddenDirectory
+		for dir := filepath.Dir(path); dir != "/" && how != writable; dir = filepath.Dir(dir) {
+			switch w.at[dir] {
+			case hiddenDirectory:
+				return true
+			case writable: // named by the user
+				return false
 			}
 		}
 		return false

@@ -20,7 +20,7 @@ func wrapped(t testing.TB, spec Spec) *Cage { return newCage(t, heldBy(t, "bubbl
 func TestProtect(t *testing.T) {
 	s := newScene(t)
 	in := func(name string) string { return filepath.Join(s.root, name) }
-	for name, text := range map[string]string{"a/.git/hooks/pre-commit": "old", "a/.git/config": "old", "a/.git/index": "old", "keys/.env": "secret", "keys/other": "plain"} {
+	for name, text := range map[string]string{"a/.git/hooks/pre-commit": "old", "a/.git/config": "old", "a/.git/index": "old", "keys/.env": "secret", "keys/other": "plain", "private/AGENTS.md": "secret"} {
 		if err := os.MkdirAll(filepath.Dir(in(name)), 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -29,8 +29,8 @@ func TestProtect(t *testing.T) {
 		}
 	}
 	spec := s.spec()
-	spec.Protect = []string{in("a/.git/hooks"), in("a/.git/config")}
-	spec.Hide = append(spec.Hide, in("keys/.env"))
+	spec.Protect = []string{in("a/.git/hooks"), in("a/.git/config"), in("private/AGENTS.md")}
+	spec.Hide = append(spec.Hide, in("keys/.env"), in("private"))
 	c := wrapped(t, spec)
 	for _, x := range []struct {
 		script string
@@ -39,7 +39,7 @@ func TestProtect(t *testing.T) {
 		{"echo new >a/.git/hooks/pre-commit", true}, {"echo new >a/.git/hooks/post-commit", true}, {"rm a/.git/hooks/pre-commit", true}, {"echo new >a/.git/config", true},
 		{"mv a/.git b", true}, {"mv a b", true}, {"mv a/.git/hooks b", true}, {"mv a/.git/config b", true}, {"rm -r a/.git/hooks", true}, {"rm a/.git/config", true},
 		{"echo >c && mv c a/.git/config", true}, {"ln a/.git/hooks/pre-commit x && echo new >x", true}, {"mv . ../b", true},
-		{"grep secret keys/.env", true}, {"mv keys/.env x && grep secret x", true}, {"rm keys/.env && false", true}, {"grep plain keys/other", false},
+		{"grep secret keys/.env", true}, {"grep secret private/AGENTS.md", true}, {"mv keys/.env x && grep secret x", true}, {"rm keys/.env && false", true}, {"grep plain keys/other", false},
 		{"echo new >a/.git/index", false}, {"mkdir a/.git/objects", false}, {"echo >a/file", false}, {"umount a/.git/hooks", true}, {"mount -o remount,rw a/.git/hooks", true},
 	} {
 		cmd := exec.Command("/bin/sh", "-c", x.script)
