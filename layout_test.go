@@ -403,7 +403,7 @@ var mostLines = map[string]int{
 	".":       333,
 	"approve": 5334,
 	"mcp":     28798,
-	"run":     26923,
+	"run":     26924,
 	"stream":  10733,
 	"in all":  72121,
 }

@@ -14,10 +14,16 @@ import (
 	"testing"
 	"time"
 
+	"toolpipe/mcp/process/cage"
 	"toolpipe/testdata/processtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args)) }
+func TestMain(m *testing.M) {
+	if err := cage.Enter(os.Args); err != nil {
+		panic(err)
+	}
+	os.Exit(processtest.Main(m, os.Args))
+}
 
 func init() {
 	processtest.Programs["leaves-sleeper"] = func(args []string) int {

@@ -35,17 +35,18 @@ func NewWatch(c *config.Config, sandboxes []*Sandbox) *Watch {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), askingTime, errors.New("git did not answer within "+askingTime.String()))
 	defer cancel()
 	var scopes []confine.Scope
-	below := false
 	for _, s := range sandboxes {
 		if len(s.scope.Roots) > 0 {
 			scopes = append(scopes, s.scope)
 		}
-		below = below || s.holder().Below
 	}
 	if scopes == nil {
 		return nil
 	}
 	git := gitdiff.Program{Environ: c.Environ, Processes: c.Processes}
+	below := func() bool { // secrets below a writable directory can be hidden
+		return slices.ContainsFunc(sandboxes, func(s *Sandbox) bool { return s.holder().Below })
+	}
 	return &Watch{list: confine.NewWatch(scopes, below, gitdiff.AskGit(ctx, git)), sandboxes: sandboxes}
 }
 

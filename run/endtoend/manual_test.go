@@ -111,7 +111,7 @@ func TestManPage(t *testing.T) {
 		"! stdout .",
 		`sh 'mandoc -T ascii toolpipe.1 | sed "s/.$(printf "\b")//g" | tr -s " \t"'`,
 		"stdout -count=1 '^ --max-result-bytes N$'",
-		"stdout '\\.pem, \\.aws'",
+		"stdout '\\.git-credentials \\.htpasswd'",
 	} {
 		if err := s.run(mustLine(t, line)); err != nil {
 			t.Fatalf("%s\n%v", line, err)

@@ -16,6 +16,7 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
+	"toolpipe/run/invocation"
 	"toolpipe/run/servers"
 )
 
@@ -72,7 +73,7 @@ func TestIndex(t *testing.T) {
 // TestToolboxClose: all sessions are closed, those of servers that started later too. A start
 // that goes on is cancelled and waited for, and none begins any more.
 func TestToolboxClose(t *testing.T) {
-	New(nil).Close()
+	New(&invocation.Invocation{Config: new(config.Config)}).Close()
 	synctest.Test(t, func(t *testing.T) {
 		session := func() (s *mcp.Session, closed *bool) {
 			ended := new(bool)

@@ -30,9 +30,8 @@ const watchedDepth, searchedDepth = 2, 3
 // are not checked: installed packages are full of such files, which nothing obeys there. For the
 // same reason a directory that is made later is a place only because of its name.
 type Watch struct {
-	scopes  []Scope
-	secrets bool       // also search for secrets
-	ask     AskGitFunc // nil once the list is made
+	scopes []Scope
+	ask    AskGitFunc // nil once the list is made
 
 	mu     sync.Mutex
 	places map[string]place
@@ -70,16 +69,15 @@ type place struct {
 	all      bool // everything below it is protected
 }
 
-// NewWatch makes the list before any program of the scopes starts. It searches for secrets only
-// if secrets is set, since they may be deeper. ask may be nil.
-func NewWatch(scopes []Scope, secrets bool, ask AskGitFunc) *Watch {
-	w := &Watch{scopes: scopes, secrets: secrets, ask: ask, places: map[string]place{}, files: map[string]note{}, reading: newReading(makingTime), found: found{git: map[string]bool{}}}
-	levels := watchedDepth
-	if secrets {
-		levels = searchedDepth
-	}
+// NewWatch makes the list before any program of the scopes starts. If deeper, which is called late,
+// says so, it also searches the directories in which only secrets count. ask may be nil.
+func NewWatch(scopes []Scope, deeper func() bool, ask AskGitFunc) *Watch {
+	w := &Watch{scopes: scopes, ask: ask, places: map[string]place{}, files: map[string]note{}, reading: newReading(makingTime), found: found{git: map[string]bool{}}}
 	level := w.roots() // directories near a root come first, so that a large directory cannot use up the limits
-	for depth := range levels {
+	for depth := range searchedDepth {
+		if depth == watchedDepth && !deeper() {
+			break
+		}
 		var below []string
 		for _, dir := range level {
 			below = append(below, w.add(dir, depth)...)
@@ -183,7 +181,7 @@ func (w *Watch) add(dir string, depth int) (below []string) {
 	}
 	for _, entry := range w.put(dir, p) {
 		name, path := entry.Name(), filepath.Join(dir, entry.Name())
-		secret := name != ".git" && w.secrets && protected.Secret("", dir, name) != ""
+		secret := name != ".git" && protected.Secret("", dir, name) != ""
 		if secret {
 			w.secret = append(w.secret, path)
 		}

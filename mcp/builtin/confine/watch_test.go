@@ -41,6 +41,10 @@ func relative(root string, paths []string) string {
 	return strings.Join(all, " ")
 }
 
+// Whether a watch searches deeper for secrets.
+func always() bool { return true }
+func never() bool  { return false }
+
 func full(w *Watch) bool {
 	return strings.Contains(strings.Join(w.Gaps(), ""), "more directories and files")
 }
@@ -48,7 +52,7 @@ func full(w *Watch) bool {
 func TestProtected(t *testing.T) {
 	root := tree(t, ".git/HEAD", ".git/config", ".git/hooks/pre-commit.sample", ".git/modules/sub/HEAD", ".git/modules/sub/config", ".git/worktrees/w/HEAD", ".git/worktrees/w/commondir",
 		"AGENTS.md", "sub/.github/workflows/a.yml", "sub/.git", "other/.git/config", "src/main.go", "src/deep/AGENTS.md", ".env", "src/deep/.env", "src/deep/deeper/.env", ".vscode/tasks.json", ".npmrc", "sub/.envrc")
-	w := NewWatch([]Scope{{[]string{root}, []string{filepath.Join(root, ".vscode")}}}, true, nil)
+	w := NewWatch([]Scope{{[]string{root}, []string{filepath.Join(root, ".vscode")}}}, always, nil)
 	if got, want := relative(root, w.Protected()), ".git/config .git/hooks .git/modules/sub/config .git/worktrees/w/commondir .npmrc AGENTS.md other/.git/config sub/.envrc sub/.git sub/.github/workflows"; got != want {
 		t.Errorf("protected:\n%s, want\n%s", got, want)
 	}
@@ -139,7 +143,7 @@ func TestChanged(t *testing.T) {
 		for _, pause := range []time.Duration{0, 60 * time.Millisecond} { // the second is beyond what counts as recent
 			root := tree(t, names...)
 			time.Sleep(pause)
-			w := NewWatch([]Scope{{Roots: []string{root}}}, true, nil)
+			w := NewWatch([]Scope{{Roots: []string{root}}}, always, nil)
 			if err := x.change(func(name string) string { return filepath.Join(root, name) }); err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +165,7 @@ func TestHostile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := NewWatch([]Scope{{Roots: []string{root, filepath.Join(root, "none")}}}, true, nil)
+	w := NewWatch([]Scope{{Roots: []string{root, filepath.Join(root, "none")}}}, always, nil)
 	if len(w.places) > 12 || full(w) {
 		t.Errorf("%d directories are watched", len(w.places))
 	}
@@ -181,7 +185,7 @@ func TestBounds(t *testing.T) {
 			}
 		}
 	}
-	w := NewWatch([]Scope{{Roots: []string{root}}}, true, nil)
+	w := NewWatch([]Scope{{Roots: []string{root}}}, always, nil)
 	if !full(w) || len(w.places) > maxPlaces {
 		t.Errorf("%d directories are watched; full: %v", len(w.places), full(w))
 	}
@@ -193,7 +197,7 @@ func TestBounds(t *testing.T) {
 
 // watch makes the list of one sandbox that may write below root.
 func watch(root string, except ...string) *Watch {
-	return NewWatch([]Scope{{[]string{root}, except}}, true, nil)
+	return NewWatch([]Scope{{[]string{root}, except}}, always, nil)
 }
 
 func link(t *testing.T, target, path string) {
@@ -302,7 +306,7 @@ func TestWatchScopes(t *testing.T) {
 		{[]Scope{{[]string{root, git}, []string{git}}, {Roots: []string{filepath.Join(root, "sub")}}}, "AGENTS.md sub/AGENTS.md"},
 		{[]Scope{{[]string{root, git}, []string{git}}, {Roots: []string{root}}}, ".git/config AGENTS.md sub/AGENTS.md"},
 	} {
-		w := NewWatch(x.scopes, false, nil)
+		w := NewWatch(x.scopes, never, nil)
 		if got := relative(root, w.Protected()); got != x.want {
 			t.Errorf("%v: %s, want %s", x.scopes, got, x.want)
 		}
@@ -323,7 +327,7 @@ func TestWatchGit(t *testing.T) {
 		}
 		return Obeyed{Dirs: []string{dir}, Files: []string{in("ci/hooks"), in("shared/gitconfig"), in("later"), "/etc/gitconfig"}, Trees: []string{root, in("deep/down/mod")}}, nil
 	}
-	w := NewWatch([]Scope{{Roots: []string{root}}}, false, ask)
+	w := NewWatch([]Scope{{Roots: []string{root}}}, never, ask)
 	want := ".envrc .git/config .git/modules/a/b/config .git/worktrees/w/commondir .git/worktrees/w/gitdir .npmrc ci/hooks deep/down/mod/AGENTS.md deep/down/tree/.git elsewhere/config elsewhere/hooks linked/.git shared/gitconfig"
 	if got := relative(root, w.Protected()); got != want {
 		t.Errorf("protected:\n%s, want\n%s", got, want)
@@ -338,14 +342,14 @@ func TestWatchGit(t *testing.T) {
 		t.Errorf("changed: %q", got)
 	}
 	other := tree(t, "a.hooks/pre-push", "sub/.git/HEAD", "sub/.git/objects/x", "sub/.git/refs/x")
-	w = NewWatch([]Scope{{Roots: []string{other}}}, false, func(dir, _ string) (Obeyed, error) {
+	w = NewWatch([]Scope{{Roots: []string{other}}}, never, func(dir, _ string) (Obeyed, error) {
 		return Obeyed{Dirs: []string{dir}, Files: []string{filepath.Join(other, "a.hooks")}}, nil
 	})
 	write(t, filepath.Join(other, "a.hooks/pre-push"), "new")
 	if got := relative(other, w.Changed(false)); got != "a.hooks/pre-push" {
 		t.Errorf("a directory that was a place before: %q", got)
 	}
-	w = NewWatch([]Scope{{Roots: []string{root}}}, false, func(string, string) (Obeyed, error) { return Obeyed{}, fmt.Errorf("no git") })
+	w = NewWatch([]Scope{{Roots: []string{root}}}, never, func(string, string) (Obeyed, error) { return Obeyed{}, fmt.Errorf("no git") })
 	if gaps := strings.Join(w.Gaps(), ""); !strings.Contains(gaps, "of what git obeys in "+fmt.Sprintf("%q", in(".git"))+", only the usual files are protected: no git") {
 		t.Errorf("gaps: %q", gaps)
 	}

@@ -79,7 +79,7 @@ func (a *asking) all(tree string) error {
 func (a *asking) directories(settings []setting) error {
 	_, err := os.Lstat(filepath.Join(a.dir, "commondir"))
 	if os.IsNotExist(err) && !slices.ContainsFunc(settings, func(s setting) bool { return s.key == "core.hookspath" }) {
-		a.Dirs, a.Files = []string{a.dir}, append(a.Files, filepath.Join(a.dir, "hooks"))
+		a.Dirs, a.Files = []string{a.dir, a.dir}, append(a.Files, filepath.Join(a.dir, "hooks"))
 		return nil
 	}
 	out, err := a.question("rev-parse", "--absolute-git-dir", "--git-common-dir", "--git-path", "hooks")

@@ -109,5 +109,5 @@ func Text() string {
 		}
 		text.WriteString(line + "\n")
 	}
-	return text.String()
+	return strings.TrimPrefix(text.String(), "\n")
 }

@@ -108,11 +108,11 @@ var handles sync.Once
 // starting thread lives until release is called: a child that dies with its parent
 // (PR_SET_PDEATHSIG, prctl(2)) dies with the thread that started it.
 func (c *Cage) Start(cmd *exec.Cmd) (release func(), wrapped bool, err error) {
-	if c.wrapper != nil {
-		return func() {}, true, c.wrapper.start(cmd, c.rules)
-	}
 	if err := c.rules.allowTerminal(cmd); err != nil {
 		return nil, false, err
+	}
+	if c.wrapper != nil {
+		return func() {}, true, c.wrapper.start(cmd, c.rules)
 	}
 	handles.Do(func() { _, _ = os.FindProcess(os.Getpid()) })
 	started, over := make(chan error), make(chan struct{})

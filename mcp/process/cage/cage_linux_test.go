@@ -32,8 +32,7 @@ func init() {
 
 func TestMain(m *testing.M) {
 	if err := Enter(os.Args); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(126)
+		panic(err)
 	}
 	os.Exit(processtest.Main(m, os.Args))
 }
