@@ -66,7 +66,6 @@ func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []stri
 	if err := cage.Available(); err != nil {
 		return nil, failure.UsageError([]string{"off, or leaving it out, starts programs with all your rights"}, "%v", err)
 	}
-	goroutine.Start(func() { holder() }) // beside what comes before Make
 	s := &Sandbox{wording: wording{flag: flag, home: c.Getenv("HOME"), path: programDirs(c.Getenv("PATH"))}, said: said, holder: holder}
 	s.spec.Network = network
 	switch said.Network {
@@ -101,6 +100,7 @@ func newSandbox(c *config.Config, flag string, said config.Sandbox, roots []stri
 		return nil, failure.Usage("%v", err)
 	}
 	s.spec.Write = []string{temp}
+	goroutine.Start(func() { holder() }) // beside what comes before Make
 	return s, nil
 }
 
@@ -289,6 +289,7 @@ func (s *Sandbox) Close() error {
 	if s == nil {
 		return nil
 	}
+	s.holder() // its trial has ended then
 	if s.cage != nil {
 		s.cage.Close()
 	}

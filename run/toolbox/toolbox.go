@@ -46,11 +46,7 @@ type Toolbox struct {
 
 // New returns an empty toolbox.
 func New(inv *invocation.Invocation) *Toolbox {
-	b := &Toolbox{inv: inv, warned: new(sync.Once), holder: builtin.FindHolder(func() []string { return inv.Config.Environ })}
-	if said := inv.Config.Sandbox; said != "" && said != "off" {
-		goroutine.Start(func() { b.holder() }) // what holds sandboxes is found beside everything that comes before them
-	}
-	return b
+	return &Toolbox{inv: inv, warned: new(sync.Once), holder: builtin.FindHolder(func() []string { return inv.Config.Environ })}
 }
 
 // With returns a toolbox with tools, in which no server can start.

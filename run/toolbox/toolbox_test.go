@@ -16,7 +16,6 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
-	"toolpipe/run/invocation"
 	"toolpipe/run/servers"
 )
 
@@ -73,7 +72,7 @@ func TestIndex(t *testing.T) {
 // TestToolboxClose: all sessions are closed, those of servers that started later too. A start
 // that goes on is cancelled and waited for, and none begins any more.
 func TestToolboxClose(t *testing.T) {
-	New(&invocation.Invocation{Config: new(config.Config)}).Close()
+	New(nil).Close()
 	synctest.Test(t, func(t *testing.T) {
 		session := func() (s *mcp.Session, closed *bool) {
 			ended := new(bool)
