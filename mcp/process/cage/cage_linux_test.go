@@ -638,8 +638,8 @@ func TestInContainer(t *testing.T) {
 
 // TestAsNobody runs the other tests as a user without rights.
 func TestAsNobody(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("it needs root to become somebody else")
+	if os.Getuid() != 0 || testing.Short() {
+		t.Skip("it needs root to become somebody else, and plays the other tests again")
 	}
 	dir, err := os.MkdirTemp("", "cage")
 	if err != nil {
