@@ -401,11 +401,11 @@ func builds(t *testing.T, path string, tags ...string) bool {
 // unnecessary for it, or why nothing could. Each number is the one of today.
 var mostLines = map[string]int{
 	".":       333,
-	"approve": 5334,
+	"approve": 5340,
 	"mcp":     28798,
 	"run":     26921,
 	"stream":  10733,
-	"in all":  72117,
+	"in all":  72123,
 }
 
 func TestLines(t *testing.T) {

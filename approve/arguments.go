@@ -5,6 +5,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // argumentTests is the "arguments" object of a policy rule. The rule matches if all its tests
@@ -57,7 +58,7 @@ type evaluation struct {
 	why      string   // why the current rule does not match
 
 	places      map[string]string // see Verdict.Places
-	directories map[string]string // where the directories of rules were at their first lookup, in all evaluations
+	directories *sync.Map         // where the directories of rules were at their first lookup, in all evaluations
 }
 
 // begin starts the decision about another call, with a full budget.

@@ -93,9 +93,10 @@ type Withheld struct {
 }
 
 // Withheld returns the files that rules keep from a built-in tool that reads another path. The
-// rules deny reading by effect, or name the tool of c and test its path.
+// rules deny reading by effect, or name the tool of c and test its path. It may be called while
+// another call is decided.
 func (g *Gate) Withheld(ctx context.Context, c Call) (w Withheld) {
-	e := &g.evaluation
+	e := &evaluation{directories: g.evaluation.directories}
 	e.begin(ctx, &c)
 	var patterns []*argumentTest
 	add := func(t *argumentTest) {
@@ -158,7 +159,7 @@ type Closed struct {
 // reading or writing below a directory.
 func (g *Gate) Closes(root string) (c Closed) {
 	c.Rules = map[string]string{}
-	e := &g.evaluation
+	e := &evaluation{directories: g.evaluation.directories}
 	e.begin(context.Background(), &Call{Root: root})
 	for r := range g.all() {
 		if !r.restricts() || r.arguments == nil || r.arguments.path == nil {

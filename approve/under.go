@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"toolpipe/stream/text/jsontext"
@@ -60,13 +61,12 @@ func (e *evaluation) ruleDirectories(dir string) ([]string, error) {
 		return nil, err
 	}
 	key := e.call.Root + "\x00" + dir
-	if first, known := e.directories[key]; known && first != now {
-		return []string{first, now}, nil
-	}
 	if e.directories == nil {
-		e.directories = make(map[string]string)
+		e.directories = new(sync.Map)
 	}
-	e.directories[key] = now
+	if first, _ := e.directories.LoadOrStore(key, now); first != now {
+		return []string{first.(string), now}, nil
+	}
 	return []string{now}, nil
 }
 
