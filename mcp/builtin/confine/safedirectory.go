@@ -23,7 +23,7 @@ func PrivateTempDir(pattern string) (string, error) {
 }
 
 // RemoveTree removes a directory with everything in it, also below directories without the
-// permission to write, such as those of Go's module cache. It follows no link.
+// permission to write, such as Go's module cache has. It follows no link.
 func RemoveTree(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {

@@ -61,7 +61,7 @@ func (w *Watch) addGit(dir, tree string) {
 	w.trees = append(w.trees, o.Trees...)
 }
 
-// addGitDirectory adds a git directory, and those of submodules and worktrees in it.
+// addGitDirectory adds a git directory, and the ones in it for submodules and worktrees.
 func (w *Watch) addGitDirectory(dir string) {
 	if w.git[dir] || w.listed > maxListed {
 		return

@@ -27,7 +27,7 @@ func Places(homes []string) []string {
 	return slices.Compact(found)
 }
 
-// A search finds the secrets below a home directory, or those of the system.
+// A search finds the secrets below a home directory, or the system's secrets.
 type search struct {
 	base   string
 	system bool

@@ -76,7 +76,7 @@ type table struct {
 	patterns [scopes][maxDirs + 1][]*rule // whose last name is a pattern, by the number of directories
 	literal  map[string][]*rule           // without a pattern, by their directory
 	ways     map[string]bool              // the directories above the last names, such as .config and .config/gh, and /etc
-	wild     []string                     // those of them that are patterns
+	wild     []string                     // the patterns among them
 }
 
 func (t *table) fill() {
@@ -143,7 +143,7 @@ func (t *table) leads(way string) bool {
 	})
 }
 
-// A use decides which rules count: those of a scope if their first name is in the directory
+// A use decides which rules count: the rules with a scope if their first name is in the directory
 // top, and of these the rules of a kind.
 type use struct {
 	scope func(s scope, top string) bool

@@ -267,8 +267,8 @@ func (w *wrapper) mounts() (args []string, err error) {
 }
 
 // sockets are the socket files of the servers that now run on this system (proc_net_unix(5)),
-// and the directory for those of users or, if the network does not need it for finding names,
-// for those of all servers.
+// and the directory for sockets of users or, if the network does not need it for finding names,
+// for sockets of all servers.
 func sockets(network Network) []string {
 	paths := []string{"/run/user"}
 	if network == OwnNetwork {
