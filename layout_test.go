@@ -401,11 +401,11 @@ func builds(t *testing.T, path string, tags ...string) bool {
 // unnecessary for it, or why nothing could. Each number is the one of today.
 var mostLines = map[string]int{
 	".":       333,
-	"approve": 5340,
+	"approve": 5346,
 	"mcp":     28798,
 	"run":     26921,
 	"stream":  10733,
-	"in all":  72123,
+	"in all":  72129,
 }
 
 func TestLines(t *testing.T) {

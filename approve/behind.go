@@ -159,6 +159,7 @@ type Closed struct {
 // reading or writing below a directory.
 func (g *Gate) Closes(root string) (c Closed) {
 	c.Rules = map[string]string{}
+	g.rememberDirectories()
 	e := &evaluation{directories: g.evaluation.directories}
 	e.begin(context.Background(), &Call{Root: root})
 	for r := range g.all() {

@@ -249,6 +249,29 @@ func TestLinkToDirectoryOfRuleIsMoved(t *testing.T) {
 	}
 }
 
+// What a sandbox closes, and what a tool leaves out, includes the place where a rule's directory was
+// before any program started.
+func TestDirectoriesAreRemembered(t *testing.T) {
+	g, root, c := gateWithLink(t, `{"decision":"deny","effect":"reads","path":{"under":"link"}}`)
+	c.Traits = reading
+	at := func(names ...string) (all []string) {
+		for _, name := range names {
+			all = append(all, filepath.Join(root, name))
+		}
+		return all
+	}
+	if got := g.Closes(root).Reads; !slices.Equal(got, at("docs")) {
+		t.Fatalf("at first %q", got)
+	}
+	move(t, root, "secret")
+	if got := g.Withheld(t.Context(), c).Paths; !slices.Equal(got, at("docs", "secret")) {
+		t.Errorf("left out: %q", got)
+	}
+	if got := g.Closes(root).Reads; !slices.Equal(got, at("docs", "secret")) {
+		t.Errorf("closed: %q", got)
+	}
+}
+
 // In one evaluation a path leads to one place for all tests.
 func TestPlaceIsLookedUpOnce(t *testing.T) {
 	g, root, c := gateWithLink(t, denySecret)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"toolpipe/stream/text/readable"
 )
@@ -20,9 +19,7 @@ import (
 // script is an error, too. Check also looks up the directories of rules, before any call can
 // move them.
 func (g *Gate) Check(servers []Server) (warnings []Warning, err error) {
-	if g.evaluation.directories == nil {
-		g.evaluation.directories = new(sync.Map)
-	}
+	g.rememberDirectories()
 	g.standBehind(servers)
 	for i := range g.Rules {
 		r := &g.Rules[i]

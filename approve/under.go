@@ -70,6 +70,14 @@ func (e *evaluation) ruleDirectories(dir string) ([]string, error) {
 	return []string{now}, nil
 }
 
+// rememberDirectories makes all later evaluations share where the directories of rules were at
+// their first lookup. It comes before the first decision.
+func (g *Gate) rememberDirectories() {
+	if g.evaluation.directories == nil {
+		g.evaluation.directories = new(sync.Map)
+	}
+}
+
 // resolve returns the target of path from the call's root. Within one evaluation a path is
 // looked up once, so that all tests are about the same file even if somebody moves links
 // meanwhile. The verdict names the target.
