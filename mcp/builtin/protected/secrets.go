@@ -53,25 +53,25 @@ var secrets = table{kinds: []kind{
 	{why: "it contains the state of Terraform, with passwords", onlyFiles: true, names: `*.tfstate *.tfvars *.tfvars.json`},
 	{why: "it contains logins", names: `.mcp-auth .credentials.json`}, // of mcp-remote and of coding agents
 	{why: "it contains logins", onlyFiles: true, names: `mcp-oauth-tokens* .codex/auth.json opencode/auth.json oauth_creds.json amp/secrets.json goose/secrets.yaml`},
+	{why: "it belongs to toolpipe", inHome: true, mayBeRoot: true, names: `.config/toolpipe .local/state/toolpipe`},
 	{why: "it contains logins and conversations of an agent", inHome: true, mayBeRoot: true, names: `.claude .claude.json* .config/Claude* .config/claude* .codex
 		.config/codex .gemini .config/gemini* .cursor .config/cursor .copilot .config/github-copilot .config/opencode .local/share/opencode .local/state/opencode
-		.config/goose .local/share/goose .local/state/goose .config/toolpipe .local/state/toolpipe .aider* .continue .qwen .amp .config/amp .local/share/amp .crush
-		.config/crush .local/share/crush .codeium .windsurf .kiro .amazonq .config/amazonq .local/share/amazon-q .augment .factory .droid .pi .grok .kimi .config/kimi
-		.vibe .openclaw .clawdbot .letta .openhands .qoder .trae .rovodev .kilocode .roo .cline .config/cline .cody .tabnine .warp .local/state/warp-terminal
-		.config/anthropic .anthropic .openai .config/openai .config/io.datasette.llm .config/llm .config/aichat .config/shell_gpt .config/litellm .config/zed
-		.local/share/zed .config/chatgpt* .config/ChatGPT* .config/LM?Studio .lmstudio/credentials .config/huggingface`},
+		.config/goose .local/share/goose .local/state/goose .aider* .continue .qwen .amp .config/amp .local/share/amp .crush .config/crush .local/share/crush
+		.codeium .windsurf .kiro .amazonq .config/amazonq .local/share/amazon-q .augment .factory .droid .pi .grok .kimi .config/kimi .vibe .openclaw .clawdbot
+		.letta .openhands .qoder .trae .rovodev .kilocode .roo .cline .config/cline .cody .tabnine .warp .local/state/warp-terminal .config/anthropic .anthropic
+		.openai .config/openai .config/io.datasette.llm .config/llm .config/aichat .config/shell_gpt .config/litellm .config/zed .local/share/zed .config/chatgpt*
+		.config/ChatGPT* .config/LM?Studio .lmstudio/credentials .config/huggingface`},
 	{why: "it contains the profile of a browser", inHome: true, names: `.mozilla .config/mozilla .librewolf .waterfox .floorp .zen .icecat .tor-browser*
 		.local/share/torbrowser .config/chromium* .config/google-chrome* .config/BraveSoftware .config/microsoft-edge* .config/vivaldi* .config/opera*
 		.config/yandex-browser* .opera .config/falkon .local/share/falkon .config/qutebrowser .local/share/qutebrowser .config/epiphany .local/share/epiphany .w3m
 		.lynx_cookies .elinks .config/elinks .cache/mozilla .cache/chromium* .cache/google-chrome* .cache/BraveSoftware .cache/microsoft-edge* cookies.txt
-		.config/*/Cookies .config/*/Local?Storage .config/*/Local?State .config/*/Login?Data
-		.local/share/*/Cookies .local/share/*/cookies* .var/app snap/*/* Library/Cookies Library/Safari Library/Group?Containers
-		Library/HTTPStorages Library/Application?Support/Google Library/Application?Support/Chromium Library/Application?Support/BraveSoftware
-		Library/Application?Support/Firefox Library/Application?Support/Thunderbird Library/Application?Support/Microsoft?Edge* Library/Application?Support/Arc
-		Library/Application?Support/Vivaldi Library/Application?Support/Slack Library/Application?Support/discord Library/Application?Support/Signal
-		Library/Application?Support/Bitwarden* Library/Application?Support/1Password Library/Application?Support/Claude Library/Application?Support/Code*
-		Library/Application?Support/Cursor Library/Application?Support/Windsurf Library/Application?Support/Telegram* Library/Application?Support/JetBrains
-		Library/Containers/com.*.Safari Library/Containers/com.apple.mail`},
+		.config/*/Cookies .config/*/Local?Storage .config/*/Local?State .config/*/Login?Data .local/share/*/Cookies .local/share/*/cookies* .var/app snap/*/*
+		Library/Cookies Library/Safari Library/Group?Containers Library/HTTPStorages Library/Application?Support/Google Library/Application?Support/Chromium
+		Library/Application?Support/BraveSoftware Library/Application?Support/Firefox Library/Application?Support/Thunderbird
+		Library/Application?Support/Microsoft?Edge* Library/Application?Support/Arc Library/Application?Support/Vivaldi Library/Application?Support/Slack
+		Library/Application?Support/discord Library/Application?Support/Signal Library/Application?Support/Bitwarden* Library/Application?Support/1Password
+		Library/Application?Support/Claude Library/Application?Support/Code* Library/Application?Support/Cursor Library/Application?Support/Windsurf
+		Library/Application?Support/Telegram* Library/Application?Support/JetBrains Library/Containers/com.*.Safari Library/Containers/com.apple.mail`},
 	{why: "it contains mail", inHome: true, names: `.thunderbird .icedove .betterbird .cache/thunderbird .msmtprc .config/msmtp .mbsyncrc .config/mbsync*
 		.config/isync* .fetchmailrc .getmail .config/getmail .offlineimaprc .config/offlineimap .offlineimap .imapfilter .config/imapfilter .muttrc .mutt .config/mutt
 		.neomutt* .config/neomutt .mailrc .config/aerc .config/himalaya .alpine* .pinerc .pine* .config/evolution .local/share/evolution .config/geary
