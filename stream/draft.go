@@ -172,6 +172,8 @@ func (d *draft) decideStop() error {
 	return nil
 }
 
-func failedReply(field, word string) *Error {
-	return &Error{Kind: Refused, Message: "the reply ended with " + field + " " + clean(word, 80)}
+func failedReply(field, word string) error {
+	f := readRefusal(0, []byte(word))
+	f.shown = "the reply ended with " + field + " " + clean(word, 80)
+	return f
 }

@@ -456,7 +456,7 @@ type End struct {
 	Counts
 	Time time.Duration  `event:"ms"`
 	ID   string         `event:"id,opt"`    // of --id
-	Err  *failure.Error `event:"error,opt"` // message, hint
+	Err  *failure.Error `event:"error,opt"` // message, hint; of a model also kind, http_status, code, retryable, retry_after_ms
 	Collected
 }
 

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"toolpipe/approve"
@@ -239,7 +238,7 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 func (l *Loop) fallsBack(ctx context.Context, err error) bool {
 	was, next := l.model, l.model.Next
 	e, ours := errors.AsType[*stream.Error](err)
-	if next == nil || !ours || ctx.Err() != nil || e.Began || !mayBeElsewhere(e) {
+	if next == nil || !ours || ctx.Err() != nil || e.Began || !e.Kind.Elsewhere() {
 		return false
 	}
 	w := &event.Warning{Code: "model_fallback", Message: "the model " + strconv.Quote(was.Endpoint.Model) + " failed, and " + strconv.Quote(next.Endpoint.Model) + " is asked from now on: " + e.Message}
@@ -250,14 +249,6 @@ func (l *Loop) fallsBack(ctx context.Context, err error) bool {
 	next.Client.Adopt(next.Request, next.Request.Messages)
 	l.model = next
 	return true
-}
-
-// mayBeElsewhere reports whether another model may not have the failure: the endpoint cannot be
-// reached, which a recording does not contain, is busy, has no quota left, or lacks the model.
-func mayBeElsewhere(e *stream.Error) bool {
-	text := strings.ToLower(e.Message)
-	spent := e.Status == 429 || e.Status >= 500 || strings.Contains(text, "insufficient_quota")
-	return e.Kind == stream.Unreachable || e.Kind == stream.Mismatch || e.Kind == stream.Refused && (spent || e.Status == 404 && strings.Contains(text, "model"))
 }
 
 // modelName is the current model if several are listed.
