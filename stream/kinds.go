@@ -65,6 +65,8 @@ func (f *refusal) kind(r *Request) Kind {
 		return TooLong
 	case f.namesNoModel():
 		return NoSuchModel
+	case f.says("overloaded", "at capacity", "over capacity", "no capacity", "degraded function"):
+		return Passes
 	}
 	if f.status != 429 && f.status < 502 { // later statuses are about the endpoint, whatever they say
 		if kind := f.subject(r); kind != "" {
@@ -93,7 +95,7 @@ func (f *refusal) subject(r *Request) Kind {
 	switch {
 	case f.lacksModel(r.Model):
 		return NoSuchModel
-	case f.is("invalid_api_key", "api_key_invalid", "authentication_error"), f.says("api key not valid", "invalid api key"):
+	case f.is("invalid_api_key", "api_key_invalid", "authentication_error"), f.says("api key not valid", "invalid api key", "incorrect api key"):
 		return KeyRefused
 	case f.isForeignCall():
 		return ForeignCall
@@ -122,7 +124,7 @@ func (f *refusal) isBadSample() bool {
 	}
 	return f.is("tool_use_failed", "json_validate_failed", "output_parse_failed", "malformed_function_call") ||
 		f.says("malformed_function_call", "failed to call a function", "failed to parse tool call", "failed to parse input", "could not parse header", "tokens remaining in message header", "while expecting start token", "failed to generate json", "failed to validate json",
-			"tool call validation failed", "error parsing tool call", "parsing failed. the model generated output")
+			"tool call validation failed", "not in request.tools", "malformed function call", "error parsing tool call", "parsing failed. the model generated output")
 }
 
 func (f *refusal) isModeration() bool {
@@ -133,7 +135,7 @@ func (f *refusal) isModeration() bool {
 	}
 	return f.is("content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed", "datainspectionfailed", "sensitivecontentdetected", "moderation_blocked", "cyber_policy") ||
 		f.says("severe violation", "content_filter", "content filter", "content management policy", "content policy", "filtering policy", "usage guidelines", "content_policy_violation", "usage policies", "usage policy", "flagged", "moderation",
-			"inappropriate content", "safety system", "prohibited content", "prohibited_content", "content exists risk", "unsafe or sensitive", "sensitive content", "sensitive information")
+			"inappropriate content", "safety system", "safety reason", "prohibited content", "prohibited_content", "content exists risk", "unsafe or sensitive", "sensitive content", "sensitive information")
 }
 
 // isQuota: a limit of the rate passes, also where the text names a page about billing.
@@ -143,6 +145,8 @@ func (f *refusal) isQuota() bool {
 	case f.status == 402, f.is("insufficient_quota", "exceeded_current_quota_error", "billing_error", "billing_not_active", "billing_hard_limit_reached", "insufficient_balance",
 		"quota_exceeded", "arrearage", "insufficient_user_quota", "insufficient_credits", "1113"):
 		return true
+	case f.says("limit: 0", "limit exhausted", "key limit exceeded", "fair usage policy", "usage limit"), f.is("1308", "1310", "usage_limit_reached"):
+		return true
 	case f.wait > 0, f.status == 404, throttled, f.says("e.g. check quota", "throttling", "rate quota"):
 		return false
 	case f.says("insufficient balance", "insufficient credit", "insufficient fund", "extra usage", "add credits", "more credits", "out of credits", "credits", "余额", "欠费", "充值"):
@@ -151,7 +155,7 @@ func (f *refusal) isQuota() bool {
 		f.says("rate limit", "ratelimit", "per minute", "per second", "too many requests", "requests per day", "tokens per day"):
 		return false
 	}
-	return f.says("credit", "balance", "billing", "quota", "arrear", "overdue", "payment", "spending limit", "spend limit", "usage limit", "recharge", "top up", "free tier", "dunning",
+	return f.says("credit", "balance", "billing", "quota", "arrear", "overdue", "payment", "spending limit", "spend limit", "recharge", "top up", "free tier", "dunning",
 		"account is suspended", "account has been suspended", "account suspended", "is suspended", "额度", "in good standing")
 }
 
@@ -164,7 +168,7 @@ func (f *refusal) namesNoModel() bool {
 	}
 	return f.ofModel() && f.says("invalid model", "invalid_model", "incorrect model", "unknown model", "no such model", "not a valid model", "unsupported model", "not supported model",
 		"non-existent model", "not find model", "not find the model", "not found the model", "can't find model", "access to model", "access to the model", "unable to access", "not support model",
-		"no endpoints found for", "no endpoints available", "model not exist", "no allowed providers are available", "no available model", "no available channel for model", "no model named", "model_not_found",
+		"no endpoints found for", "no endpoints available", "model not exist", "no allowed providers are available", "no available model", "no available channel for model", "no models loaded", "无可用渠道", "support the model", "model access is denied", "no model named", "model_not_found",
 		"not activated the model", "on-demand throughput", "not found for account")
 }
 
@@ -251,7 +255,7 @@ func (f *refusal) lacksThinking() bool {
 // model.
 func (f *refusal) isStateInvalid() bool {
 	if f.is("invalid_encrypted_content", "thinking_signature_invalid", "invalid_signature") ||
-		f.says("provided without its required", "cannot be modified") && f.says("reasoning", "thinking", "item") {
+		f.says("provided without its required", "cannot be modified", "must contain thinking") && f.says("reasoning", "thinking", "item") {
 		return true
 	}
 	state := f.says("signature", "thought_signature", "encrypted content", "encrypted_content", "reasoning_content", "reasoning_detail", "redacted_thinking", "reasoning_text") ||
@@ -281,14 +285,14 @@ func (f *refusal) isForm() bool {
 		return false
 	}
 	return f.names("response_format", "json_schema", "json_object", "text.format", "output_config", "output_format", "guided_json", "strict", "additionalproperties", "responseschema", "response_schema") ||
-		f.says("schema", "handle the requested parameters", "response format", "output format", "structured output", "structured_output", "json mode", "json schema", "grammar", "response mime type", "response_mime_type", "mime type",
+		f.says("schema", "handle the requested parameters", "response format", "output format", "structured output", "structured_output", "structured-output", "mimetype", "json mode", "json schema", "grammar", "response mime type", "response_mime_type", "mime type",
 			"constrained decoding", "too many states", "guided decoding", "json_mode")
 }
 
 func (f *refusal) isTool(r *Request) bool {
 	return f.names("tools", "tool_config", "function_declarations") ||
-		f.says("schema for function", "input_schema", "tool use", "tool calling", "function calling", "support tools", "support tool", "tools are not supported", "tool-call-parser", "function name", "tool name",
-			"support functions", "custom tool", "provided 'tool_choice' value") || len(r.Tools) > 0 && f.says("tools", "grammar", "tool schema", "schema")
+		f.says("schema for function", "input_schema", "tool use is", "tool use with", "support tool use", "tool calling", "function calling", "support tool", "tools are not supported", "tool-call-parser", "function name", "tool name",
+			"support functions", "custom tool", "functiondeclaration", "provided 'tool_choice' value") || len(r.Tools) > 0 && f.says("tools", "grammar", "tool schema", "schema")
 }
 
 // isDescription reports whether a refusal says that a description is too long.
@@ -299,9 +303,12 @@ func (f *refusal) isDescription() bool {
 // isRole reports whether a refusal is about a role or the order of roles. Templates of chats fail
 // with status 500.
 func (f *refusal) isRole() bool {
-	return strings.HasSuffix(f.param, "role") || f.says("role") && f.says("tool", "system", "developer", "unexpected", "unknown", "invalid", "unsupported", "only") ||
-		f.says("alternate", "alternating", "alternation", "conversation roles", "system message", "system messages", "system prompt", "developer instruction", "system instruction", "system_instruction",
-			"developer message", "only user and assistant") && !f.says("too long")
+	if f.says("property", "must be satisfied", "too long") { // Groq names the role of the message
+		return false
+	}
+	return f.names("role") || f.says("role") && f.says("tool", "system", "developer", "unexpected", "unknown", "invalid", "unsupported", "only") ||
+		f.says("alternate", "alternating", "alternation", "conversation roles", "function call turn", "function response turn", "function response part", "system message", "system prompt",
+			"developer instruction", "system instruction", "system_instruction", "developer message", "only user and assistant")
 }
 
 func hasAnyImage(r *Request) bool {

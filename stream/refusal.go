@@ -105,6 +105,8 @@ func (f *refusal) collect(name string, v gjson.Result) {
 			f.collect(cmp.Or(key.Str, name), value)
 			return len(f.words) < maxWords
 		})
+	case v.Type == gjson.Number && slices.Contains([]string{"retry_after", "retry_after_seconds", "resets_in_seconds"}, name):
+		f.wait = time.Duration(max(min(v.Num, 1e9), 0) * float64(time.Second))
 	case name == "retryDelay": // google.rpc.RetryInfo
 		f.wait, _ = time.ParseDuration(v.Str)
 		f.wait = max(f.wait, 0)
@@ -228,7 +230,7 @@ func waitIn(text string) time.Duration {
 // leadingDuration reads "1m3.5s", "820ms", "2 minutes and 5 seconds" at the beginning of a text.
 func leadingDuration(text string) (sum time.Duration) {
 	for {
-		text = strings.TrimLeft(text, " ,:`'\"*")
+		text = strings.TrimLeft(text, " ,:~`'\"*")
 		text = strings.TrimPrefix(strings.TrimPrefix(text, "and "), "about ")
 		n := len(text) - len(strings.TrimLeft(text, "0123456789."))
 		number, err := strconv.ParseFloat(strings.TrimRight(text[:n], "."), 64)
