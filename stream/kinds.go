@@ -123,7 +123,8 @@ func (f *refusal) isBadSample() bool {
 		return false
 	}
 	return f.is("tool_use_failed", "json_validate_failed", "output_parse_failed", "malformed_function_call") ||
-		f.says("malformed_function_call", "failed to call a function", "failed to parse tool call", "failed to parse input", "could not parse header", "tokens remaining in message header", "while expecting start token", "failed to generate json", "failed to validate json",
+		f.says("malformed_function_call", "failed to call a function", "failed to parse tool call", "failed to parse input", "could not parse header",
+			"tokens remaining in message header", "while expecting start token", "failed to generate json", "failed to validate json",
 			"tool call validation failed", "not in request.tools", "malformed function call", "error parsing tool call", "parsing failed. the model generated output")
 }
 
@@ -133,9 +134,12 @@ func (f *refusal) isModeration() bool {
 	default:
 		return false
 	}
-	return f.is("content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed", "datainspectionfailed", "sensitivecontentdetected", "moderation_blocked", "cyber_policy") ||
-		f.says("severe violation", "content_filter", "content filter", "content management policy", "content policy", "filtering policy", "usage guidelines", "content_policy_violation", "usage policies", "usage policy", "flagged", "moderation",
-			"inappropriate content", "safety system", "safety reason", "prohibited content", "prohibited_content", "content exists risk", "unsafe or sensitive", "sensitive content", "sensitive information")
+	return f.is("content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed", "datainspectionfailed", "sensitivecontentdetected",
+		"moderation_blocked", "cyber_policy") ||
+		f.says("severe violation", "content_filter", "content filter", "content management policy", "content policy", "filtering policy", "usage guidelines",
+			"content_policy_violation", "usage policies", "usage policy", "flagged", "moderation",
+			"inappropriate content", "safety system", "safety reason", "prohibited content", "prohibited_content", "content exists risk", "unsafe or sensitive", "sensitive content",
+			"sensitive information")
 }
 
 // isQuota: a limit of the rate passes, also where the text names a page about billing.
@@ -167,8 +171,10 @@ func (f *refusal) namesNoModel() bool {
 		return true
 	}
 	return f.ofModel() && f.says("invalid model", "invalid_model", "incorrect model", "unknown model", "no such model", "not a valid model", "unsupported model", "not supported model",
-		"non-existent model", "not find model", "not find the model", "not found the model", "can't find model", "access to model", "access to the model", "unable to access", "not support model",
-		"no endpoints found for", "no endpoints available", "model not exist", "no allowed providers are available", "no available model", "no available channel for model", "no models loaded", "无可用渠道", "support the model", "model access is denied", "no model named", "model_not_found",
+		"non-existent model", "not find model", "not find the model", "not found the model", "can't find model", "access to model", "access to the model", "unable to access",
+		"not support model",
+		"no endpoints found for", "no endpoints available", "model not exist", "no allowed providers are available", "no available model", "no available channel for model",
+		"no models loaded", "无可用渠道", "support the model", "model access is denied", "no model named", "model_not_found",
 		"not activated the model", "on-demand throughput", "not found for account")
 }
 
@@ -214,9 +220,12 @@ func saysMissing(sentence string) bool {
 	}
 	sentence = sentence[:end]
 	first := -1
-	for _, predicate := range []string{"not exist", "doesn't exist", "not found", "not be found", "not supported", "not available", "unavailable", "no longer", "deprecated", "decommissioned", "retired",
-		"removed", "shut down", "sunset", "discontinued", "not valid", "is invalid", "unknown", "not recognized", "not recognised", "not loaded", "not allowed", "not have access", "no access",
-		"only available", "not enabled", "not accessible", "not a model", "end of life", "end-of-life", "not activated", "isn't available", "isn't supported", "not permitted", "not configured", "not served", "not deployed"} {
+	for _, predicate := range []string{"not exist", "doesn't exist", "not found", "not be found", "not supported", "not available", "unavailable", "no longer", "deprecated",
+		"decommissioned", "retired",
+		"removed", "shut down", "sunset", "discontinued", "not valid", "is invalid", "unknown", "not recognized", "not recognised", "not loaded", "not allowed", "not have access",
+		"no access",
+		"only available", "not enabled", "not accessible", "not a model", "end of life", "end-of-life", "not activated", "isn't available", "isn't supported", "not permitted",
+		"not configured", "not served", "not deployed"} {
 		if i := indexPhrase(sentence, predicate); i >= 0 && (first < 0 || i < first) {
 			first = i
 		}
@@ -225,7 +234,8 @@ func saysMissing(sentence string) bool {
 		return false
 	}
 	other := refusal{words: sentence[:first]}
-	return !other.says("tool", "function", "image", "parameter", "temperature", "system", "role", "reasoning", "thinking", "stream", "streaming", "json", "response_format", "value", "field", "argument",
+	return !other.says("tool", "function", "image", "parameter", "temperature", "system", "role", "reasoning", "thinking", "stream", "streaming", "json", "response_format",
+		"value", "field", "argument",
 		"property", "support", "supports", "prefill", "context", "token", "prompt", "input", "message", "content", "template", "feature", "schema", "with", "when", "logprobs", "effort")
 }
 
@@ -248,7 +258,8 @@ func (f *refusal) lacksReasoning() bool {
 }
 
 func (f *refusal) lacksThinking() bool {
-	return f.says("thinking") && f.says("must start with a thinking block", "expected `thinking`", "but found `tool_use`", "but found `text`", "passed back", "must begin with a thinking block")
+	return f.says("thinking") && f.says("must start with a thinking block", "expected `thinking`", "but found `tool_use`", "but found `text`", "passed back",
+		"must begin with a thinking block")
 }
 
 // isStateInvalid: signatures and encrypted items are only valid for some time, one account and one
@@ -261,7 +272,8 @@ func (f *refusal) isStateInvalid() bool {
 	state := f.says("signature", "thought_signature", "encrypted content", "encrypted_content", "reasoning_content", "reasoning_detail", "redacted_thinking", "reasoning_text") ||
 		f.says("thinking block", "`thinking`", "reasoning item")
 	item := f.says("item with id", "item '", "item `") || f.says("item") && strings.Contains(f.words, "rs_")
-	invalid := f.says("invalid", "not valid", "corrupted", "could not be verified", "could not be decrypted", "cannot be decrypted", "mismatch", "expired", "verification", "extra input",
+	invalid := f.says("invalid", "not valid", "corrupted", "could not be verified", "could not be decrypted", "cannot be decrypted", "mismatch", "expired", "verification",
+		"extra input",
 		"not permitted", "not supported", "unsupported", "unknown field", "unrecognized", "not allowed", "unexpected")
 	return state && invalid && !f.says("encrypted content is not supported") || item && f.says("not found")
 }
@@ -273,10 +285,13 @@ func (f *refusal) isPicture() bool {
 	if f.status == 500 || f.status == 501 {
 		return f.says("image input is not supported", "does not support image")
 	}
-	return f.says("image_url", "image input", "input image", "input_image", "images", "image content", "vision", "multimodal", "multi-modal", "unsupported content part", "unsupported content type",
-		"content part", "content[].type", "sequence, expected a string", "must be a string", "should be a valid string", "content must be a string", "content should be a string", "expected string, got array", "expected a string",
+	return f.says("image_url", "image input", "input image", "input_image", "images", "image content", "vision", "multimodal", "multi-modal", "unsupported content part",
+		"unsupported content type",
+		"content part", "content[].type", "sequence, expected a string", "must be a string", "should be a valid string", "content must be a string", "content should be a string",
+		"expected string, got array", "expected a string",
 		"media type", "media_type", "mime type", "mime_type", "modality", "modalities", "image/png", "image/jpeg", "pixels") ||
-		f.says("image") && f.says("support", "supported", "unsupported", "accept", "accepted", "allow", "allowed", "content type", "invalid", "process", "exceed", "exceeds", "too large")
+		f.says("image") && f.says("support", "supported", "unsupported", "accept", "accepted", "allow", "allowed", "content type", "invalid", "process", "exceed", "exceeds",
+			"too large")
 }
 
 // isForm reports whether the refusal is about the form of the answer.
@@ -284,14 +299,17 @@ func (f *refusal) isForm() bool {
 	if f.says("schema for function", "input_schema", "function_declarations") || strings.HasPrefix(f.param, "tools") || strings.Contains(f.words, "tools[") {
 		return false
 	}
-	return f.names("response_format", "json_schema", "json_object", "text.format", "output_config", "output_format", "guided_json", "strict", "additionalproperties", "responseschema", "response_schema") ||
-		f.says("schema", "handle the requested parameters", "response format", "output format", "structured output", "structured_output", "structured-output", "mimetype", "json mode", "json schema", "grammar", "response mime type", "response_mime_type", "mime type",
+	return f.names("response_format", "json_schema", "json_object", "text.format", "output_config", "output_format", "guided_json", "strict", "additionalproperties",
+		"responseschema", "response_schema") ||
+		f.says("schema", "handle the requested parameters", "response format", "output format", "structured output", "structured_output", "structured-output", "mimetype",
+			"json mode", "json schema", "grammar", "response mime type", "response_mime_type", "mime type",
 			"constrained decoding", "too many states", "guided decoding", "json_mode")
 }
 
 func (f *refusal) isTool(r *Request) bool {
 	return f.names("tools", "tool_config", "function_declarations") ||
-		f.says("schema for function", "input_schema", "tool use is", "tool use with", "support tool use", "tool calling", "function calling", "support tool", "tools are not supported", "tool-call-parser", "function name", "tool name",
+		f.says("schema for function", "input_schema", "tool use is", "tool use with", "support tool use", "tool calling", "function calling", "support tool",
+			"tools are not supported", "tool-call-parser", "function name", "tool name",
 			"support functions", "custom tool", "functiondeclaration", "provided 'tool_choice' value") || len(r.Tools) > 0 && f.says("tools", "grammar", "tool schema", "schema")
 }
 
@@ -307,7 +325,8 @@ func (f *refusal) isRole() bool {
 		return false
 	}
 	return f.names("role") || f.says("role") && f.says("tool", "system", "developer", "unexpected", "unknown", "invalid", "unsupported", "only") ||
-		f.says("alternate", "alternating", "alternation", "conversation roles", "function call turn", "function response turn", "function response part", "system message", "system prompt",
+		f.says("alternate", "alternating", "alternation", "conversation roles", "function call turn", "function response turn", "function response part", "system message",
+			"system prompt",
 			"developer instruction", "system instruction", "system_instruction", "developer message", "only user and assistant")
 }
 

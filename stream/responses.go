@@ -47,7 +47,7 @@ func openResponses(w *segments, r *Request, o options) {
 
 func repairsOfResponses(o *options, r *Request, f *refusal) []repair {
 	return []repair{
-		{&o.noInclude, len(r.Tools) > 0 && (f.refuses(r, "include") || f.says("encrypted content", "encrypted_content")), "without include"},
+		{&o.noInclude, len(r.Tools) > 0 && (f.refuses(r, "include") || f.says("encrypted content is not supported", "encrypted_content")), "without include"},
 		{&o.noCacheKey, o.cacheKey != "" && f.refuses(r, "prompt_cache_key"), "without prompt_cache_key"},
 	}
 }

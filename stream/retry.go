@@ -82,18 +82,22 @@ func (x *exchange) repair(err error) bool {
 	if !ours || f == nil || x.draft.began && (x.sink.TakesBack == nil || !x.sink.TakesBack()) {
 		return false
 	}
-	o, change := &c.options, ""
+	o := &c.options
+	var list []repair
 	switch e.Kind {
 	case PictureRefused:
-		change = firstNeeded(repair{&o.noResultImages, hasResultImages(r), "without the images of tool results"})
+		list = []repair{{&o.noResultImages, hasResultImages(r), "without the images of tool results"}}
 	case StateInvalid:
-		change = firstNeeded(repair{&o.bareRounds, leavesOut(r.Messages), "without the reasoning of the rounds with results that are left out"})
+		list = []repair{{&o.bareRounds, leavesOut(r.Messages), "without the reasoning of the rounds with results that are left out"}}
 	case FormRefused, PairRefused:
-		change = firstNeeded(c.dialect.formRepairs(o, f, e.Kind)...)
-	case ToolRefused, RequestDefect:
-		change = firstNeeded(append(c.dialect.repairs(o, r, f), repair{&o.shortTexts, f.isDescription() && hasLongDescription(r),
-			fmt.Sprintf("with descriptions of tools of at most %d characters", maxDescription)})...)
+		list = c.dialect.formRepairs(o, f, e.Kind)
+	case ForeignCall, ToolRefused, RoleRefused, RequestDefect:
+	default:
+		return false
 	}
+	list = append(list, c.dialect.repairs(o, r, f)...)
+	change := firstNeeded(append(list, repair{&o.shortTexts, f.isDescription() && hasLongDescription(r),
+		fmt.Sprintf("with descriptions of tools of at most %d characters", maxDescription)})...)
 	if change == "" {
 		return false
 	}
