@@ -170,11 +170,11 @@ func (x *exchange) hint(kind Kind, f *refusal) string {
 		KeyRefused:     "is it the right key for this endpoint?",
 		NoSuchModel:    "does the endpoint have this model under this name?",
 		WrongPath:      "is the base URL right? It usually ends in /v1",
-		Quota:          "the account has no credit left, or a limit of it is reached: the provider's page about billing shows it; -m a,b asks another model then",
+		Quota:          "the account has no credit left, or has reached its limit: the provider's page about billing says which",
 		TooLong:        "the conversation does not fit the model's context",
 		Moderation:     "the endpoint does not accept this content; a retry does not help",
 		PictureRefused: "does the model take pictures?",
-		ToolRefused:    "does the model take tools, and these definitions? --tools and --servers choose them",
+		ToolRefused:    "does the model take tools, and these definitions of them?",
 		Passes:         "the endpoint itself failed: its log may say why, and the same command may succeed later",
 		BadSample:      "the model wrote a call or an answer that the endpoint could not use; the same command may succeed",
 	}[kind]
