@@ -45,12 +45,7 @@ func (x *exchange) shown(b []byte) string {
 func (x *exchange) shownError(b []byte) string {
 	text := strings.Trim(x.redact(string(b)), byteOrderMark+whiteSpace)
 	if v := gjson.Parse(text); (v.IsObject() || v.IsArray()) && valid([]byte(text)) {
-		if v.IsArray() { // Gemini sends a list of one error
-			v = v.Get("0")
-		}
-		if inner := v.Get("error"); inner.IsObject() {
-			v = inner
-		}
+		_, v = errorObject(v)
 		return errorText(v)
 	}
 	if from := strings.Index(strings.ToLower(text), "<title>"); from >= 0 {

@@ -39,16 +39,9 @@ func readRefusal(status int, body []byte) *refusal {
 // reportedRefusal returns the error that an event or a body reports, nil for none: a member error
 // with content, or the flat form of Mistral, vLLM and Anthropic.
 func reportedRefusal(root gjson.Result, event string) *refusal {
-	if root.IsArray() { // Gemini sends a list of one error
-		root = root.Get("0")
-	}
-	inner := root.Get("error")
-	switch {
-	case inner.Type == gjson.Null, inner.Type == gjson.False, inner.Raw == `""`, isEmptyObject(inner):
-		inner = root
-		if event != "error" && root.Get("object").Str != "error" && root.Get("type").Str != "error" {
-			return nil
-		}
+	root, inner := errorObject(root)
+	if inner.Raw == root.Raw && event != "error" && root.Get("object").Str != "error" && root.Get("type").Str != "error" {
+		return nil
 	}
 	f := &refusal{shown: "the endpoint reports: " + errorText(inner)}
 	f.collect("", inner)
@@ -57,6 +50,18 @@ func reportedRefusal(root gjson.Result, event string) *refusal {
 	}
 	f.complete()
 	return f
+}
+
+// errorObject returns the error in a body or an event, which may be all of it.
+func errorObject(root gjson.Result) (outer, inner gjson.Result) {
+	if root.IsArray() { // Gemini sends a list of one error
+		root = root.Get("0")
+	}
+	inner = root.Get("error")
+	if inner.Type == gjson.Null || inner.Type == gjson.False || inner.Raw == `""` || isEmptyObject(inner) {
+		inner = root
+	}
+	return root, inner
 }
 
 // complete fills in the parts that codes and texts only imply.
