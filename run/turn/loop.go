@@ -61,8 +61,7 @@ type Tally struct {
 	HasText bool         // the last turn had a text, although Text may be empty
 	Finish  string
 
-	textSize  int  // of all turns, in bytes
-	uncounted bool // a turn came without usage
+	textSize int // of all turns, in bytes
 }
 
 // NewLoop returns the loop of the main run. The model's request already contains its tools and
@@ -229,7 +228,7 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 	}
 	cost, u := l.count(reply.Usage), event.Usage(reply.Usage)
 	if u.Total() == 0 {
-		l.warnUncounted()
+		l.budget.uncounted.Store(true)
 	}
 	return reply, l.emit(&event.Turn{Turn: l.Turns, Finish: reply.Finish, Usage: u, Time: time.Since(before.began), Model: l.modelName(), Pauses: l.paused.on, Cost: cost.Shown()})
 }
@@ -356,6 +355,9 @@ func (l *Loop) mustEnd(reply *stream.Reply, calls int) (round int, err error) {
 		l.emit(&event.Warning{Code: "unknown_item", Message: "the reply has parts that toolpipe does not know, and does not use: " + config.JoinFew(reply.Unknown)})
 	}
 	if calls == 0 && reply.Stop != stream.StopPause {
+		if l.budget.unbounded() { // the answer is paid
+			l.emit(&event.Warning{Code: "no_usage", Message: unboundedText})
+		}
 		return 0, nil
 	}
 	if round = l.rounds.use(); round == 0 {
