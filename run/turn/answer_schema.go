@@ -40,7 +40,9 @@ func Answer(messages []stream.Message) (text event.Pieces, earlier bool) {
 	said := ""
 	for _, m := range slices.Backward(messages) {
 		if m.Role == stream.Assistant {
-			said = TextOf(&m) + said
+			if !m.IsCommentary() {
+				said = TextOf(&m) + said
+			}
 			continue
 		}
 		if isPrompt := m.Role == stream.User && !m.Output; isPrompt || !isBlank(said) {
