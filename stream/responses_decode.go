@@ -158,11 +158,9 @@ func textsOf(items ...gjson.Result) (texts [4][]byte) {
 func (d *responsesDecoder) whole(response gjson.Result) error {
 	d.seen = true
 	setString(&d.model, response.Get("model"))
+	d.useOpenAIUsage(response.Get("usage"))
 	if f := reportedRefusal(response, ""); f != nil {
 		return f
-	}
-	if u := response.Get("usage"); u.IsObject() {
-		d.usage = openAIUsage(u)
 	}
 	var list []itemID
 	output := response.Get("output").Array()

@@ -450,7 +450,7 @@ func (p Pieces) String() string { return strings.Join(p, "") }
 type End struct {
 	Status failure.Status `event:"status"`
 	Exit   int            `event:"exit"`
-	Text   Pieces         `event:"text,plain"`   // text of the last turn; see veil.lastText
+	Text   Pieces         `event:"text,plain"`   // the answer, or the text of the last turn if the run has none; see veil.lastText
 	Labels []string       `event:"labels,plain"` // private, untrusted: labels of the conversation
 	Finish string         `event:"finish"`
 	Counts

@@ -17,7 +17,7 @@ const (
 	StatusOK          Status = "ok"
 	StatusTool        Status = "tool"        // only --call: the tool reported an error or was refused
 	StatusUsage       Status = "usage"       // flags, input, config, policy
-	StatusModel       Status = "model"       // unreachable, refused, cut off, malformed, content filter
+	StatusModel       Status = "model"       // unreachable, refused, cut off, malformed, content filter, no text
 	StatusServer      Status = "server"      // a required tool server failed
 	StatusUnapproved  Status = "unapproved"  // a call needed an approval that nobody could give
 	StatusLimit       Status = "limit"       // rounds, time, tokens, cost, the answer's length
