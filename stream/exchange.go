@@ -204,7 +204,7 @@ func (x *exchange) failed(f *refusal) *Error {
 		e.Again = says == "true"
 	}
 	if e.Kind == TooLong {
-		e.Fits = fittingShare(f.shown)
+		e.Fits = fittingShare(f.words) // the message also has the port of the endpoint
 	}
 	e.Hint = x.hint(e.Kind, f)
 	return e

@@ -66,7 +66,7 @@ func ReportEmpty(emit func(event.Event) error, earlier event.Pieces) error {
 		return emit(w)
 	}
 	w.Message, w.Repeated = "the model's answer is empty", true
-	return cmp.Or(emit(w), error(&failure.Error{Status: failure.StatusModel, Message: "model: the answer is empty",
+	return cmp.Or(emit(w), error(&failure.Error{Status: failure.StatusModel, Message: "model: the answer is empty", Model: failure.ModelFacts{Kind: "empty_answer", Retryable: true},
 		Hints: []string{"-v shows the model's reasoning and why it ended; after long reasoning, a larger --max-tokens or a lower --reasoning-effort leaves room for an answer"}}))
 }
 

@@ -343,7 +343,8 @@ func (l *Loop) mustEnd(reply *stream.Reply, calls int) (round int, err error) {
 		return 0, &failure.Error{Status: failure.StatusModel, Message: "model: the reply ended with finish_reason " + strconv.Quote(reply.Finish) + ", so its calls do not run"}
 	case stop == stream.StopFilter:
 		l.dropCalls()
-		return 0, &failure.Error{Status: failure.StatusModel, Message: "model: the answer was refused or stopped by a content filter" + detail(reply.Refusal)}
+		return 0, &failure.Error{Status: failure.StatusModel, Model: failure.ModelFacts{Kind: string(stream.Moderation)},
+			Message: "model: the answer was refused or stopped by a content filter" + detail(reply.Refusal)}
 	}
 	if len(reply.Unknown) > 0 {
 		l.emit(&event.Warning{Code: "unknown_item", Message: "the reply has parts that toolpipe does not know, and does not use: " + config.JoinFew(reply.Unknown)})
