@@ -64,8 +64,8 @@ func TestOneWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn := &countedConn{Conn: tcp}
-	o := make(chan net.Conn, 1)
-	o <- conn
+	o := make(chan opened, 1)
+	o <- opened{conn: conn}
 	c.network.opening.Store(&o)
 	for i, size := range []int{0, 100 << 10} {
 		if _, err := c.Reply(t.Context(), ask(strings.Repeat("x", size)), nil); err != nil {
