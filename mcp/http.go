@@ -60,7 +60,7 @@ func newHTTP(s *Session) (*httpConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &httpConn{owner: s, conns: newConnections(), auth: auth, origin: netguard.Origin(u), renewing: make(chan struct{}, 1)}
+	h := &httpConn{owner: s, conns: newConnections(u, s.spec.Client.Certificate), auth: auth, origin: netguard.Origin(u), renewing: make(chan struct{}, 1)}
 	h.url.Store(u)
 	h.session.Store("")
 	h.answers = wire.Responder{Life: s.life, Send: h.postMessage, Start: s.start, Full: s.onResponsesDropped}

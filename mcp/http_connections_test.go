@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -235,6 +236,32 @@ func TestKeptConnections(t *testing.T) {
 					t.Errorf("%d connections", n)
 				}
 			})
+		}
+	}
+}
+
+// TestClientCertificate: a server gets the certificate on each kind of connection.
+func TestClientCertificate(t *testing.T) {
+	for _, scheme := range []string{"https", "h2"} {
+		web, _ := serveKept(t, scheme, wire.ModernRevision)
+		web.TLS.ClientAuth = tls.RequireAnyClientCert
+		u, err := url.Parse(web.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, certificate := range []*tls.Certificate{&web.TLS.Certificates[0], nil} {
+			c := newConnections(u, certificate)
+			defer c.closeIdle()
+			c.kept.TLSClientConfig.RootCAs, c.single.TLSClientConfig.RootCAs = rootsOf(web), rootsOf(web)
+			for _, once := range []bool{true, false} {
+				res, err := c.roundTrip(&http.Request{Method: http.MethodPost, URL: u, Host: u.Host, Header: http.Header{}}, once)
+				if (err == nil) != (certificate != nil) || err == nil && (res.ProtoMajor == 2) != (scheme == "h2") {
+					t.Errorf("%s, with a certificate: %t: %v", scheme, certificate != nil, err)
+				}
+				if err == nil {
+					res.Body.Close()
+				}
+			}
 		}
 	}
 }
