@@ -64,7 +64,7 @@ func newHTTP(s *Session) (*httpConn, error) {
 	h.url.Store(u)
 	h.session.Store("")
 	h.answers = wire.Responder{Life: s.life, Send: h.postMessage, Start: s.start, Full: s.onResponsesDropped}
-	h.fixed = http.Header{"User-Agent": {"toolpipe/" + s.spec.Client.Version}}
+	h.fixed = http.Header{"User-Agent": {"toolpipe/" + s.spec.Client.Version}, "Accept-Encoding": {"identity"}}
 	for name, value := range s.spec.Headers {
 		h.fixed.Set(name, value)
 	}
