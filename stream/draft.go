@@ -57,7 +57,8 @@ type ending struct {
 // draftText is the text of a draft, including commentary.
 type draftText struct {
 	chunks
-	said []span // the ranges that Sink.Text got
+	said  []span            // the ranges that Sink.Text got
+	cited map[Citation]bool // see draft.cite
 }
 
 func newDraft(r *Request, sink *Sink) *draft {

@@ -49,7 +49,9 @@ func (d *responsesDecoder) event(ev Event) error {
 		it.first = wholeArguments(nil, v.Get(argumentsOf(it.kind)))
 	case name == "output_item.done":
 		v := root.Get("item")
-		d.wholeItem(d.item(root, v, v.Get("type").Str, formItem), v)
+		d.wholeItem(d.item(root, v, v.Get("type").Str, formItem), v, textsOf(v))
+	case part == "output_text.annotation":
+		d.cite(root.Get("annotation"))
 	case action == "delta":
 		d.piece(root, part, root.Get("delta"), formDelta)
 	case action == "done" && (part == "content_part" || part == "reasoning_summary_part"):
@@ -138,6 +140,38 @@ func (d *responsesDecoder) wholeItem(it *responsesItem, v gjson.Result) {
 }
 
 // textsOf returns the text of each textKind in whole items, in UTF-8.
+	for _, part := range v.Get("content").Array() {
+		d.cite(part.Get("annotations"))
+	}
+}
+
+// completeAll passes on the missing parts of the texts of one kind if the passed text is the
+// beginning of all of them: items without ids may have come as one. Then the ranges of the items
+// are known, too.
+func (d *responsesDecoder) completeAll(items []*responsesItem, texts [][4][]byte, kind textKind) {
+	var all []byte
+	for i := range texts {
+		all = append(all, texts[i][kind]...)
+	}
+	passed := d.total[kind].size
+	if passed == 0 || !d.total[kind].begins(all) {
+		return
+	}
+	ranged, at := kind == answerText && d.text.size == passed, 0
+	for i := 0; ranged && i < len(d.items); i++ {
+		d.items[i].spans = nil
+	}
+	d.textOf(kind).high = 0 // the rest contains the text after it
+	for i, it := range items {
+		whole := texts[i][kind]
+		n := min(passed, len(whole))
+		d.say(it, kind, &it.passed[kind], whole[n:], false)
+		if ranged && len(whole) > 0 {
+			it.spans = []span{{at, at + len(whole)}}
+		}
+		it.complete[kind] = true
+		passed, at = passed-n, at+len(whole)
+	}
 func textsOf(items ...gjson.Result) (texts [4][]byte) {
 	for _, item := range items {
 		for _, list := range []string{"content", "summary"} {

@@ -3,6 +3,7 @@ package turn
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"runtime"
 	"slices"
@@ -303,6 +304,9 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 			return l.emit(&reasoning)
 		},
 		Idle:      l.flush,
+		Cite: func(c stream.Citation) error {
+			return l.emit(&event.Citation{Turn: l.Turns, Title: c.Title, URL: c.URL, Start: position(c.Start), End: position(c.End)})
+		},
 		Join:      l.text.joins,
 		TakesBack: func() bool { return l.text.final == nil || !l.text.final() },
 		Retry: func(r stream.Retry) {
@@ -316,6 +320,14 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 }
 
 func piecesOf(parts []stream.Part) (text event.Pieces) {
+// position is a number for an event; nil if the endpoint did not say it.
+func position(n int) json.RawMessage {
+	if n < 0 {
+		return nil
+	}
+	return strconv.AppendInt(nil, int64(n), 10)
+}
+
 	for _, p := range parts {
 		text = append(text, p.Text)
 	}
