@@ -178,6 +178,7 @@ func (l *Loop) answer(ctx context.Context, calls []stream.Call, lines []string) 
 	if l.plan.staging != nil {
 		l.planned.said = l.Text.String()
 	}
+	l.echoes = l.model.Request.Echoes
 	answers, counts, err := l.caller.answer(ctx, l.Turns, calls, lines)
 	l.Add(counts)
 	l.model.Request.Messages = append(l.model.Request.Messages, answers...)
@@ -303,10 +304,10 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 			reasoning.Text = delta
 			return l.emit(&reasoning)
 		},
-		Idle:      l.flush,
 		Cite: func(c stream.Citation) error {
 			return l.emit(&event.Citation{Turn: l.Turns, Title: c.Title, URL: c.URL, Start: position(c.Start), End: position(c.End)})
 		},
+		Idle:      l.flush,
 		Join:      l.text.joins,
 		TakesBack: func() bool { return l.text.final == nil || !l.text.final() },
 		Retry: func(r stream.Retry) {
@@ -319,7 +320,6 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 	}, said
 }
 
-func piecesOf(parts []stream.Part) (text event.Pieces) {
 // position is a number for an event; nil if the endpoint did not say it.
 func position(n int) json.RawMessage {
 	if n < 0 {
@@ -328,6 +328,7 @@ func position(n int) json.RawMessage {
 	return strconv.AppendInt(nil, int64(n), 10)
 }
 
+func piecesOf(parts []stream.Part) (text event.Pieces) {
 	for _, p := range parts {
 		text = append(text, p.Text)
 	}
