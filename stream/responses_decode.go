@@ -196,6 +196,11 @@ func (d *responsesDecoder) whole(response gjson.Result) error {
 		return e
 	}
 	if u := response.Get("usage"); u.IsObject() {
+	if status := response.Get("status").Str; status == "queued" || status == "in_progress" {
+		e := notAReply("the endpoint answers in the background: its status is " + status)
+		e.Hint = "--param background=false asks for the answer itself"
+		return e
+	}
 		d.usage = openAIUsage(u)
 	}
 	var list []itemID
@@ -272,9 +277,6 @@ var ownItemKinds = []string{"reasoning", "web_search_call", "file_search_call", 
 // lookForWaits finds the part of a reply that waits for the client. An item that another client
 // would answer is a call without an output, asks for an approval, or is not done.
 func (d *responsesDecoder) lookForWaits() {
-	if d.finishReason == "queued" || d.finishReason == "in_progress" {
-		d.waits = "a response in the background, which is " + d.finishReason
-	}
 	hasMessage := slices.ContainsFunc(d.items, func(it *responsesItem) bool { return it.kind == "message" })
 	for _, it := range d.items {
 		status := gjson.Get(it.raw, "status").Str
