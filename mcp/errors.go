@@ -96,7 +96,7 @@ func (s *Session) connectError(err error) *ConnectError {
 	case readable.TrustHint(err) != "":
 		e.Hint = readable.TrustHint(err)
 	case readable.WantsCertificate(err):
-		e.Hint = "client_cert and client_key in the server's entry are the certificate that the server gets"
+		e.Hint = "is the client certificate right? client_cert and client_key in the server's entry name it"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Hint = "is the server running, and is the port right?"
 	case s.junkSample != "" && (gone || errors.Is(err, errEnded)):

@@ -15,8 +15,8 @@ type Citation struct {
 }
 
 const (
-	maxCitations = 2000 // of a reply, with and without positions
-	maxCited     = 2 << 10
+	maxCitations = 2000    // of a reply, with and without positions
+	maxCited     = 2 << 10 // bytes of a title, and of a URL
 )
 
 // cite passes on one citation, or a list of them, in the form of any dialect. Endpoints repeat
@@ -43,7 +43,7 @@ func (d *draft) cite(list gjson.Result) {
 }
 
 // citationOf reads a URL, an annotation of chat or responses, a search result of Perplexity, or
-// a citation of messages. A URL that is too long for a reader is useless when it is cut.
+// a citation of messages. A URL that is too long is left out: the beginning of it is no use.
 func citationOf(v gjson.Result) Citation {
 	url := v.Str
 	if inner := v.Get("url_citation"); inner.IsObject() {

@@ -36,7 +36,7 @@ func NewTransport() *http.Transport {
 var errSlowHandshake = errors.New("TLS handshake timeout") // the words of net/http
 
 // UseTLS makes a transport, which serves only the origin of u, open TLS connections itself: the
-// handshake has a time limit of its own, and a proxy that is reached over TLS does not get the
+// handshake has a separate time limit, and a proxy that is reached over TLS does not get the
 // client certificate, which may be nil.
 func UseTLS(t *http.Transport, u *url.URL, certificate *tls.Certificate) {
 	if certificate != nil {
