@@ -95,8 +95,8 @@ func (s *Session) connectError(err error) *ConnectError {
 		e.Hint = "is the server running? toolpipe --serve --listen " + s.spec.URL + " is one"
 	case readable.TrustHint(err) != "":
 		e.Hint = readable.TrustHint(err)
-	case readable.WantsCertificate(err):
-		e.Hint = "is the client certificate right? client_cert and client_key in the server's entry name it"
+	case readable.MayWantCertificate(err):
+		e.Hint = "the server may want another client certificate: client_cert and client_key in its entry"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Hint = "is the server running, and is the port right?"
 	case s.junkSample != "" && (gone || errors.Is(err, errEnded)):

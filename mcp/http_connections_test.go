@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -263,6 +265,31 @@ func TestClientCertificate(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestCertificateHints: the hint says what to do about a certificate of either side.
+func TestCertificateHints(t *testing.T) {
+	web, _ := serveKept(t, "https", wire.ModernRevision)
+	for want, settle := range map[string]func(*connections){
+		"private authority": func(*connections) {},
+		"client_cert": func(c *connections) {
+			c.kept.TLSClientConfig.RootCAs, c.single.TLSClientConfig.RootCAs = rootsOf(web), rootsOf(web)
+		},
+	} {
+		web.TLS.ClientAuth, web.TLS.MaxVersion = tls.RequireAnyClientCert, tls.VersionTLS12 // before 1.3 the handshake fails at the client too
+		s := newSession(Spec{Name: "peer", URL: web.URL, StartupTimeout: hang}, Hooks{}, nil)
+		h, err := newHTTP(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		settle(h.conns)
+		s.conn, s.http, s.transport = h, h, "http"
+		_, err = s.probe(bounded(t), true)
+		if e, is := errors.AsType[*ConnectError](s.connectError(err)); err == nil || !is || !strings.Contains(e.Hint, want) {
+			t.Errorf("%v, want a hint with %q", err, want)
+		}
+		s.Close()
 	}
 }
 

@@ -56,7 +56,7 @@ type Hints struct {
 	OtherAPI func(api string) string // the endpoint seems to have this API instead; nil: no hint
 	Later    string                  // the endpoint asks for a longer wait than is waited
 	Replay   string                  // the recording does not fit the run
-	TLS      string                  // the endpoint refused the client's certificate, or wants one
+	TLS      string                  // the endpoint may want another client certificate
 }
 
 // Retry describes the next repetition of an exchange. The exchange failed before its first

@@ -434,7 +434,7 @@ func TestTLS(t *testing.T) {
 	// read the whole request, so that its connection may be reset, which is tried again.
 	secure := newModelServer(t, status(http.StatusBadRequest, "Client sent an HTTP request to an HTTPS server.\n", "Connection", "close"))
 	for url, hint := range map[string]string{
-		s.URL: "not trusted",
+		s.URL: "private authority",
 		strings.Replace(plain.URL, "http:", "https:", 1): "http://",
 		secure.URL: "https://",
 	} {

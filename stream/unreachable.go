@@ -39,7 +39,7 @@ func (x *exchange) unreachable(ctx context.Context, err error) error {
 		if how := readable.TrustHint(err); how != "" {
 			e.Hint += "; " + how
 		}
-	case readable.WantsCertificate(err):
+	case readable.MayWantCertificate(err):
 		e.Hint = x.client.cfg.Hints.TLS
 	case isPlain:
 		e.Hint = "the server does not speak TLS there; is it an http:// endpoint?"

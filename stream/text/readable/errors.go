@@ -55,9 +55,10 @@ func TrustHint(err error) string {
 	return "SSL_CERT_FILE or SSL_CERT_DIR names the certificates of a private authority"
 }
 
-// WantsCertificate reports whether the other side refused the certificate of this one, or wants
-// one. crypto/tls does not export the type of such alerts.
-func WantsCertificate(err error) bool {
+// MayWantCertificate reports whether the other side may have ended the handshake because of a
+// client certificate that is wrong or missing. In TLS 1.2 a missing one is a handshake failure.
+// crypto/tls does not export the type of alerts.
+func MayWantCertificate(err error) bool {
 	_, alert, found := strings.Cut(err.Error(), "remote error: tls: ")
-	return found && strings.Contains(alert, "certificate")
+	return found && (strings.Contains(alert, "certificate") || alert == "handshake failure")
 }
