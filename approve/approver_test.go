@@ -279,7 +279,7 @@ func TestURLApproverFails(t *testing.T) {
 		t.Error("the redirect was followed")
 	}
 	for address, want := range map[string]string{
-		"http://127.0.0.1:1/?key=k": "the approver failed: cannot reach 127.0.0.1:1: connection refused",
+		"http://127.0.0.1:1/?key=k": "the approver failed: connection to 127.0.0.1:1 was refused",
 		"http://x:port/":            `the approver failed: invalid port ":port" after host`,
 	} {
 		d, reason, err := urlApprover(address).judge(t.Context(), &someCall, byRules)
@@ -299,7 +299,7 @@ func TestURLApproverFails(t *testing.T) {
 		}
 	}
 	unknown := &url.Error{Op: "Post", URL: "http://x/", Err: &net.OpError{Op: "dial", Err: &net.DNSError{Name: "x", Err: "no such host"}}}
-	if got := requestProblem(unknown); got != `the host "x": no such host` {
+	if got := requestProblem(unknown); got != `could not resolve x: no such host` {
 		t.Error(got)
 	}
 }

@@ -93,6 +93,10 @@ func (s *Session) connectError(err error) *ConnectError {
 		e.Hint = "is the URL right? The URL of an MCP server often ends in /mcp"
 	case s.transport == "unix" && tried == "connect":
 		e.Hint = "is the server running? toolpipe --serve --listen " + s.spec.URL + " is one"
+	case readable.TrustHint(err) != "":
+		e.Hint = readable.TrustHint(err)
+	case readable.MayWantCertificate(err):
+		e.Hint = "the server may want another client certificate: client_cert and client_key in its entry"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Hint = "is the server running, and is the port right?"
 	case s.junkSample != "" && (gone || errors.Is(err, errEnded)):

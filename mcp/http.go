@@ -60,11 +60,11 @@ func newHTTP(s *Session) (*httpConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &httpConn{owner: s, conns: newConnections(), auth: auth, origin: netguard.Origin(u), renewing: make(chan struct{}, 1)}
+	h := &httpConn{owner: s, conns: newConnections(u, s.spec.Client.Certificate), auth: auth, origin: netguard.Origin(u), renewing: make(chan struct{}, 1)}
 	h.url.Store(u)
 	h.session.Store("")
 	h.answers = wire.Responder{Life: s.life, Send: h.postMessage, Start: s.start, Full: s.onResponsesDropped}
-	h.fixed = http.Header{"User-Agent": {"toolpipe/" + s.spec.Client.Version}}
+	h.fixed = http.Header{"User-Agent": {"toolpipe/" + s.spec.Client.Version}, "Accept-Encoding": {"identity"}}
 	for name, value := range s.spec.Headers {
 		h.fixed.Set(name, value)
 	}

@@ -1,12 +1,14 @@
 package mcp
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -26,9 +28,12 @@ type connections struct {
 	proven       atomic.Bool     // a reused connection has answered
 }
 
-func newConnections() *connections {
+// newConnections makes the connections to the origin of u. certificate may be nil.
+func newConnections(u *url.URL, certificate *tls.Certificate) *connections {
 	c := &connections{kept: netguard.NewTransport(), single: netguard.NewTransport()}
 	c.single.DisableKeepAlives = true
+	netguard.UseTLS(c.kept, u, certificate)
+	netguard.UseTLS(c.single, u, certificate)
 	return c
 }
 

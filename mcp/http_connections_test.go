@@ -5,10 +5,13 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -236,6 +239,57 @@ func TestKeptConnections(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestClientCertificate: a server gets the certificate on each kind of connection.
+func TestClientCertificate(t *testing.T) {
+	for _, scheme := range []string{"https", "h2"} {
+		web, _ := serveKept(t, scheme, wire.ModernRevision)
+		web.TLS.ClientAuth = tls.RequireAnyClientCert
+		u, err := url.Parse(web.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, certificate := range []*tls.Certificate{&web.TLS.Certificates[0], nil} {
+			c := newConnections(u, certificate)
+			defer c.closeIdle()
+			c.kept.TLSClientConfig.RootCAs, c.single.TLSClientConfig.RootCAs = rootsOf(web), rootsOf(web)
+			for _, once := range []bool{true, false} {
+				res, err := c.roundTrip(&http.Request{Method: http.MethodPost, URL: u, Host: u.Host, Header: http.Header{}}, once)
+				if (err == nil) != (certificate != nil) || err == nil && (res.ProtoMajor == 2) != (scheme == "h2") {
+					t.Errorf("%s, with a certificate: %t: %v", scheme, certificate != nil, err)
+				}
+				if err == nil {
+					res.Body.Close()
+				}
+			}
+		}
+	}
+}
+
+// TestCertificateHints: the hint says what to do about a certificate of either side.
+func TestCertificateHints(t *testing.T) {
+	web, _ := serveKept(t, "https", wire.ModernRevision)
+	for want, settle := range map[string]func(*connections){
+		"private authority": func(*connections) {},
+		"client_cert": func(c *connections) {
+			c.kept.TLSClientConfig.RootCAs, c.single.TLSClientConfig.RootCAs = rootsOf(web), rootsOf(web)
+		},
+	} {
+		web.TLS.ClientAuth, web.TLS.MaxVersion = tls.RequireAnyClientCert, tls.VersionTLS12 // before 1.3 the handshake fails at the client too
+		s := newSession(Spec{Name: "peer", URL: web.URL, StartupTimeout: hang}, Hooks{}, nil)
+		h, err := newHTTP(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		settle(h.conns)
+		s.conn, s.http, s.transport = h, h, "http"
+		_, err = s.probe(bounded(t), true)
+		if e, is := errors.AsType[*ConnectError](s.connectError(err)); err == nil || !is || !strings.Contains(e.Hint, want) {
+			t.Errorf("%v, want a hint with %q", err, want)
+		}
+		s.Close()
 	}
 }
 

@@ -9,6 +9,7 @@
 package mcp
 
 import (
+	"crypto/tls"
 	"slices"
 	"time"
 
@@ -48,8 +49,9 @@ type Spec struct {
 
 // Client describes this program to servers.
 type Client struct {
-	Version string
-	Meta    []byte // further members of _meta in all requests except tool calls, without braces; nil for none
+	Version     string
+	Meta        []byte           // further members of _meta in all requests except tool calls, without braces; nil for none
+	Certificate *tls.Certificate // https: shown to the origin of the URL, and to no other; nil for none
 }
 
 // Protocol selects the revision that is spoken with a server.

@@ -52,8 +52,9 @@ func (d *chatDecoder) event(ev Event) error {
 }
 
 func (d *chatDecoder) completion(root gjson.Result) {
-	var choices, model, usage, groq gjson.Result
-	find(root, wanted{"choices", &choices}, wanted{"model", &model}, wanted{"usage", &usage}, wanted{"x_groq", &groq})
+	var choices, model, usage, groq, results, citations gjson.Result
+	find(root, wanted{"choices", &choices}, wanted{"model", &model}, wanted{"usage", &usage}, wanted{"x_groq", &groq},
+		wanted{"search_results", &results}, wanted{"citations", &citations}) // the last two of Perplexity
 	d.seen = d.seen || choices.Exists()
 	if d.model == "" {
 		setString(&d.model, model)
@@ -62,6 +63,8 @@ func (d *chatDecoder) completion(root gjson.Result) {
 		d.choice(choice)
 		return true
 	})
+	d.cite(results)
+	d.cite(citations)
 	d.useOpenAIUsage(usage)
 	d.useOpenAIUsage(groq.Get("usage"))
 }
@@ -80,11 +83,13 @@ func (d *chatDecoder) choice(choice gjson.Result) {
 	if delta.IsObject() {
 		m.open(delta)
 		d.delta(&m)
+		d.cite(m.annotations)
 	}
 	if empty && message.IsObject() {
 		d.chunk.other = true
 		m.open(message)
 		d.message(&m, delta.IsObject())
+		d.cite(m.annotations)
 	}
 	if !empty && d.began {
 		d.deltas = true
@@ -95,13 +100,14 @@ func (d *chatDecoder) choice(choice gjson.Result) {
 type chatMessage struct {
 	content, refusal        gjson.Result
 	toolCalls, functionCall gjson.Result
+	annotations             gjson.Result
 	reasoning               [len(reasoningFields)]gjson.Result
 	details, blocks, extra  gjson.Result // see chatReasoning
 }
 
 func (m *chatMessage) open(v gjson.Result) {
 	*m = chatMessage{}
-	find(v, wanted{"content", &m.content}, wanted{"refusal", &m.refusal},
+	find(v, wanted{"content", &m.content}, wanted{"refusal", &m.refusal}, wanted{"annotations", &m.annotations},
 		wanted{"tool_calls", &m.toolCalls}, wanted{"function_call", &m.functionCall},
 		wanted{reasoningFields[0], &m.reasoning[0]}, wanted{reasoningFields[1], &m.reasoning[1]}, wanted{reasoningFields[2], &m.reasoning[2]},
 		wanted{"reasoning_details", &m.details}, wanted{"thinking_blocks", &m.blocks}, wanted{"extra_content", &m.extra})

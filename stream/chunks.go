@@ -43,16 +43,17 @@ func (c *chunks) parts() []Part {
 	return append(c.full, Part{Text: c.cur.String()})
 }
 
-// only returns the text in the given ranges, which are in order.
+// only returns the text in the given ranges, in their order.
 func (c *chunks) only(ranges []span) (parts []Part) {
-	at := 0
-	for _, p := range c.parts() {
-		for _, r := range ranges {
+	all := c.parts()
+	for _, r := range ranges {
+		at := 0
+		for _, p := range all {
 			if from, to := max(r.from-at, 0), min(r.to-at, len(p.Text)); from < to {
 				parts = append(parts, Part{Text: p.Text[from:to]})
 			}
+			at += len(p.Text)
 		}
-		at += len(p.Text)
 	}
 	return parts
 }

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"runtime/debug"
 	"strings"
@@ -43,6 +44,7 @@ type Config struct {
 	Beside       *Client                           // another client of the same run; its recording also holds the exchanges of this one; nil for none
 	Wire         func(direction byte, line []byte) // gets each line sent ('>') and received ('<'), without secrets; nil for none
 	Secrets      *secrets.Set                      // kept out of Wire, Record and errors; Key is added. nil: Key alone
+	Certificate  *tls.Certificate                  // shown to the origin of BaseURL, which must be https, and to no proxy; nil for none
 	Hints        Hints
 }
 
@@ -54,6 +56,7 @@ type Hints struct {
 	OtherAPI func(api string) string // the endpoint seems to have this API instead; nil: no hint
 	Later    string                  // the endpoint asks for a longer wait than is waited
 	Replay   string                  // the recording does not fit the run
+	TLS      string                  // the endpoint may want another client certificate
 }
 
 // Retry describes the next repetition of an exchange. The exchange failed before its first
@@ -158,7 +161,7 @@ func New(cfg Config) (*Client, error) {
 	} else if c.endpoint, err = newEndpoint(&cfg, c.dialect.path); err != nil {
 		return nil, err
 	} else {
-		c.network = newNetwork(c.endpoint)
+		c.network = newNetwork(c.endpoint, cfg.Certificate)
 	}
 	c.options.isOpenAI = c.endpoint.isOpenAI()
 	c.cacheKey = cfg.CacheKey || c.endpoint.url.Hostname() == "api.openai.com"

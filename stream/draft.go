@@ -2,6 +2,7 @@ package stream
 
 import (
 	"errors"
+	"slices"
 )
 
 // errEnd is the error of a decoder at the dialect's end marker.
@@ -39,7 +40,7 @@ type draft struct {
 	done     bool // the dialect's end marker came
 	calls    []Call
 	hasAside bool   // a part of the text is commentary
-	answers  []span // the other parts, which are the answer
+	answers  []span // the other parts, which are the answer, in the endpoint's order
 	ending
 	usage   Usage
 	model   string
@@ -58,7 +59,8 @@ type ending struct {
 // draftText is the text of a draft, including commentary.
 type draftText struct {
 	chunks
-	said []span // the ranges that Sink.Text got
+	said  []span            // the ranges that Sink.Text got
+	cited map[Citation]bool // see draft.cite
 }
 
 func newDraft(r *Request, sink *Sink) *draft {
@@ -146,7 +148,8 @@ func (d *draft) reply(dec decoder, used map[string]bool) (*Reply, error) {
 	newIDs(d.calls, len(d.request.Messages), used)
 	r := &Reply{Stop: d.stop, Finish: d.finishReason, Usage: d.usage, Model: d.model, Refusal: string(d.refusal), Waits: d.waits, Unknown: d.unknown}
 	parts := d.text.parts()
-	if r.HasAside = d.hasAside; d.hasAside {
+	inOrder := slices.IsSortedFunc(d.answers, func(a, b span) int { return a.from - b.from })
+	if r.HasAside = d.hasAside; d.hasAside || !inOrder {
 		if answer := d.text.only(d.answers); len(answer) > 0 || len(d.calls) == 0 {
 			parts = answer
 		}

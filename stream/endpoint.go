@@ -49,6 +49,9 @@ func newEndpoint(cfg *Config, path string) (*endpoint, error) {
 	case u.Fragment != "":
 		return nil, endpointError("%s contains a fragment", shownURL(cfg.BaseURL))
 	}
+	if cfg.Certificate != nil && u.Scheme != "https" {
+		return nil, endpointError("%s is not https, and a client certificate needs https", shownURL(cfg.BaseURL))
+	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
 			return nil, endpointError("%s: there is no port %s", shownURL(cfg.BaseURL), port)

@@ -10,7 +10,10 @@ import (
 // The reply of a model as it is meant. The writers below write it in any subset
 // of the forms that endpoints use; whatever they leave out or say twice, the same
 // reply must come out, or an error.
-type meantReply struct{ items []meantItem }
+type meantReply struct {
+	items []meantItem
+	moved bool // events may be in another order than the items
+}
 
 type meantItem struct {
 	kind      string // message, reasoning or call
@@ -54,18 +57,35 @@ func (m *meantReply) has(kind string) bool {
 }
 
 func (m *meantReply) String() string {
-	text, reasoning, calls := "", "", ""
+	return fmt.Sprintf("text %q reasoning %q calls%s", m.text(true), m.reasoning(), m.calls())
+}
+
+// text is the text of the messages, with or without commentary.
+func (m *meantReply) text(asides bool) (text string) {
 	for _, it := range m.items {
-		switch it.kind {
-		case "call":
-			calls += fmt.Sprintf(" %s %s", it.name, it.arguments)
-		case "message":
+		if it.kind == "message" && (asides || it.phase != "commentary") {
 			text += it.text
-		default:
-			reasoning += it.text
 		}
 	}
-	return fmt.Sprintf("text %q reasoning %q calls%s", text, reasoning, calls)
+	return text
+}
+
+func (m *meantReply) reasoning() (text string) {
+	for _, it := range m.items {
+		if it.kind == "reasoning" {
+			text += it.text
+		}
+	}
+	return text
+}
+
+func (m *meantReply) calls() (text string) {
+	for _, it := range m.items {
+		if it.kind == "call" {
+			text += fmt.Sprintf(" %s %s", it.name, it.arguments)
+		}
+	}
+	return text
 }
 
 // pieces cuts a text into deltas, also inside of a surrogate pair.
@@ -129,6 +149,12 @@ func fuzzForms(f *testing.F, api string, write formsWriter) {
 		calls := ""
 		for _, c := range got.reply.Message.Calls {
 			calls += fmt.Sprintf(" %s %s", c.Name, sentArguments(c.Arguments))
+		}
+		if m.moved {
+			if len(got.text) != len(m.text(true)) || len(got.reasoning) != len(m.reasoning()) {
+				t.Fatalf("\n got text %q reasoning %q\nwant %s\nof %s", got.text, got.reasoning, want, body)
+			}
+			got.text, got.reasoning, want = textOfParts(got.reply.Message.Parts), "", fmt.Sprintf("text %q reasoning %q calls%s", m.text(m.text(false) == "" && calls != ""), "", m.calls())
 		}
 		if is := fmt.Sprintf("text %q reasoning %q calls%s", got.text, got.reasoning, calls); is != want {
 			t.Fatalf("\n got %s\nwant %s\nof %s", is, want, body)
@@ -198,6 +224,7 @@ func writeResponses(w *chunkWriter) (m meantReply, body string, complete bool) {
 		ids: w.flag(), indexes: w.flag(), numbers: w.flag(), numbersInWhole: w.flag(), numbered: w.flag(),
 		thought: w.pick("reasoning_summary_text", "reasoning_text", "reasoning")}
 	m = w.reply(false)
+	m.moved = r.completed && w.pick("", "", "1") != ""
 	var output []string
 	for i, it := range m.items {
 		output = append(output, r.item(i, it, true))
@@ -210,7 +237,9 @@ func writeResponses(w *chunkWriter) (m meantReply, body string, complete bool) {
 		r.event("created", `"response":{"status":"in_progress"}`)
 	}
 	for i, it := range m.items {
-		r.write(i, it)
+		if named := r.ids || r.indexes; !m.moved || w.flag() || !named && it.kind != "call" { // otherwise it is only in the whole response
+			r.write(i, it)
+		}
 	}
 	if !r.completed {
 		end = `"status":"completed","output":[]`

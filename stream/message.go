@@ -197,6 +197,7 @@ type Sink struct {
 	Join       bool                     // Text may get deltas that came together as one
 	Commentary func(delta []byte) error // text that is not the answer, according to the endpoint
 	Reasoning  func(delta []byte) error
+	Cite       func(Citation) error
 	Idle       func() error // called before a read that may wait, so that outputs are flushed
 	Retry      func(Retry)
 	Spent      func(Usage)                // called with the tokens of a reply that failed after it began, as reported by the endpoint

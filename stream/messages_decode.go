@@ -131,6 +131,9 @@ func (d *messagesDecoder) blockStart(index int, v gjson.Result) *messagesBlock {
 	switch b.kind {
 	case "text":
 		d.textDelta(b, text(v.Get("text")))
+		for _, citation := range v.Get("citations").Array() {
+			d.citation(b, citation)
+		}
 	case "thinking":
 		b.signature = strings.Clone(v.Get("signature").Str)
 		d.thinkingDelta(b, text(v.Get("thinking")))
@@ -171,7 +174,7 @@ func (d *messagesDecoder) delta(ev Event, root gjson.Result) {
 		}
 		d.addInput(b, text(piece))
 	case "citations_delta":
-		b.citations = append(b.citations, []byte(delta.Get("citation").Raw))
+		d.citation(b, delta.Get("citation"))
 	default:
 		b.others = otherMembers(b.others, delta, "type")
 	}
@@ -200,6 +203,11 @@ func (b *messagesBlock) takes(delta string) bool {
 func (d *messagesDecoder) textDelta(b *messagesBlock, delta []byte) {
 	d.answer.add(delta)
 	b.to = d.text.size
+}
+
+func (d *messagesDecoder) citation(b *messagesBlock, v gjson.Result) {
+	b.citations = append(b.citations, []byte(v.Raw))
+	d.cite(v)
 }
 
 func (d *messagesDecoder) thinkingDelta(b *messagesBlock, delta []byte) {

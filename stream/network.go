@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/netguard"
 )
 
 const (
@@ -23,29 +24,31 @@ type network struct {
 	transport *http.Transport
 	endpoint  *endpoint
 	dial      func(ctx context.Context, network, addr string) (net.Conn, error) // with TLS for https
-	opening   atomic.Pointer[chan net.Conn]                                     // gets the connection that warm opens, nil after a failure
+	opening   atomic.Pointer[chan opened]                                       // gets the end of warm's attempt
+}
+
+// opened is the end of an attempt to open the connection: one of the two is set.
+type opened struct {
+	conn net.Conn
+	err  error
 }
 
 // tooLate replaces network.opening when its first connection is requested.
 var tooLate = &noOpening
 
-var noOpening chan net.Conn
+var noOpening chan opened
 
 type warmConn struct{ net.Conn }
 
-func newNetwork(e *endpoint) *network {
+func newNetwork(e *endpoint, certificate *tls.Certificate) *network {
 	plain := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
-	secure := &tls.Dialer{
-		NetDialer: &net.Dialer{Timeout: connectTimeout + tlsTimeout, KeepAlive: plain.KeepAlive},
-		Config:    &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
-	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	n := &network{endpoint: e, dial: plain.DialContext, transport: &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            plain.DialContext,
 		TLSHandshakeTimeout:    tlsTimeout,
-		TLSClientConfig:        secure.Config, // through a proxy
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
 		Protocols:              protocols,
 		DisableCompression:     true, // a compressed body is inflated under a cap
 		MaxResponseHeaderBytes: 256 << 10,
@@ -54,7 +57,8 @@ func newNetwork(e *endpoint) *network {
 		WriteBufferSize:        smallBody, // with the header of a request
 	}}
 	if e.url.Scheme == "https" {
-		n.dial, n.transport.DialTLSContext = secure.DialContext, n.dialOrWarm
+		netguard.UseTLS(n.transport, e.url, certificate)
+		n.dial, n.transport.DialTLSContext = n.transport.DialTLSContext, n.dialOrWarm
 	} else {
 		n.transport.DialContext = n.dialOrWarm
 	}
@@ -66,26 +70,31 @@ func (n *network) warm(ctx context.Context) {
 	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: n.endpoint.url}); proxy != nil || err != nil {
 		return
 	}
-	opening := make(chan net.Conn, 1)
+	opening := make(chan opened, 1)
 	if !n.opening.CompareAndSwap(nil, &opening) {
 		return
 	}
 	goroutine.Start(func() {
 		u := n.endpoint.url
 		usual := map[string]string{"http": "80", "https": "443"}
-		conn, _ := n.dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), usual[u.Scheme])))
-		opening <- conn
+		conn, err := n.dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), usual[u.Scheme])))
+		opening <- opened{conn, err}
 	})
 }
 
-// dialOrWarm returns the connection that warm opened, else a new one. If warm failed, the new
-// attempt reports the failure. With a proxy, warm opened none.
+// dialOrWarm returns the connection that warm opened, else a new one. If warm's attempt fails
+// while the request waits for it, the request fails too: nobody waits twice for an endpoint that
+// does not answer. If it failed before, the request tries again: the endpoint may have started
+// meanwhile. With a proxy, warm opened none.
 func (n *network) dialOrWarm(ctx context.Context, network, addr string) (net.Conn, error) {
 	if opening := n.opening.Swap(tooLate); opening != nil && opening != tooLate {
+		before := len(*opening) > 0
 		select {
-		case conn := <-*opening:
-			if conn != nil {
-				return warmConn{conn}, nil
+		case o := <-*opening:
+			if o.err == nil {
+				return warmConn{o.conn}, nil
+			} else if !before {
+				return nil, o.err
 			}
 		case <-ctx.Done():
 			discard(*opening)
@@ -95,10 +104,10 @@ func (n *network) dialOrWarm(ctx context.Context, network, addr string) (net.Con
 }
 
 // discard closes the connection once it is open.
-func discard(opening <-chan net.Conn) {
+func discard(opening <-chan opened) {
 	goroutine.Start(func() {
-		if conn := <-opening; conn != nil {
-			conn.Close()
+		if o := <-opening; o.conn != nil {
+			o.conn.Close()
 		}
 	})
 }

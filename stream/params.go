@@ -108,7 +108,19 @@ func (r *Request) EndpointTools() (types []string, err error) {
 // isEndpointTool reports whether an entry of the field tools is executed by the endpoint itself.
 func isEndpointTool(tool gjson.Result) bool {
 	kind := tool.Get("type").Str
-	return kind != "" && kind != "function" && kind != "custom" && !tool.Get("input_schema").Exists() && !tool.Get("function").Exists()
+	return kind == builtinFunction || kind != "" && kind != "function" && kind != "custom" && !tool.Get("input_schema").Exists() && !tool.Get("function").Exists()
+}
+
+// builtinFunction is the type of Moonshot's own tools.
+const builtinFunction = "builtin_function"
+
+// Echoes reports whether the result of a call is its own arguments: the model calls a
+// builtin_function as if the client ran it, and the endpoint runs it when the arguments come back
+// (Moonshot's documentation of $web_search).
+func (r *Request) Echoes(name string) bool {
+	return slices.ContainsFunc(endpointTools(r), func(tool gjson.Result) bool {
+		return tool.Get("type").Str == builtinFunction && tool.Get("function.name").Str == name
+	})
 }
 
 func endpointTools(r *Request) []gjson.Result {

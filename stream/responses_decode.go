@@ -49,7 +49,9 @@ func (d *responsesDecoder) event(ev Event) error {
 		it.first = wholeArguments(nil, v.Get(argumentsOf(it.kind)))
 	case name == "output_item.done":
 		v := root.Get("item")
-		d.wholeItem(d.item(root, v, v.Get("type").Str, formItem), v)
+		d.wholeItem(d.item(root, v, v.Get("type").Str, formItem), v, textsOf(v))
+	case part == "output_text.annotation":
+		d.cite(root.Get("annotation"))
 	case action == "delta":
 		d.piece(root, part, root.Get("delta"), formDelta)
 	case action == "done" && (part == "content_part" || part == "reasoning_summary_part"):
@@ -102,8 +104,7 @@ func (d *responsesDecoder) piece(root gjson.Result, name string, v gjson.Result,
 
 // say passes on a piece, or the missing part of a whole text.
 func (d *responsesDecoder) say(it *responsesItem, kind textKind, to *passedText, piece []byte, whole bool) {
-	v := [...]*replyText{&d.answer, &d.refusalText, &d.reasoningText, &d.reasoningText}[kind]
-	from := d.text.size
+	v, from := d.textOf(kind), d.text.size
 	if whole {
 		v.complete(to, piece)
 	} else {
@@ -114,7 +115,11 @@ func (d *responsesDecoder) say(it *responsesItem, kind textKind, to *passedText,
 	}
 }
 
-func (d *responsesDecoder) wholeItem(it *responsesItem, v gjson.Result) {
+func (d *responsesDecoder) textOf(kind textKind) *replyText {
+	return [...]*replyText{&d.answer, &d.refusalText, &d.reasoningText, &d.reasoningText}[kind]
+}
+
+func (d *responsesDecoder) wholeItem(it *responsesItem, v gjson.Result, texts [4][]byte) {
 	it.begin(v)
 	if len(v.Raw) > len(it.raw) {
 		it.raw = strings.Clone(v.Raw)
@@ -124,7 +129,7 @@ func (d *responsesDecoder) wholeItem(it *responsesItem, v gjson.Result) {
 		it.arguments = wholeArguments(it.arguments, v.Get(argument))
 		return
 	}
-	for kind, whole := range textsOf(v) {
+	for kind, whole := range texts {
 		to := &it.passed[kind]
 		if to.size == 0 && kind >= int(summaryText) { // the deltas may name the other text of the reasoning
 			if other := &it.passed[int(summaryText+thoughtText)-kind]; other.size > 0 && other.begins(whole) {
@@ -135,16 +140,46 @@ func (d *responsesDecoder) wholeItem(it *responsesItem, v gjson.Result) {
 			d.say(it, textKind(kind), to, whole, true)
 		}
 	}
+	for _, part := range v.Get("content").Array() {
+		d.cite(part.Get("annotations"))
+	}
 }
 
-// textsOf returns the text of each textKind in whole items, in UTF-8.
-func textsOf(items ...gjson.Result) (texts [4][]byte) {
-	for _, item := range items {
-		for _, list := range []string{"content", "summary"} {
-			for _, part := range item.Get(list).Array() {
-				if kind, of := textKindOf(part.Get("type").Str); of != "" && of == item.Get("type").Str {
-					texts[kind] = appendPiece(texts[kind], text(partText(part)))
-				}
+// completeAll passes on the missing parts of the texts of one kind if the passed text is the
+// beginning of all of them: items without ids may have come as one. Then the ranges of the items
+// are known, too.
+func (d *responsesDecoder) completeAll(items []*responsesItem, texts [][4][]byte, kind textKind) {
+	var all []byte
+	for i := range texts {
+		all = append(all, texts[i][kind]...)
+	}
+	passed := d.total[kind].size
+	if passed == 0 || !d.total[kind].begins(all) {
+		return
+	}
+	ranged, at := kind == answerText && d.text.size == passed, 0
+	for i := 0; ranged && i < len(d.items); i++ {
+		d.items[i].spans = nil
+	}
+	d.textOf(kind).high = 0 // the rest contains the text after it
+	for i, it := range items {
+		whole := texts[i][kind]
+		n := min(passed, len(whole))
+		d.say(it, kind, &it.passed[kind], whole[n:], false)
+		if ranged && len(whole) > 0 {
+			it.spans = []span{{at, at + len(whole)}}
+		}
+		it.complete[kind] = true
+		passed, at = passed-n, at+len(whole)
+	}
+}
+
+// textsOf returns the text of each textKind in a whole item, in UTF-8.
+func textsOf(item gjson.Result) (texts [4][]byte) {
+	for _, list := range []string{"content", "summary"} {
+		for _, part := range item.Get(list).Array() {
+			if kind, of := textKindOf(part.Get("type").Str); of != "" && of == item.Get("type").Str {
+				texts[kind] = appendPiece(texts[kind], text(partText(part)))
 			}
 		}
 	}
@@ -162,6 +197,11 @@ func (d *responsesDecoder) whole(response gjson.Result) error {
 	if f := reportedRefusal(response, ""); f != nil {
 		return f
 	}
+	if status := response.Get("status").Str; status == "queued" || status == "in_progress" {
+		e := notAReply("the endpoint answers in the background: its status is " + status)
+		e.Hint = "--param background=false asks for the answer itself"
+		return e
+	}
 	var list []itemID
 	output := response.Get("output").Array()
 	if len(output) > maxItems {
@@ -170,21 +210,19 @@ func (d *responsesDecoder) whole(response gjson.Result) error {
 	for i, v := range output {
 		list = append(list, itemID{index: i, id: v.Get("id").Str, kind: v.Get("type").Str, callID: stringOrNumber(v.Get("call_id"))})
 	}
-	items, texts := d.match(list, formResponse), textsOf(output...)
-	for kind := range texts { // items without ids may have come as one
-		if total := &d.total[kind]; len(texts[kind]) == total.size && total.begins(texts[kind]) {
-			for _, it := range items {
-				it.complete[kind] = true
-			}
-		}
+	texts := make([][4][]byte, len(output))
+	for i, v := range output {
+		texts[i] = textsOf(v)
+	}
+	items := d.match(list, formResponse, func(i int, it *responsesItem) bool { return it.mayBe(output[i], texts[i]) })
+	for kind := range d.total {
+		d.completeAll(items, texts, textKind(kind))
 	}
 	for i, it := range items {
 		it.forms |= formResponse
-		d.wholeItem(it, output[i])
+		d.wholeItem(it, output[i], texts[i])
 	}
-	if len(items) == len(d.items) { // the response lists all items, so its order counts, also for items that came nowhere else
-		d.items = items
-	}
+	d.items = ordered(d.items, items)
 	d.done, d.finishReason = true, strings.Clone(response.Get("status").Str)
 	reason := response.Get("incomplete_details.reason").Str
 	d.stop = stopOf(cmp.Or(reason, d.finishReason, "completed"))
@@ -196,6 +234,19 @@ func (d *responsesDecoder) whole(response gjson.Result) error {
 		return nil // an error event with the reason may follow
 	}
 	return errEnd
+}
+
+// ordered puts the listed items of known into the order of the list. An item that is not listed
+// stays after the listed ones that came before it.
+func ordered(known, list []*responsesItem) (all []*responsesItem) {
+	for _, it := range known {
+		if n := slices.Index(list, it); n >= 0 {
+			all, list = append(all, list[:n+1]...), list[n+1:]
+		} else if !slices.Contains(all, it) {
+			all = append(all, it)
+		}
+	}
+	return all
 }
 
 func (d *responsesDecoder) finish() error {
@@ -218,7 +269,6 @@ func (d *responsesDecoder) finish() error {
 			d.answers = append(d.answers, it.spans...)
 		}
 	}
-	slices.SortFunc(d.answers, func(a, b span) int { return a.from - b.from })
 	d.lookForWaits()
 	return nil
 }
@@ -239,9 +289,6 @@ var ownItemKinds = []string{"reasoning", "web_search_call", "file_search_call", 
 // lookForWaits finds the part of a reply that waits for the client. An item that another client
 // would answer is a call without an output, asks for an approval, or is not done.
 func (d *responsesDecoder) lookForWaits() {
-	if d.finishReason == "queued" || d.finishReason == "in_progress" {
-		d.waits = "a response in the background, which is " + d.finishReason
-	}
 	hasMessage := slices.ContainsFunc(d.items, func(it *responsesItem) bool { return it.kind == "message" })
 	for _, it := range d.items {
 		status := gjson.Get(it.raw, "status").Str

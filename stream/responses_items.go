@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -102,7 +103,7 @@ func (d *responsesDecoder) item(event, v gjson.Result, kind string, f form) *res
 	}
 	it := d.last
 	if d.last = nil; f != formDelta || it == nil || it.kind != kind || e.index >= 0 && it.index != e.index || e.id != "" && it.id != e.id {
-		it = d.match([]itemID{e}, f)[0]
+		it = d.match([]itemID{e}, f, nil)[0]
 	}
 	if f == formDelta {
 		d.last = it
@@ -116,14 +117,15 @@ func (it *responsesItem) isOpen() bool {
 	return it.forms < formPart && (argumentsOf(it.kind) == "" || it.forms&formText == 0)
 }
 
-// match finds the items that come in a form, and begins the new ones.
-func (d *responsesDecoder) match(list []itemID, f form) []*responsesItem {
+// match finds the items that come in a form, and begins the new ones. mayBe, which may be nil,
+// compares the content of an element of the list with an item.
+func (d *responsesDecoder) match(list []itemID, f form, mayBe func(int, *responsesItem) bool) []*responsesItem {
 	known := slices.Clone(d.items)
 	if f == formDelta {
 		slices.Reverse(known) // a delta belongs to the latest
 	}
-	m := matching{f, list, known}
-	found := pair(len(list), len(known), m.sameID, m.sameCall, m.samePlace, m.next)
+	m := matching{f, list, known, mayBe}
+	found := pair(len(list), len(known), m.sameID, m.sameCall, m.samePlace, m.sameContent, m.next)
 	items := make([]*responsesItem, len(list))
 	for i, k := range found {
 		if k >= 0 {
@@ -152,6 +154,7 @@ type matching struct {
 	form  form
 	list  []itemID
 	known []*responsesItem
+	mayBe func(int, *responsesItem) bool
 }
 
 // sameID: the ids are the same. If the endpoint uses an id twice, the output indexes must be
@@ -166,6 +169,11 @@ func (m *matching) sameCall(i, k int) bool {
 
 // samePlace: the output indexes are the same, and the known item has not come in this form.
 func (m *matching) samePlace(i, k int) bool { return m.atPlace(i, k) && m.fits(i, k) && m.isNew(k) }
+
+// sameContent: the known item has the beginning of the content.
+func (m *matching) sameContent(i, k int) bool {
+	return m.mayBe != nil && m.fits(i, k) && m.isNew(k) && m.mayBe(i, m.known[k])
+}
 
 // next: the first item that has not come in this form. Only the whole response may have other
 // output indexes and ids than the events before it.
@@ -208,6 +216,19 @@ func (it *responsesItem) learn(e itemID) {
 	}
 	it.id, it.kind = cmp.Or(it.id, strings.Clone(e.id)), cmp.Or(it.kind, strings.Clone(e.kind))
 	it.callID = cmp.Or(it.callID, e.callID)
+}
+
+// mayBe reports whether the item has the beginning of the content of v, with these texts.
+func (it *responsesItem) mayBe(v gjson.Result, texts [4][]byte) bool {
+	if argument := argumentsOf(it.kind); argument != "" {
+		return len(it.arguments) > 0 && bytes.HasPrefix(text(v.Get(argument)), it.arguments)
+	}
+	for kind := range texts {
+		if p := &it.passed[kind]; p.size > 0 && p.begins(texts[kind]) {
+			return true
+		}
+	}
+	return false
 }
 
 func (it *responsesItem) begin(v gjson.Result) {

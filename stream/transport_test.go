@@ -64,8 +64,8 @@ func TestOneWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn := &countedConn{Conn: tcp}
-	o := make(chan net.Conn, 1)
-	o <- conn
+	o := make(chan opened, 1)
+	o <- opened{conn: conn}
 	c.network.opening.Store(&o)
 	for i, size := range []int{0, 100 << 10} {
 		if _, err := c.Reply(t.Context(), ask(strings.Repeat("x", size)), nil); err != nil {
@@ -434,7 +434,7 @@ func TestTLS(t *testing.T) {
 	// read the whole request, so that its connection may be reset, which is tried again.
 	secure := newModelServer(t, status(http.StatusBadRequest, "Client sent an HTTP request to an HTTPS server.\n", "Connection", "close"))
 	for url, hint := range map[string]string{
-		s.URL: "not trusted",
+		s.URL: "private authority",
 		strings.Replace(plain.URL, "http:", "https:", 1): "http://",
 		secure.URL: "https://",
 	} {

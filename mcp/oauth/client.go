@@ -150,6 +150,7 @@ func (a *agent) document(ctx context.Context, address string) ([]byte, error) {
 
 func (a *agent) do(req *http.Request) (*response, error) {
 	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Accept-Encoding", "identity")
 	res, err := a.client.Do(req)
 	if err != nil {
 		return nil, err

@@ -136,6 +136,13 @@ func (c *Config) checkDirectories(what, path string, info os.FileInfo, warn Warn
 	return nil
 }
 
+// WarnReadable warns of the file of a key that others can read.
+func WarnReadable(path string, warn Warner) {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0 {
+		warn("key_readable", "", "the key file "+strconv.Quote(path)+" can be read by others: chmod 600 "+ShellQuote(path))
+	}
+}
+
 // OpenError is a usage error for err, which came from opening or writing the file at path, or an output
 // error if the disk is full. It begins with what, the flag or key that names the file.
 func OpenError(what, path string, err error) error {

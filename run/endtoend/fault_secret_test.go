@@ -218,6 +218,43 @@ func TestFaultTLS(t *testing.T) {
 	}
 }
 
+// TestFaultClientCertificate checks that a model that accepts only known clients gets the
+// certificate of its profile, and that another endpoint does not.
+func TestFaultClientCertificate(t *testing.T) {
+	t.Parallel()
+	s := newFault(t, "-- x --\n")
+	certificate, text := certify(t, "127.0.0.1", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name string, text []byte) {
+		if err := os.WriteFile(filepath.Join(s.work, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("cert.pem", text)
+	write("key.pem", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
+	authorities := x509.NewCertPool()
+	authorities.AppendCertsFromPEM(text)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, chatText(fmt.Sprintf("Hello, %d", len(r.TLS.PeerCertificates)))+chatEnd)
+	})}
+	go server.Serve(tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.VerifyClientCertIfGiven, ClientCAs: authorities}))
+	defer server.Close()
+	s.env["SSL_CERT_FILE"], s.env["BASE"] = filepath.Join(s.work, "cert.pem"), "https://"+listener.Addr().String()+"/v1"
+	write("c.json", []byte(`{"models":{"m":{"base_url":"`+s.env["BASE"]+`","client_cert":"cert.pem","client_key":"key.pem"}}}`))
+	s.do(`toolpipe --config c.json -m m hi
+stdout 'Hello, 1'
+toolpipe --config c.json -m m --base-url $BASE/other hi
+stdout 'Hello, 0'`)
+}
+
 // certify makes a self-signed certificate.
 func certify(t *testing.T, host string, from, until time.Time) (tls.Certificate, []byte) {
 	t.Helper()

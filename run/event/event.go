@@ -81,6 +81,15 @@ type Commentary Text
 
 type Reasoning Text
 
+// Citation is a source that the endpoint names for a part of the answer.
+type Citation struct {
+	Turn  int             `event:"turn"`
+	Title string          `event:"title,opt"`
+	URL   string          `event:"url,opt"`
+	Start json.RawMessage `event:"start"` // a number, as the endpoint counts; nil: not known
+	End   json.RawMessage `event:"end"`
+}
+
 // An ID is the id of a call. It is written as a string, or as a number if it comes from NumberID.
 type ID string
 
@@ -472,6 +481,7 @@ func (*Input) kind() string          { return "input" }
 func (*Text) kind() string           { return "text" }
 func (*Commentary) kind() string     { return "commentary" }
 func (*Reasoning) kind() string      { return "reasoning" }
+func (*Citation) kind() string       { return "citation" }
 func (*Call) kind() string           { return "tool_call" }
 func (*Approval) kind() string       { return "approval" }
 func (*Progress) kind() string       { return "progress" }

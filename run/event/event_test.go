@@ -29,6 +29,7 @@ var everyEvent = []struct {
 	{"input", &Input{nasty, 9, 2}},
 	{"text", &Text{1, []byte(nasty)}},
 	{"reasoning", &Reasoning{1, []byte(nasty)}},
+	{"citation", &Citation{1, nasty, nasty, json.RawMessage("0"), json.RawMessage("7")}},
 	{"tool_call", &Call{1, "id", "s", "t", "s__t", json.RawMessage("{\"a\":\"\u202e\", \n\"b\":1e2}"), nil, "0123456789abcdef"}},
 	{"tool_call", &Call{1, "id", "", "", nasty, nil, []byte(nasty), ""}},
 	{"approval", &Approval{"id", "deny", "policy", nasty, nasty, Egress{"ask", Source{nasty, 1, "id", nasty}, Source{nasty, 0, nasty, ""}}, time.Second}},

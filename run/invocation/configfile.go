@@ -45,8 +45,10 @@ type profile struct {
 	parallel  int // runs of an agent at once; 0: no limit
 }
 
-// keySource is the source of a profile's key, and whether it may be sent over plain http.
+// keySource is the source of a profile's key, and of its certificate, and whether the key may be
+// sent over plain http.
 type keySource struct {
+	certificate  config.ClientCertificate
 	insecureHTTP bool
 	keyEnv       *string
 	keyCommand   []string
@@ -147,6 +149,9 @@ func (s *Settings) parseProfile(m document.Member) error {
 	if p.keyEnv != nil && p.keyCommand != nil {
 		return m.Errorf("key_env and key_command: only one of them can be given")
 	}
+	if err := p.certificate.Check(m.Value); err != nil {
+		return err
+	}
 	if s.profiles == nil {
 		s.profiles = map[string]profile{}
 	}
@@ -170,6 +175,7 @@ func (p *profile) keys() []document.Key {
 		"servers", &p.servers,
 		"headers", document.EachMember(p.parseHeader),
 		"key_command", &p.keyCommand,
+		"client_cert client_key", p.certificate.ReadKey,
 		"prompt_cache_key", &p.CacheKey,
 		"price", p.readPrice,
 		"parallel", &p.parallel,

@@ -164,7 +164,10 @@ func (v *Invocation) OwnFiles() []string {
 		files = append(files, real) // other runs replace the file, so its inode does not identify it
 	}
 	for i := range v.Servers {
-		files = append(files, v.Servers[i].KeyFile)
+		files = append(files, v.Servers[i].KeyFiles...)
+	}
+	for _, p := range v.Settings.profiles {
+		files = append(files, p.certificate.KeyFile())
 	}
 	if len(c.FileRoots) > 0 {
 		files = append(files, LoginFiles(c)...)

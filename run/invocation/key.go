@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"toolpipe/mcp/process"
@@ -29,10 +27,14 @@ func resolveKey(ctx context.Context, c *config.Config, e *Endpoint, p profile, w
 	if e.Replay != "" {
 		return nil
 	}
-	// Keys and headers of a profile are sent only to the profile's endpoint.
+	// Keys, headers and the certificate of a profile are sent only to the profile's endpoint.
 	own := p.BaseURL == "" || e.BaseURL == p.BaseURL
 	if own {
 		if err := resolveHeaders(c, e, p); err != nil {
+			return err
+		}
+		var err error
+		if e.Certificate, err = p.certificate.Load(warn); err != nil {
 			return err
 		}
 	}
@@ -214,9 +216,7 @@ func readKey(ctx context.Context, c *config.Config, warn config.Warner) (key, fr
 	if key = strings.TrimSpace(string(data)); key == "" {
 		return "", "", failure.UsageError([]string{noKeyHint}, "--key-file: %q contains no key", c.KeyFile)
 	}
-	if info, err := os.Stat(c.KeyFile); err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0 {
-		warn("key_readable", "", "the key file "+strconv.Quote(c.KeyFile)+" can be read by others: chmod 600 "+config.ShellQuote(c.KeyFile))
-	}
+	config.WarnReadable(c.KeyFile, warn)
 	return key, "--key-file: " + c.KeyFile, nil
 }
 

@@ -52,6 +52,7 @@ func ResolveModel(ctx context.Context, c *config.Config, s *Settings, warn confi
 		Idle:     `"idle_timeout" in the model's profile allows a longer silence`,
 		Redirect: "give the URL that it points to, with --base-url",
 		Replay:   "--record makes a new recording",
+		TLS:      "the endpoint may want another client certificate: client_cert and client_key in the model's profile",
 	}
 	if e.Replay == "" && (e.BaseURL == "" || e.Model == "" && !c.Lists("models")) {
 		err := noModel(asked, e.BaseURL != "", s)

@@ -28,8 +28,9 @@ func (e *entry) oauthKeys(s *oauth.Settings) []document.Key {
 		"grant", document.WordOf(&s.Grant, oauth.GrantCode, oauth.GrantClientCredentials, oauth.GrantJWTBearer, oauth.GrantIDJAG),
 		"client_id", &s.ClientID,
 		"client_secret client_secret_env", document.Into(&s.Secret, e.clientSecret),
-		"private_key_file", func(m document.Member) (err error) {
-			s.PrivateKey, e.KeyFile, err = e.fileBeside(m)
+		"private_key_file", func(m document.Member) error {
+			key, path, err := e.fileBeside(m)
+			s.PrivateKey, e.KeyFiles = key, append(e.KeyFiles, path)
 			return err
 		},
 		"algorithm", &s.Algorithm,

@@ -3,6 +3,7 @@ package servers
 import (
 	"cmp"
 	"errors"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,7 @@ type entry struct {
 	authEnv string
 	envFile string
 	declared
+	certificate config.ClientCertificate
 }
 
 // host is common to all entries of another host's file.
@@ -323,6 +325,9 @@ func (e *entry) finish(at document.Value) error {
 	case e.URL == "" && len(e.command) == 0:
 		return at.Errorf("server %q has neither a url nor a command", e.Name)
 	}
+	if err := e.loadCertificate(at); err != nil {
+		return err
+	}
 	if e.Bearer == "" && e.authEnv != "" {
 		token, ok, err := e.variable(at, e.authEnv)
 		if err != nil {
@@ -351,4 +356,22 @@ func (e *entry) finish(at document.Value) error {
 		return e.readEnvFile(at)
 	}
 	return nil
+}
+
+// loadCertificate reads the client certificate of a server at an https URL.
+func (e *entry) loadCertificate(at document.Value) (err error) {
+	if err := e.certificate.Check(at); err != nil {
+		return err
+	}
+	if e.certificate.KeyFile() == "" {
+		return nil
+	}
+	if !strings.HasPrefix(strings.ToLower(e.URL), "https://") {
+		return at.Errorf("server %q: a client certificate needs a URL with https", e.Name)
+	}
+	e.KeyFiles = append(e.KeyFiles, e.certificate.KeyFile())
+	if e.Client.Certificate, err = e.certificate.Load(e.warner); errors.Is(err, os.ErrNotExist) {
+		err = unresolved{failure.Of(err)}
+	}
+	return err
 }

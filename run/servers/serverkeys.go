@@ -23,6 +23,7 @@ func (e *entry) ownKeys() []document.Key {
 		"auth_token", document.Into(&e.Bearer, e.expanded),
 		"auth_env", &e.authEnv,
 		"token_command", &e.TokenCommand,
+		"client_cert client_key", e.certificate.ReadKey,
 		"oauth", document.Into(&e.OAuth, e.oauth),
 
 		"required", (*document.Not)(&e.Optional),

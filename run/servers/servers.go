@@ -31,7 +31,7 @@ type Server struct {
 	choice
 	Instructions *bool               // nil: as trusted
 	Traits       *approve.Traits     // of its tools, from the user's config; nil: not declared
-	KeyFile      string              // private key file of its oauth
+	KeyFiles     []string            // files with private keys: of its oauth, of its client certificate
 	variables    map[string]variable // the variables of its entry
 	Root         string              // directory for relative paths in its tools' arguments
 	origin       string              // position of its configuration, for the warning if it is shadowed

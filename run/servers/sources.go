@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/mcp"
 	"toolpipe/mcp/oauth"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
@@ -136,7 +135,7 @@ func applyServerFlags(c *config.Config, keys []string, all []Server) error {
 		s := &all[i] // even a key that this run does not use
 		s.InheritEnv = slices.DeleteFunc(slices.Clone(s.InheritEnv), func(name string) bool { return slices.Contains(keys, name) })
 		s.Environ, s.Elicit = c.Environ, c.Elicit
-		s.Client = mcp.Client{Version: c.Version, Meta: c.Trace().Meta()}
+		s.Client.Version, s.Client.Meta = c.Version, c.Trace().Meta()
 		s.ToolTimeout = cmp.Or(c.ToolTimeout, s.ToolTimeout)
 		s.StartupTimeout = cmp.Or(c.StartupTimeout, s.StartupTimeout)
 		if s.URL == "" {

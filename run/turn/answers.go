@@ -32,9 +32,15 @@ const Prefix = "[toolpipe] "
 
 // ownAnswer is an answer of toolpipe itself.
 func ownAnswer(status event.ResultStatus, text string) *answer {
-	text = Prefix + text
+	a := resultAnswer(Prefix + text)
+	a.event.Status = status
+	return a
+}
+
+// resultAnswer is a result with this text.
+func resultAnswer(text string) *answer {
 	literal := jsontext.Quoted(text)
-	return &answer{event: event.Result{Status: status, Text: literal, Bytes: len(text)}, parts: []stream.Part{{JSON: literal}}}
+	return &answer{event: event.Result{Status: event.ResultOK, Text: literal, Bytes: len(text)}, parts: []stream.Part{{JSON: literal}}}
 }
 
 // notRun is the answer to a call that never ran because ctx or the run ended. A later run can make

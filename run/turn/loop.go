@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"runtime"
 	"slices"
@@ -178,6 +179,7 @@ func (l *Loop) answer(ctx context.Context, calls []stream.Call, lines []string) 
 	if l.plan.staging != nil {
 		l.planned.said = l.Text.String()
 	}
+	l.echoes = l.model.Request.Echoes
 	answers, counts, err := l.caller.answer(ctx, l.Turns, calls, lines)
 	l.Add(counts)
 	l.model.Request.Messages = append(l.model.Request.Messages, answers...)
@@ -295,6 +297,9 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 			reasoning.Text = delta
 			return l.emit(&reasoning)
 		},
+		Cite: func(c stream.Citation) error {
+			return l.emit(&event.Citation{Turn: l.Turns, Title: c.Title, URL: c.URL, Start: position(c.Start), End: position(c.End)})
+		},
 		Idle:      l.flush,
 		Join:      l.text.joins,
 		TakesBack: func() bool { return l.text.final == nil || !l.text.final() },
@@ -306,6 +311,14 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 		},
 		Warn: func(code, message string) { l.emit(&event.Warning{Code: code, Message: message}) },
 	}, said
+}
+
+// position is a number for an event; nil if the endpoint did not say it.
+func position(n int) json.RawMessage {
+	if n < 0 {
+		return nil
+	}
+	return strconv.AppendInt(nil, int64(n), 10)
 }
 
 func piecesOf(parts []stream.Part) (text event.Pieces) {

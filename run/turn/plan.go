@@ -310,6 +310,8 @@ type options struct {
 	askHost        string       // --ask-host: about which calls the host asks its user
 	secrets        *secrets.Set // of the run; nil: none
 	trace          config.Trace // to which the run belongs
+
+	echoes func(name string) bool // stream.Request.Echoes of the request that led to the calls; nil: none
 }
 
 // resultBytes is the default limit of a result in bytes. It applies where a model reads the result.

@@ -125,7 +125,7 @@ func (f *fetch) url(ctx context.Context, address string, raw bool) (*wire.Result
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, f.limit, fmt.Errorf("no complete answer within %v", f.limit))
 	defer cancel()
-	header := http.Header{"User-Agent": {"toolpipe/" + f.spec.Version}, "Accept": {"text/markdown, text/plain;q=0.9, text/html;q=0.8, application/json;q=0.8, */*;q=0.1"}}
+	header := http.Header{"User-Agent": {"toolpipe/" + f.spec.Version}, "Accept-Encoding": {"identity"}, "Accept": {"text/markdown, text/plain;q=0.9, text/html;q=0.8, application/json;q=0.8, */*;q=0.1"}}
 	resp, err := f.client().Do((&http.Request{URL: u, Header: header}).WithContext(ctx))
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", address, f.failure(ctx, err))
