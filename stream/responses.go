@@ -97,7 +97,7 @@ func (e *responsesEncoder) assistant(w *segments, m *Message) {
 	}
 	for i := range m.Calls {
 		w.item()
-		w.raw(functionCall(&m.Calls[i]))
+		w.raw(functionCall(&m.Calls[i], nil))
 	}
 }
 
@@ -117,13 +117,15 @@ func ownItems(m *Message) (items [][]byte) {
 		items = append(items, formed(assistantItem, m.Parts))
 	}
 	for i := range m.Calls {
-		items = append(items, functionCall(&m.Calls[i]))
+		items = append(items, functionCall(&m.Calls[i], nil))
 	}
 	return items
 }
 
-func functionCall(c *Call) []byte {
-	return formed(`{"type":"function_call","call_id":?,"name":?,"arguments":?}`, c.ID, c.Name, string(sentArguments(c.Arguments)))
+// functionCall returns a call with other members that the endpoint sent.
+func functionCall(c *Call, others []member) []byte {
+	more := filled(",?", joinMembers(others))
+	return formed(`{"type":"function_call","call_id":?,"name":?,"arguments":??}`, c.ID, c.Name, string(sentArguments(c.Arguments)), more)
 }
 
 // responsesContent writes text as a string, and as a list when there are images.

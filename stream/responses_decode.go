@@ -47,6 +47,9 @@ func (d *responsesDecoder) event(ev Event) error {
 		it := d.item(root, v, v.Get("type").Str, formAdded)
 		it.begin(v)
 		it.first = wholeArguments(nil, v.Get(argumentsOf(it.kind)))
+		if it.kind == "function_call" && it.raw == "" { // the whole item may not come
+			it.raw = strings.Clone(v.Raw)
+		}
 	case name == "output_item.done":
 		v := root.Get("item")
 		d.wholeItem(d.item(root, v, v.Get("type").Str, formItem), v)
@@ -261,7 +264,10 @@ func (d *responsesDecoder) lookForWaits() {
 // echo returns the output in the API's form, in order, if it holds more than text and calls.
 func (d *responsesDecoder) echo() Opaque {
 	isMore := func(it *responsesItem) bool {
-		return it.phase != "" || it.kind != "message" && it.kind != "function_call" && it.goesBack()
+		if it.kind == "function_call" {
+			return len(it.others()) > 0
+		}
+		return it.phase != "" || it.kind != "message" && it.goesBack()
 	}
 	if d.request.ThinkTags || !slices.ContainsFunc(d.items, isMore) {
 		return Opaque{}
@@ -271,9 +277,11 @@ func (d *responsesDecoder) echo() Opaque {
 		var item []byte
 		switch {
 		case it.kind == "function_call":
-			item = functionCall(&d.calls[it.place])
+			item = functionCall(&d.calls[it.place], it.others())
 		case it.kind == "message":
 			item = d.appendMessage(it)
+		case it.kind == "custom_tool_call" && it.goesBack():
+			item = withMembers(gjson.Parse(it.raw), gjson.ParseBytes(formed(`{"call_id":?}`, d.calls[it.place].ID)))
 		case it.goesBack():
 			item = []byte(it.raw)
 		}
