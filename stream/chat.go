@@ -19,7 +19,7 @@ var chatDialect = dialect{
 	inRefusals: []string{"chat/completions", "field `messages`", "parameter: 'messages'"},
 	headers:    bearerHeader,
 	cacheKey:   true,
-	joinsUsers: true,
+	ids:        idRule{longest: 40},
 	open:       openChat,
 	encoder:    func(_ *Request, o options) encoder { return &chatEncoder{options: o} },
 	repair:     repairChat,
@@ -130,8 +130,47 @@ func (e *chatEncoder) assistant(w *segments, m *Message) {
 	if len(opaque.json) > 0 {
 		w.put(",?", opaque.json)
 	}
-	chatCalls(w, m.Calls, sentArguments)
+	demanded := e.fill
+	if opaque.api == "" {
+		demanded = fill{e.fill.reasoning || e.fillOthers.reasoning, e.fill.signature || e.fillOthers.signature}
+	}
+	calls, has := m.Calls, carried(m)
+	if demanded.reasoning && !has.reasoning {
+		w.str(`,"reasoning_content":""`)
+	}
+	if demanded.signature && !has.signature && len(calls) > 0 {
+		calls = slices.Clone(calls)
+		calls[0].Extra = []byte(noSignature)
+	}
+	chatCalls(w, calls, sentArguments)
 	w.str("}")
+}
+
+// noSignature takes the place of a signature that Gemini demands, in a call that Gemini did not
+// make (ai.google.dev/gemini-api/docs/thought-signatures). Of parallel calls only the first one has
+// a signature (BerriAI/litellm#37541).
+const noSignature = `"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}`
+
+// carried returns the state in m that some endpoints demand.
+func carried(m *Message) fill {
+	return fill{
+		reasoning: m.Opaque.api == chatDialect.name && bytes.Contains(m.Opaque.json, []byte(`"reasoning_content":`)),
+		signature: slices.ContainsFunc(m.Calls, func(c Call) bool { return bytes.Contains(c.Extra, []byte(`"thought_signature"`)) }),
+	}
+}
+
+// learn looks for state that the endpoint wrote into its own calls: it may demand the same of the
+// calls of others. It reports whether this changes how messages are written.
+func learn(o *options, messages []Message) bool {
+	was := o.fillOthers
+	for i := range messages {
+		if m := &messages[i]; m.Opaque.api == chatDialect.name && len(m.Calls) > 0 {
+			has := carried(m)
+			o.fillOthers.reasoning = o.fillOthers.reasoning || has.reasoning
+			o.fillOthers.signature = o.fillOthers.signature || has.signature
+		}
+	}
+	return o.fillOthers != was
 }
 
 // chatCalls writes the member tool_calls. The function arguments converts the arguments of a

@@ -138,6 +138,7 @@ func (d *dialect) edited(m *Message, state gjson.Result) []byte {
 // Adopt removes from messages the state of another endpoint or another model than r's. It
 // returns the model and the endpoint that it came from, "" if there was nothing.
 func (c *Client) Adopt(r *Request, messages []Message) (from string) {
+	c.asRecorded() // a recording has come to the requests of this endpoint
 	for i := range messages {
 		m := &messages[i]
 		o := &m.Opaque
@@ -145,10 +146,17 @@ func (c *Client) Adopt(r *Request, messages []Message) (from string) {
 			continue
 		}
 		from = o.model + " at " + o.endpoint
-		m.Opaque, m.Calls = Opaque{}, slices.Clone(m.Calls)
-		for k := range m.Calls {
-			m.Calls[k].Extra = nil
-		}
+		*m = *m.withoutState()
 	}
 	return from
+}
+
+// withoutState returns m without the state of its endpoint and model.
+func (m *Message) withoutState() *Message {
+	bare := *m
+	bare.Opaque, bare.Calls = Opaque{}, slices.Clone(m.Calls)
+	for i := range bare.Calls {
+		bare.Calls[i].Extra = nil
+	}
+	return &bare
 }

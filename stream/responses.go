@@ -19,7 +19,7 @@ var responsesDialect = dialect{
 	inRefusals: []string{"v1/responses", "responses api", "field `input`", "parameter: 'input'"},
 	headers:    bearerHeader,
 	cacheKey:   true,
-	joinsUsers: true,
+	ids:        idRule{longest: 64}, // of any characters (orchidfiles/ungate#41)
 	open:       openResponses,
 	encoder:    func(*Request, options) encoder { return &responsesEncoder{} },
 	repair:     repairResponses,

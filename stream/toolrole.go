@@ -6,8 +6,8 @@ import (
 )
 
 // withoutToolRole returns a conversation with calls and their results as text,
-// for chat templates without tools.
-func (d *dialect) withoutToolRole(messages []Message) (list []Message) {
+// for chat templates without tools. Many of them demand that the roles alternate.
+func withoutToolRole(messages []Message) (list []Message) {
 	for i := range messages {
 		m := *messages[i].asSent()
 		switch m.Role {
@@ -17,7 +17,7 @@ func (d *dialect) withoutToolRole(messages []Message) (list []Message) {
 			text := Part{Text: "[tool: " + m.Name + "]\n" + plainText(m.Parts)}
 			m = Message{Role: User, Parts: append([]Part{text}, otherParts(m.Parts)...)}
 		}
-		if last := len(list) - 1; d.joinsUsers && last >= 0 && m.Role == User && list[last].Role == User {
+		if last := len(list) - 1; last >= 0 && m.Role == User && list[last].Role == User {
 			between := []Part{{}} // an empty line, where both are text
 			list[last] = Message{Role: User, Parts: slices.Concat(list[last].Parts, between, m.Parts)}
 		} else {
