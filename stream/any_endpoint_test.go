@@ -232,6 +232,54 @@ func TestStateLeftOut(t *testing.T) {
 	}
 }
 
+// A message that says nothing is not sent.
+func TestSilentMessages(t *testing.T) {
+	user := func(text string) Message { return Message{Role: User, Parts: []Part{{Text: text}}} }
+	for name, test := range map[string]struct {
+		api, text, state, want string
+	}{
+		"nothing":                {"chat", "", "", `[{"role":"user","content":"a\n\nb"}]`},
+		"white space":            {"chat", " \n", "", `[{"role":"user","content":"a\n\nb"}]`},
+		"reasoning":              {"chat", "", `"reasoning_content":"hm"`, `[{"role":"user","content":"a\n\nb"}]`},
+		"white space, messages":  {"messages", "\n\n", "", `[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]`},
+		"thinking":               {"messages", "", `{"type":"thinking","thinking":"hm","signature":"S"},{"type":"redacted_thinking","data":"D"}`, `[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]`},
+		"thinking at the end":    {"messages", "t", `{"type":"text","text":"t"},{"type":"thinking","thinking":"hm","signature":"S"}`, `[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"text","text":"t"}]},{"role":"user","content":[{"type":"text","text":"b"}]}]`},
+		"an action":              {"messages", "", `{"type":"server_tool_use","id":"s","name":"n","input":{}}`, `[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"server_tool_use","id":"s","name":"n","input":{}}]},{"role":"user","content":[{"type":"text","text":"b"}]}]`},
+		"nothing, responses":     {"responses", "", "", `[{"role":"user","content":"a"},{"role":"user","content":"b"}]`},
+		"reasoning, responses":   {"responses", "", `{"type":"reasoning","id":"r","encrypted_content":"E"}`, `[{"role":"user","content":"a"},{"role":"user","content":"b"}]`},
+		"reasoning at the end":   {"responses", "t", `{"type":"message","role":"assistant","content":[]},{"type":"reasoning","id":"r"},{"type":"reasoning","id":"s"}`, `[{"role":"user","content":"a"},{"type":"message","role":"assistant","content":[]},{"role":"user","content":"b"}]`},
+		"reasoning and a search": {"responses", "", `{"type":"reasoning","id":"r"},{"type":"web_search_call","id":"w"}`, `[{"role":"user","content":"a"},{"type":"reasoning","id":"r"},{"type":"web_search_call","id":"w"},{"role":"user","content":"b"}]`},
+	} {
+		reply := Message{Role: Assistant, Parts: []Part{{Text: test.text}}}
+		if test.state != "" {
+			reply.Opaque = Opaque{api: test.api, endpoint: "http://127.0.0.1:1", model: "m", json: []byte(test.state)}
+		}
+		messages := []Message{user("a"), reply, user("b")}
+		if got := sentTo(t, test.api, messages, nil); got.Raw != test.want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got.Raw, test.want)
+		}
+		if strings.Contains(string(writtenMessage(&reply)), "hm") != strings.Contains(test.state, "hm") {
+			t.Errorf("%s: the written conversation has lost something", name)
+		}
+	}
+	for api, want := range map[string]string{
+		"chat":      `[{"role":"user","content":"a\n\nb"},{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://i"}}]},{"role":"user","content":"c"}]`,
+		"messages":  `[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"},{"type":"image","source":{"type":"url","url":"http://i"}},{"type":"text","text":"c"}]}]`,
+		"responses": `[{"role":"user","content":"a"},{"role":"user","content":"b"},{"role":"user","content":[{"type":"input_image","image_url":"http://i"}]},{"role":"user","content":"c"}]`,
+	} {
+		silent := Message{Role: Assistant}
+		messages := []Message{user("a"), silent, silent, {Role: System, Parts: []Part{{Text: " "}}}, {Role: User, Parts: []Part{{JSON: []byte(`"b"`)}}},
+			{Role: User, Parts: []Part{{Text: " "}, {Image: &Image{URL: "http://i"}}, {JSON: []byte(`"\n\u0020"`)}}}, user("c"), user(" \t")}
+		if got := sentTo(t, api, messages, nil); got.Raw != want {
+			t.Errorf("%s:\n got %s\nwant %s", api, got.Raw, want)
+		}
+	}
+	noRole := sentTo(t, "chat", []Message{user("a"), {Role: Assistant}, user("b")}, func(o *options) { o.noToolRole = true })
+	if want := `[{"role":"user","content":"a\n\nb"}]`; noRole.Raw != want {
+		t.Errorf("without the tool role: %s", noRole.Raw)
+	}
+}
+
 // Members of a call that are not known go back as they came, in the same run and in a later one.
 func TestMembersOfCallItems(t *testing.T) {
 	item := `{"type":"function_call","call_id":"ID","name":"f","namespace":"d","caller":{"type":"program","caller_id":"p"},"arguments":"{\"x\": 1}"}`

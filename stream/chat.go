@@ -53,7 +53,7 @@ func chatTokenLimit(o options) string {
 
 func repairChat(o *options, r *Request, refusal string) string {
 	hasToolNames := slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == ToolRole && m.Name != "" })
-	onlyCalls := slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == Assistant && len(m.Calls) > 0 && !hasContent(&m) })
+	onlyCalls := slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == Assistant && len(m.Calls) > 0 && !hasText(m.Parts) })
 	otherLimit := chatTokenLimit(options{isOpenAI: o.isOpenAI, secondTokenLimit: true})
 	return firstNeeded(append([]repair{
 		{&o.noStreamOptions, refuses(refusal, r, "stream_options"), "without stream_options"},
@@ -77,13 +77,23 @@ func refusesToolNames(refusal string) bool {
 // in a message of the user.
 type chatEncoder struct {
 	options
-	images []Part // of results, after a text for each result; not written yet
+	images  []Part // of results, after a text for each result; not written yet
+	open    bool   // the text of the last message, which is the user's, has no end yet
+	skipped bool   // a message that says nothing came after it
 }
 
 func (e *chatEncoder) message(w *segments, m *Message) {
-	if m.Role != ToolRole && len(e.images) > 0 {
+	switch {
+	case isSilent(m):
+		e.skipped = true
+		return
+	case e.open && e.skipped && m.Role == User && allText(m.Parts): // many chat templates demand that the roles alternate
+		w.str(`\n\n`)
+		innerText(w, m.Parts, "\n")
+		return
+	case e.open || m.Role != ToolRole:
 		e.finish(w)
-		e.images = nil
+		e.images, e.open = nil, false
 	}
 	w.item()
 	switch m.Role {
@@ -92,19 +102,33 @@ func (e *chatEncoder) message(w *segments, m *Message) {
 	case ToolRole:
 		e.result(w, m)
 	default:
-		w.put(`{"role":"user"?,"content":`, chatName(m))
-		chatContent(w, m.Parts)
-		w.str("}")
+		e.user(w, m)
 	}
+}
+
+// user writes a message of the user. If all parts are text the content is a string, because some
+// endpoints accept nothing else.
+func (e *chatEncoder) user(w *segments, m *Message) {
+	w.put(`{"role":"user"?,"content":`, chatName(m))
+	if e.open, e.skipped = allText(m.Parts), false; e.open {
+		w.str(`"`)
+		innerText(w, m.Parts, "\n")
+		return
+	}
+	partList(w, m.Parts, chatPart)
+	w.str("}")
 }
 
 // chatName writes the member with the name of the speaker or of the tool.
 func chatName(m *Message) []byte { return filled(`,"name":?`, m.Name) }
 
 func (e *chatEncoder) finish(w *segments) {
+	if e.open {
+		w.str(`"}`)
+	}
 	if len(e.images) > 0 {
 		w.str(`,{"role":"user","content":`)
-		chatContent(w, e.images)
+		partList(w, e.images, chatPart)
 		w.str("}")
 	}
 }
@@ -119,13 +143,13 @@ func (e *chatEncoder) assistant(w *segments, m *Message) {
 	case opaque.content != nil:
 		w.raw(opaque.content)
 	case !allText(m.Parts):
-		chatContent(w, m.Parts)
-	case len(m.Calls) > 0 && !hasContent(m) && e.emptyContent:
-		w.str(`""`)
-	case len(m.Calls) > 0 && !hasContent(m):
-		w.str("null")
-	default:
+		partList(w, m.Parts, chatPart)
+	case hasText(m.Parts):
 		w.put("?", m.Parts)
+	case e.emptyContent:
+		w.str(`""`)
+	default:
+		w.str("null")
 	}
 	if len(opaque.json) > 0 {
 		w.put(",?", opaque.json)

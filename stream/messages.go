@@ -138,6 +138,9 @@ type messagesEncoder struct {
 }
 
 func (e *messagesEncoder) message(w *segments, m *Message) {
+	if isSilent(m) {
+		return
+	}
 	switch m.Role {
 	case Assistant:
 		e.assistant(w, m)
@@ -211,17 +214,13 @@ func (e *messagesEncoder) result(w *segments, m *Message) {
 }
 
 func (e *messagesEncoder) assistant(w *segments, m *Message) {
-	echo := m.Opaque.api == "messages" && len(m.Opaque.json) > 0
-	if !echo && !hasText(m.Parts) && len(m.Calls) == 0 {
-		return // the API refuses an empty message
-	}
 	e.finish(w)
 	e.open = false
 	w.item()
 	w.str(`{"role":"assistant","content":`)
-	switch {
-	case echo:
-		w.put("[?]", m.Opaque.json)
+	switch blocks := m.Opaque.sent(); {
+	case m.Opaque.api == "messages" && len(blocks) > 0:
+		w.put("[?]", blocks)
 	case len(m.Calls) == 0:
 		w.put("?", m.Parts)
 	default:
@@ -232,7 +231,7 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 
 // ownBlocks returns the text and the calls of a message of the assistant.
 func ownBlocks(m *Message) (blocks [][]byte) {
-	if hasContent(m) {
+	if hasText(m.Parts) {
 		blocks = append(blocks, formed(`{"type":"text","text":?}`, m.Parts))
 	}
 	for i := range m.Calls {

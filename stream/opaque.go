@@ -44,6 +44,23 @@ func writeState(w *segments, m *Message) {
 	w.put(`,"`+StateMember+`":{"api":?,"endpoint":?,"model":?,"digest":?,"state":?}`, o.api, o.endpoint, o.model, digest(m), state)
 }
 
+// sent returns the blocks or items that go back. Thoughts at the end are left out: endpoints refuse
+// them if nothing follows (tailcallhq/forgecode#3073; OpenAI: "provided without its required
+// following item").
+func (o *Opaque) sent() []byte {
+	if o.api == chatDialect.name || len(o.json) == 0 {
+		return nil
+	}
+	end := 0
+	gjson.Parse("[" + stringOf(o.json) + "]").ForEach(func(_, item gjson.Result) bool {
+		if kind := item.Get("type").Str; kind != "reasoning" && kind != "thinking" && kind != "redacted_thinking" {
+			end = item.Index + len(item.Raw) - len("[")
+		}
+		return true
+	})
+	return o.json[:end]
+}
+
 // Size is the approximate size in a request, in bytes.
 func (o *Opaque) Size() int { return len(o.json) + len(o.content) }
 

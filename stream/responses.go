@@ -58,6 +58,9 @@ type responsesEncoder struct {
 }
 
 func (e *responsesEncoder) message(w *segments, m *Message) {
+	if isSilent(m) {
+		return
+	}
 	switch m.Role {
 	case Assistant:
 		e.assistant(w, m)
@@ -81,17 +84,17 @@ func (e *responsesEncoder) message(w *segments, m *Message) {
 func (e *responsesEncoder) finish(*segments) {}
 
 func (e *responsesEncoder) assistant(w *segments, m *Message) {
-	if m.Opaque.api == "responses" && len(m.Opaque.json) > 0 {
-		for _, item := range customItems(m.Opaque.json) {
+	if items := m.Opaque.sent(); m.Opaque.api == "responses" && len(items) > 0 {
+		for _, item := range customItems(items) {
 			if item.Get("type").Str == "custom_tool_call" {
 				e.custom = append(e.custom, stringOrNumber(item.Get("call_id")))
 			}
 		}
 		w.item()
-		w.raw(m.Opaque.json)
+		w.raw(items)
 		return
 	}
-	if hasContent(m) {
+	if hasText(m.Parts) {
 		w.item()
 		w.put(assistantItem, m.Parts)
 	}
@@ -113,7 +116,7 @@ func customItems(items []byte) []gjson.Result {
 
 // ownItems returns the text and the calls of a message of the assistant.
 func ownItems(m *Message) (items [][]byte) {
-	if hasContent(m) {
+	if hasText(m.Parts) {
 		items = append(items, formed(assistantItem, m.Parts))
 	}
 	for i := range m.Calls {

@@ -299,7 +299,7 @@ func (d *responsesDecoder) appendMessage(it *responsesItem) []byte {
 		return []byte(it.raw)
 	}
 	parts := d.text.only(it.spans)
-	if isBlank(parts) {
+	if !hasText(parts) {
 		return nil
 	}
 	return formed(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":?}]?}`, parts, filled(`,"phase":?`, it.phase))

@@ -10,6 +10,9 @@ import (
 func withoutToolRole(messages []Message) (list []Message) {
 	for i := range messages {
 		m := *messages[i].asSent()
+		if isSilent(&m) {
+			continue
+		}
 		switch m.Role {
 		case Assistant:
 			m = callsAsText(m)
@@ -27,17 +30,14 @@ func withoutToolRole(messages []Message) (list []Message) {
 	return list
 }
 
-// callsAsText returns a message of the assistant with its calls as text. It is never empty.
+// callsAsText returns a message of the assistant with its calls as text.
 func callsAsText(m Message) Message {
-	texts := []string{plainText(m.Parts)}
-	if texts[0] == "" {
-		texts = nil
+	var texts []string
+	if hasText(m.Parts) {
+		texts = append(texts, plainText(m.Parts))
 	}
 	for _, c := range m.Calls {
 		texts = append(texts, "[call: "+c.Name+"]\n"+string(sentArguments(c.Arguments)))
-	}
-	if len(texts) == 0 {
-		texts = []string{"(no text)"}
 	}
 	m.Parts = append([]Part{{Text: strings.Join(texts, "\n\n")}}, otherParts(m.Parts)...)
 	m.Calls, m.Opaque.content = nil, nil
