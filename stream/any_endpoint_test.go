@@ -195,6 +195,19 @@ func TestStateOfForeignCalls(t *testing.T) {
 	}
 }
 
+// DeepSeek's form of the messages API demands thinking in each message.
+func TestThinkingOfForeignCalls(t *testing.T) {
+	messages := append(callRound("a", "", ""), callRound("b", "messages", `{"type":"thinking","thinking":"hm","signature":"S"},{"type":"tool_use","id":"?","name":"f","input":{}}`)[1:]...)
+	messages = append(messages, Message{Role: Assistant, Parts: []Part{{Text: "t"}}})
+	for _, fills := range []bool{false, true} {
+		sent := sentTo(t, "messages", messages, func(o *options) { o.fill.reasoning = fills })
+		want := map[bool]string{false: `[["tool_use"],["thinking","tool_use"]]`, true: `[["thinking","tool_use"],["thinking","tool_use"],["thinking","text"]]`}[fills]
+		if got := sent.Get(`#(role=="assistant")#.content.#.type`).Raw; got != want {
+			t.Errorf("%v: %s in %s", fills, got, sent.Raw)
+		}
+	}
+}
+
 func TestThinkingLeftOut(t *testing.T) {
 	c := newClient(t, Config{API: "messages", BaseURL: "http://127.0.0.1:1"})
 	r := &Request{Model: "m", Messages: callRound("a", "", ""), Params: []Param{{Name: "thinking", Value: []byte(`{"type":"enabled","budget_tokens":2000}`)}, {Name: "top_k", Value: []byte("5")}}}

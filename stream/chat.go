@@ -154,15 +154,11 @@ func (e *chatEncoder) assistant(w *segments, m *Message) {
 	if len(opaque.json) > 0 {
 		w.put(",?", opaque.json)
 	}
-	demanded := e.fill
-	if opaque.api == "" {
-		demanded = fill{e.fill.reasoning || e.fillOthers.reasoning, e.fill.signature || e.fillOthers.signature}
-	}
-	calls, has := m.Calls, carried(m)
-	if demanded.reasoning && !has.reasoning {
+	calls, has, foreign := m.Calls, carried(m), opaque.api == ""
+	if (e.fill.reasoning || e.fillOthers.reasoning && foreign) && !has.reasoning {
 		w.str(`,"reasoning_content":""`)
 	}
-	if demanded.signature && !has.signature && len(calls) > 0 {
+	if (e.fill.signature || e.fillOthers.signature && foreign) && !has.signature && len(calls) > 0 {
 		calls = slices.Clone(calls)
 		calls[0].Extra = []byte(noSignature)
 	}
@@ -177,8 +173,12 @@ const noSignature = `"extra_content":{"google":{"thought_signature":"skip_though
 
 // carried returns the state in m that some endpoints demand.
 func carried(m *Message) fill {
+	thoughts := `"reasoning_content":`
+	if m.Opaque.api == messagesDialect.name {
+		thoughts = `"type":"thinking"`
+	}
 	return fill{
-		reasoning: m.Opaque.api == chatDialect.name && bytes.Contains(m.Opaque.json, []byte(`"reasoning_content":`)),
+		reasoning: bytes.Contains(m.Opaque.json, []byte(thoughts)),
 		signature: slices.ContainsFunc(m.Calls, func(c Call) bool { return bytes.Contains(c.Extra, []byte(`"thought_signature"`)) }),
 	}
 }

@@ -93,7 +93,7 @@ type options struct {
 // fill is state that some endpoints demand in messages of the assistant, also if another model wrote
 // them.
 type fill struct {
-	reasoning bool // DeepSeek and Kimi: reasoning_content
+	reasoning bool // DeepSeek and Kimi: reasoning_content, which may be empty; in the messages dialect a block of thinking
 	signature bool // Gemini: the signature of the first call
 }
 

@@ -218,13 +218,17 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 	e.open = false
 	w.item()
 	w.str(`{"role":"assistant","content":`)
+	var thoughts []byte
+	if e.fill.reasoning && !carried(m).reasoning {
+		thoughts = []byte(`{"type":"thinking","thinking":"","signature":""},`) // leookun/cursor-byok#276
+	}
 	switch blocks := m.Opaque.sent(); {
 	case m.Opaque.api == "messages" && len(blocks) > 0:
-		w.put("[?]", blocks)
-	case len(m.Calls) == 0:
+		w.put("[??]", thoughts, blocks)
+	case len(m.Calls) == 0 && thoughts == nil:
 		w.put("?", m.Parts)
 	default:
-		w.put("[?]", bytes.Join(ownBlocks(m), []byte(",")))
+		w.put("[??]", thoughts, bytes.Join(ownBlocks(m), []byte(",")))
 	}
 	w.str("}")
 }
