@@ -459,7 +459,7 @@ var house = map[string]int{
 	"fields of stream.Client":                  18,
 	"fields of stream.dialect":                 14,
 	"fields of stream.draft":                   19,
-	"fields of stream.exchange":                15,
+	"fields of stream.exchange":                13,
 	"fields of stream.messagesBlock":           13,
 	"fields of stream.responsesItem":           12,
 }

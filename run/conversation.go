@@ -217,13 +217,10 @@ func needBlock(answer, language string) error {
 // withModels adds the models that the endpoint has to an error about a model that it does not have.
 func (v *conversation) withModels(ctx context.Context, err error) error {
 	refused, ok := errors.AsType[*stream.Error](err)
-	if !ok || ctx.Err() != nil || v.inv.Config.Replay != "" {
+	if !ok || refused.Kind != stream.NoSuchModel || ctx.Err() != nil || v.inv.Config.Replay != "" {
 		return err
 	}
-	asked, text := v.inv.Model.Request.Model, strings.ToLower(refused.Message)
-	if !(refused.Status == 404 && strings.Contains(text, "model") || refused.Status == 400 && strings.Contains(text, "model") && strings.Contains(refused.Message, asked)) {
-		return err
-	}
+	asked := v.inv.Model.Request.Model
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	names, failed := v.inv.Model.Client.Models(ctx)

@@ -82,7 +82,7 @@ func (r *runner) endEvent(err error) *event.End {
 	e := &event.End{Status: failure.StatusOK, ID: r.inv.Config.ID, Time: time.Since(r.began)}
 	t := &r.tally
 	e.Text, e.Finish, e.Labels = t.Text, t.Finish, t.Labels.Words()
-	e.Counts = event.Counts{Turns: t.Turns, ToolCalls: t.ToolCalls, Denied: t.Denied, Staged: t.Staged, Usage: t.Usage, Cost: t.Cost.Shown()}
+	e.Counts = event.Counts{Turns: t.Turns, Earlier: t.Earlier, ToolCalls: t.ToolCalls, Denied: t.Denied, Staged: t.Staged, Usage: t.Usage, Cost: t.Cost.Shown()}
 	if err != nil {
 		f, hide := *failure.Of(err), r.inv.Secrets.Message().HideString
 		f.Message, f.Hints = hide(f.Message), slices.Clone(f.Hints)
@@ -96,8 +96,6 @@ func (r *runner) endEvent(err error) *event.End {
 		e.Status, e.Exit, e.Err = f.Status, f.Exit(), &f
 	} else if t.Unknown {
 		r.inv.Warn("outcome_unknown", "", "there is an answer, but the outcome of a call is unknown")
-	} else if r.inv.Config.Mode == config.Answer && t.Turns > 0 && !t.HasText {
-		r.inv.Face.Say("the model's answer is empty")
 	}
 	return e
 }

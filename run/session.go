@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"toolpipe/run/config"
-	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/input"
 	"toolpipe/run/session"
@@ -58,11 +57,10 @@ func (v *conversation) openSession(ctx context.Context) (done bool, err error) {
 	if c.Output == "messages" {
 		return v.printsSession(ctx)
 	}
-	answer := v.finished()
-	if answer == nil {
+	if !v.finished() {
 		return false, nil
 	}
-	return true, v.printAnswer(ctx, answer)
+	return true, v.printAnswer(ctx)
 }
 
 // checkSystem refuses a system message that differs from the one in the session.
@@ -133,30 +131,34 @@ func (v *conversation) begin(in *input.Stdin, attached []stream.Part) (err error
 	return nil
 }
 
-// finished returns the last answer of a session that ends with one, if the run has no prompt. It is
-// nil if an empty pipe may come from a program that failed: that must not look like an old answer.
-func (v *conversation) finished() *stream.Message {
+// finished reports whether the session ends with an answer and the run has no prompt. It is false if
+// an empty pipe may come from a program that failed: that must not look like an old answer.
+func (v *conversation) finished() bool {
 	stored := v.session.Messages()
-	last := &stored[len(stored)-1]
-	if last.Role != stream.Assistant || !v.inv.Config.NoStdin && !v.inv.Streams.InNull {
-		return nil
-	}
-	return last
+	return stored[len(stored)-1].Role == stream.Assistant && (v.inv.Config.NoStdin || v.inv.Streams.InNull)
 }
 
 // printAnswer ends a run on a finished session. It prints the answer again, without a model.
-func (v *conversation) printAnswer(ctx context.Context, answer *stream.Message) error {
+func (v *conversation) printAnswer(ctx context.Context) error {
 	schema, err := v.inv.Schema(ctx)
 	if err != nil {
 		return err
 	}
 	v.messages = v.session.Messages()
-	v.tally.Text = event.Pieces{turn.TextOf(answer)}
+	text, earlier := turn.Answer(v.messages)
 	if v.inv.Text != nil {
 		v.inv.Text.Stream = false // the text comes with the end event
 	}
 	if err := v.endedBefore(); err != nil {
+		if !earlier {
+			v.tally.Text = text
+		}
 		return err
+	}
+	if v.tally.Text = text; earlier {
+		if err := turn.ReportEmpty(v.inv.Emit, text); err != nil {
+			return err
+		}
 	}
 	if schema != nil {
 		if faults, _ := schema.Check([]byte(strings.TrimSpace(v.tally.Text.String()))); len(faults) > 0 {

@@ -3,7 +3,6 @@ package stream
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -22,7 +21,7 @@ var chatDialect = dialect{
 	ids:        idRule{longest: 40},
 	open:       openChat,
 	encoder:    func(_ *Request, o options) encoder { return &chatEncoder{options: o} },
-	repair:     repairChat,
+	repairs:    repairsOfChat,
 	decoder:    func(d *draft) decoder { return &chatDecoder{draft: d} },
 }
 
@@ -51,24 +50,22 @@ func chatTokenLimit(o options) string {
 	return "max_tokens"
 }
 
-func repairChat(o *options, r *Request, refusal string) string {
+func repairsOfChat(o *options, r *Request, f *refusal) []repair {
 	hasToolNames := slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == ToolRole && m.Name != "" })
 	onlyCalls := slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == Assistant && len(m.Calls) > 0 && !hasText(m.Parts) })
 	otherLimit := chatTokenLimit(options{isOpenAI: o.isOpenAI, secondTokenLimit: true})
-	return firstNeeded(append([]repair{
-		{&o.noStreamOptions, refuses(refusal, r, "stream_options"), "without stream_options"},
-		{&o.secondTokenLimit, r.MaxTokens > 0 && refuses(refusal, r, "max_tokens", "max_completion_tokens"), "with the token limit as " + otherLimit},
-		{&o.noToolNames, hasToolNames && refusesToolNames(refusal), "without the names of tools in their results"},
-		{&o.noCacheKey, o.cacheKey != "" && refuses(refusal, r, "prompt_cache_key"), "without prompt_cache_key"},
-	}, append(formRepairs(o, r, refusal, "response_format", "schema", "strict"),
-		repair{&o.emptyContent, !o.noToolRole && onlyCalls && refuses(refusal, r, "content"), "with empty text instead of null in messages that only call tools"},
-	)...)...)
+	return []repair{
+		{&o.noStreamOptions, f.refuses(r, "stream_options"), "without stream_options"},
+		{&o.secondTokenLimit, r.MaxTokens > 0 && f.refuses(r, "max_tokens", "max_completion_tokens"), "with the token limit as " + otherLimit},
+		{&o.noToolNames, hasToolNames && refusesToolNames(f.words), "without the names of tools in their results"},
+		{&o.noCacheKey, o.cacheKey != "" && f.refuses(r, "prompt_cache_key"), "without prompt_cache_key"},
+		{&o.emptyContent, !o.noToolRole && onlyCalls && (f.refuses(r, "content") || f.says("message content", "content type")), "with empty text instead of null in messages that only call tools"},
+	}
 }
 
 // refusesToolNames reports whether a refusal is about the member name of a message, and not
 // about the name of a tool in a definition or in a call.
 func refusesToolNames(refusal string) bool {
-	refusal = strings.ReplaceAll(refusal, `\`, "")
 	return containsAny(refusal, `"name"`, "'name'", "`name`", ".name") && !containsAny(refusal, "tools[", "tools.", "function.name", "functions.")
 }
 

@@ -62,8 +62,8 @@ func (d *chatDecoder) completion(root gjson.Result) {
 		d.choice(choice)
 		return true
 	})
-	d.useUsage(usage)
-	d.useUsage(groq.Get("usage"))
+	d.useOpenAIUsage(usage)
+	d.useOpenAIUsage(groq.Get("usage"))
 }
 
 func (d *chatDecoder) choice(choice gjson.Result) {
@@ -73,7 +73,7 @@ func (d *chatDecoder) choice(choice gjson.Result) {
 	if index.Int() != 0 {
 		return
 	}
-	d.useUsage(usage)
+	d.useOpenAIUsage(usage)
 	setString(&d.native, native)
 	empty := !delta.IsObject() || isEmptyObject(delta)
 	var m chatMessage
@@ -229,12 +229,6 @@ func (m *chatMessage) calls() (list []callDelta) {
 		}
 	}
 	return list
-}
-
-func (d *chatDecoder) useUsage(u gjson.Result) {
-	if u.IsObject() {
-		d.usage = openAIUsage(u)
-	}
 }
 
 // failedUpstream reports whether OpenRouter's native_finish_reason says that the

@@ -66,30 +66,19 @@ type Retry struct {
 	Discards    bool // the part of the reply that came does not count
 }
 
-// Kind says what went wrong with an exchange.
-type Kind uint8
-
-const (
-	Unreachable Kind = iota // no connection, TLS, or a time-out before the headers
-	Refused                 // an HTTP status that is not 2xx, or an error event
-	Malformed               // a body that is not a model's reply
-	Cut                     // the reply ended before it was complete
-	Stalled                 // silent for IdleTimeout
-	TooLarge                // a cap was exceeded
-	TooLong                 // the endpoint refused the request for its length
-	Mismatch                // a replay that does not fit the request
-)
-
 // Error is a failed exchange. Message is one line about the answer. For a Mismatch it is three
 // lines; the last two show the difference. Hint says what the user can do, or is empty. Both
 // are without secrets.
 type Error struct {
 	Kind    Kind
-	Status  int // HTTP status, 0 for none
+	Status  int    // HTTP status, also the one that an error event means; 0 for none
+	Code    string // the endpoint's own word for a refusal, "" for none
 	Message string
 	Hint    string
-	Began   bool    // a part of the reply came
-	Fits    float64 // of TooLong: the share of the request that the endpoint would accept, if it can be computed; else 0
+	Began   bool          // a part of the reply came
+	Again   bool          // the same request may succeed later
+	After   time.Duration // the wait that the endpoint asks for, 0 for none
+	Fits    float64       // of TooLong: the share of the request that the endpoint would accept, if it can be computed; else 0
 	Cause   error
 }
 
@@ -102,6 +91,11 @@ func (e *Error) ModelHints() []string {
 		return nil
 	}
 	return strings.Split(e.Hint, "\n")
+}
+
+// Facts are the parts of e that a program may decide by.
+func (e *Error) Facts() (kind string, status int, code string, again bool, after time.Duration) {
+	return string(e.Kind), e.Status, e.Code, e.Again, e.After
 }
 
 // Client exchanges requests for replies with one endpoint over one
@@ -248,7 +242,7 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 			return reply, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case x.repair():
+		case x.repair(err):
 			continue
 		}
 		next, again := x.nextRetry(err, &retries)

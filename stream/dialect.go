@@ -28,9 +28,9 @@ type dialect struct {
 	// encoder makes the writer of one conversation's messages.
 	encoder func(r *Request, o options) encoder
 
-	// repair changes in o how requests are written, if a refusal of r, in lower case, names
-	// something that the endpoint does not accept. It returns the result of firstNeeded.
-	repair func(o *options, r *Request, refusal string) string
+	// repairs are changes in o of how requests are written, for a refusal of r that names a field
+	// that the endpoint does not accept.
+	repairs func(o *options, r *Request, f *refusal) []repair
 
 	// own makes the blocks or items of the text and the calls of a message of the assistant;
 	// their kinds are ownKinds. It is nil for chat: the state of chat does not repeat them.
@@ -99,13 +99,8 @@ type fill struct {
 
 // refuses reports whether a refusal names one of the fields, and the dialect wrote the field,
 // not the user.
-func refuses(refusal string, r *Request, names ...string) bool {
-	for _, name := range names {
-		if strings.Contains(refusal, name) && !hasParam(r.Params, name) {
-			return true
-		}
-	}
-	return false
+func (f *refusal) refuses(r *Request, fields ...string) bool {
+	return slices.ContainsFunc(fields, func(name string) bool { return !hasParam(r.Params, name) && f.names(name) })
 }
 
 // repair is a change in how requests are written.
@@ -150,14 +145,16 @@ func answerFormat(r *Request, o options, before, after string) []byte {
 	return formed(before+`"schema":?`+after, schema)
 }
 
-// formRepairs are the steps from a schema down to none, after a refusal that names one of the
-// members that ask for it.
-func formRepairs(o *options, r *Request, refusal string, members ...string) []repair {
-	names := r.Schema != nil && refuses(refusal, r, members...)
+// formRepairs are the steps from a schema down to none, after a refusal of the form. Beside tools,
+// an endpoint may refuse any form.
+func (d *dialect) formRepairs(o *options, f *refusal, kind Kind) []repair {
+	if d == &messagesDialect || kind == PairRefused {
+		return []repair{{&o.noFormat, true, "with the schema of the answer only in the prompt"}}
+	}
 	return []repair{
-		{&o.noStrict, names && containsAny(refusal, "schema", "strict"), "without strict next to the schema"},
-		{&o.anyJSON, names, "with the schema of the answer only in the prompt"},
-		{&o.noFormat, names, "without JSON as the form of the answer"},
+		{&o.noStrict, f.says("schema", "strict", "json_schema"), "without strict next to the schema"},
+		{&o.anyJSON, true, "with the schema of the answer only in the prompt"},
+		{&o.noFormat, true, "without JSON as the form of the answer"},
 	}
 }
 

@@ -50,6 +50,7 @@ type draft struct {
 type ending struct {
 	stop         Stop
 	finishReason string   // the stop in the endpoint's word
+	completion   int      // tokens of the completion as the endpoint counts them
 	waits        string   // see Reply
 	unknown      []string // likewise
 }
@@ -160,7 +161,7 @@ func (d *draft) decideStop() error {
 	switch {
 	case len(d.refusal) > 0 && d.stop != StopLength:
 		d.stop = StopFilter
-	case limit > 0 && d.usage.Output >= limit && d.stop != StopFilter: // llama-server reports a reply that was cut as completed
+	case limit > 0 && d.completion >= limit && d.stop != StopFilter: // llama-server reports a reply that was cut as completed
 		d.stop = StopLength
 	case d.stop == StopFailed && len(d.calls) == 0:
 		return failedReply("finish_reason", d.finishReason)
@@ -172,6 +173,8 @@ func (d *draft) decideStop() error {
 	return nil
 }
 
-func failedReply(field, word string) *Error {
-	return &Error{Kind: Refused, Message: "the reply ended with " + field + " " + clean(word, 80)}
+func failedReply(field, word string) error {
+	f := readRefusal(0, []byte(word))
+	f.shown = "the reply ended with " + field + " " + clean(word, 80)
+	return f
 }

@@ -8,12 +8,9 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/tidwall/gjson"
 
 	"toolpipe/stream/goroutine"
 )
@@ -35,12 +32,9 @@ type exchange struct {
 
 	bodyEnded bool // the end of the body was read
 
-	// These fields decide about a repetition. They are set with the error.
-	retry          bool          // the failure may pass
-	retryAfter     time.Duration // the wait that the endpoint asks for, 0 for none
-	connectionDied bool          // the connection had died before the request reached the endpoint
-	status         int           // the status of a refusal
-	refusal        string        // the body of a refusal
+	head           http.Header // of the answer
+	connectionDied bool        // the connection had died before the request reached the endpoint
+	refusal        *refusal    // of the error, nil for none
 }
 
 // run makes the exchange. Its error is an *Error, or from the sink or ctx.
@@ -55,7 +49,7 @@ func (x *exchange) run(ctx context.Context) (*Reply, error) {
 		cancel(nil)
 		return nil, err
 	}
-	if res.StatusCode/100 != 2 {
+	if x.head = res.Header; res.StatusCode/100 != 2 {
 		err = x.refused(res)
 	} else {
 		err = x.read(res)
@@ -179,53 +173,39 @@ func (x *exchange) refused(res *http.Response) error {
 	b, err := io.ReadAll(body)
 	done(err)
 	x.idle.pause()
-	x.status, x.refusal = res.StatusCode, string(b)
-	lower := strings.ToLower(x.refusal)
-	x.retry = mayPass(res.StatusCode, lower)
-	if says := res.Header.Get("X-Should-Retry"); says == "true" || says == "false" { // as the SDKs of OpenAI and Anthropic read it
-		x.retry = says == "true"
-	}
-	x.retryAfter = retryAfter(res.Header, b)
-	e := &Error{Kind: Refused, Status: res.StatusCode, Message: x.where()}
+	message := x.where()
 	if res.StatusCode == 404 || res.StatusCode == 405 { // the path may be wrong; the query may hold a key
-		e.Message += res.Request.URL.EscapedPath()
+		message += res.Request.URL.EscapedPath()
 	}
-	e.Message += strings.TrimRight(fmt.Sprintf(" answered %d %s", res.StatusCode, http.StatusText(res.StatusCode)), " ")
+	message += strings.TrimRight(fmt.Sprintf(" answered %d %s", res.StatusCode, http.StatusText(res.StatusCode)), " ")
 	if res.StatusCode/100 == 3 {
 		to := "another place"
 		if u, err := url.Parse(res.Header.Get("Location")); err == nil && u.Host != "" { // a relative target names no other origin
 			to = clean(originOf(u), maxShown)
 		}
-		e.Message += " to " + to + ", which is not followed"
+		message += " to " + to + ", which is not followed"
 	} else if text := x.shownError(b); text != "" {
-		e.Message += ": " + text
+		message += ": " + text
 	}
-	e.Hint = x.hint(res.StatusCode, x.refusal)
-	if refusesLength(res.StatusCode, lower) {
-		x.tooLong(e, x.shownError(b))
-	}
-	return e
+	f := readRefusal(res.StatusCode, b)
+	f.shown, x.head = message, res.Header
+	return x.failed(f)
 }
 
-// retryAfter returns the wait that a refusal asks for, 0 for none: seconds or a
-// date (RFC 9110, section 10.2.3), the milliseconds of OpenAI's header, or the
-// google.rpc.RetryInfo in the body of Gemini, which sends no header.
-func retryAfter(h http.Header, body []byte) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e12 {
-		return time.Duration(ms * float64(time.Millisecond))
+// failed turns a refusal into the error of the exchange.
+func (x *exchange) failed(f *refusal) *Error {
+	x.refusal = f
+	if wait := headerWait(x.head); wait > 0 {
+		f.wait = wait
 	}
-	v := h.Get("Retry-After")
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
-		return time.Duration(min(s, 1e9) * float64(time.Second))
+	e := &Error{Kind: f.kind(x.request), Status: f.status, Code: clean(f.code(), 80), Message: f.shown, After: f.wait}
+	e.Again = e.Kind.Again()
+	if says := x.head.Get("X-Should-Retry"); says == "true" || says == "false" { // as the SDKs of OpenAI and Anthropic read it
+		e.Again = says == "true"
 	}
-	if t, err := http.ParseTime(v); err == nil {
-		return max(time.Until(t), 0)
+	if e.Kind == TooLong {
+		e.Fits = fittingShare(f.words) // the message also has the port of the endpoint
 	}
-	if valid(body) {
-		delay := gjson.GetBytes(body, `[@this].@flatten.#.error.details|@flatten.#(@type%"*google.rpc.RetryInfo").retryDelay`)
-		if d, err := time.ParseDuration(delay.Str); err == nil {
-			return max(d, 0)
-		}
-	}
-	return 0
+	e.Hint = x.hint(e.Kind, f)
+	return e
 }

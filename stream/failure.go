@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -29,7 +28,7 @@ func (x *exchange) redact(s string) string { return x.client.cfg.Secrets.Message
 // back anywhere.
 func (x *exchange) hideSecrets(reply *Reply, err error) {
 	if e, ok := errors.AsType[*Error](err); ok {
-		e.Message, e.Hint = x.redact(e.Message), x.redact(e.Hint)
+		e.Message, e.Hint, e.Code = x.redact(e.Message), x.redact(e.Hint), x.redact(e.Code)
 	}
 	if reply != nil {
 		reply.Finish, reply.Refusal = x.redact(reply.Finish), x.redact(reply.Refusal)
@@ -46,12 +45,7 @@ func (x *exchange) shown(b []byte) string {
 func (x *exchange) shownError(b []byte) string {
 	text := strings.Trim(x.redact(string(b)), byteOrderMark+whiteSpace)
 	if v := gjson.Parse(text); (v.IsObject() || v.IsArray()) && valid([]byte(text)) {
-		if v.IsArray() { // Gemini sends a list of one error
-			v = v.Get("0")
-		}
-		if inner := v.Get("error"); inner.IsObject() {
-			v = inner
-		}
+		_, v = errorObject(v)
 		return errorText(v)
 	}
 	if from := strings.Index(strings.ToLower(text), "<title>"); from >= 0 {
@@ -77,7 +71,7 @@ func (x *exchange) unreachable(ctx context.Context, err error) error {
 	_, isPlain := errors.AsType[tls.RecordHeaderError](err)
 	switch {
 	case isDNS && dns.IsNotFound:
-		x.retry = x.client.cfg.RetryFor > 0 // the name of a service that is starting may not be there yet
+		e.Again = x.client.cfg.RetryFor > 0 // the name of a service that is starting may not be there yet
 		e.Hint = "is the host name right?"
 	case isCertificate:
 		e.Hint = "the server's certificate is not trusted here"
@@ -86,7 +80,7 @@ func (x *exchange) unreachable(ctx context.Context, err error) error {
 	case strings.Contains(err.Error(), "malformed HTTP"):
 		e.Hint = "the server does not speak HTTP there; is it an https:// endpoint?"
 	default: // these failures may pass
-		x.retry = true
+		e.Again = true
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			e.Hint = "is the server running, and is the port right?"
 		}
@@ -127,10 +121,9 @@ func (x *exchange) broken(err error) error {
 		return tooMuch("the reply is larger than %d MiB", maxResponse>>20)
 	}
 	if x.bytes == 0 {
-		x.retry = true
-		return &Error{Kind: Unreachable, Message: x.where() + " broke the connection before the first byte of the reply", Cause: err}
+		return &Error{Kind: Unreachable, Message: x.where() + " broke the connection before the first byte of the reply", Again: true, Cause: err}
 	}
-	return &Error{Kind: Cut, Message: "the reply was cut off: " + x.shown([]byte(plainError(err))), Cause: err}
+	return &Error{Kind: Cut, Again: true, Message: "the reply was cut off: " + x.shown([]byte(plainError(err))), Cause: err}
 }
 
 func (x *exchange) stalled() error {
@@ -145,48 +138,52 @@ func (x *exchange) stalled() error {
 	if x.idle.spentAll() {
 		what, limit = "nothing but comments and empty lines", silentWaits*limit
 	}
-	return &Error{Kind: Stalled, Message: fmt.Sprintf("%s sent %s for %v %s", x.where(), what, limit, came), Hint: x.client.cfg.Hints.Idle}
+	return &Error{Kind: Stalled, Again: true, Message: fmt.Sprintf("%s sent %s for %v %s", x.where(), what, limit, came), Hint: x.client.cfg.Hints.Idle}
 }
 
 // hint is the usual way out of a refusal.
-func (x *exchange) hint(status int, refusal string) string {
+func (x *exchange) hint(kind Kind, f *refusal) string {
 	cfg := &x.client.cfg
-	refusal = strings.ToLower(refusal)
-	if api := x.otherAPI(status, refusal); api != "" && cfg.Hints.OtherAPI != nil {
+	if api := x.otherAPI(kind, f); api != "" && cfg.Hints.OtherAPI != nil {
 		return cfg.Hints.OtherAPI(api)
 	}
 	switch {
-	case !x.client.options.noToolRole && status >= 400 && isAboutRoles(refusal):
+	case kind == RoleRefused && f.says("system", "developer"):
+		return "the model may take no system message: --system '' sends none for tools, and instructions can be a part of the prompt"
+	case kind == RoleRefused && !x.client.options.noToolRole:
 		return `the chat template may not know tool messages: "tool_role": false in the model's profile writes them as text`
-	case status == 400 && strings.Contains(refusal, "http request") && strings.Contains(refusal, "https"):
+	case f.status == 400 && f.says("http request") && f.says("https"):
 		return "is it an https:// endpoint?"
-	case (status == 401 || status == 403) && cfg.Key == "":
+	case kind == KeyRefused && cfg.Key == "":
 		return cfg.Hints.NoKey
-	case status == 401 || status == 403:
-		return "is it the right key for this endpoint?"
-	case status == 404 && strings.Contains(refusal, "model"):
-		return "does the endpoint have this model under this name?"
-	case status == 404 || status == 405:
-		return "is the base URL right? It usually ends in /v1"
-	case status/100 == 3:
+	case f.status/100 == 3:
 		return cfg.Hints.Redirect
-	case status == 429 || status == 503:
+	case kind == Passes && slices.Contains([]int{429, 503, 529}, f.status):
 		return cfg.Hints.Later
-	case status >= 500:
-		return "the endpoint itself failed: its log may say why, and the same command may succeed later"
 	}
-	return ""
+	return map[Kind]string{
+		KeyRefused:     "is it the right key for this endpoint?",
+		NoSuchModel:    "does the endpoint have this model under this name?",
+		WrongPath:      "is the base URL right? It usually ends in /v1",
+		Quota:          "the account has no credit left, or has reached its limit: the provider's page about billing says which",
+		TooLong:        "the conversation does not fit the model's context",
+		Moderation:     "the endpoint does not accept this content; a retry does not help",
+		PictureRefused: "does the model take pictures?",
+		ToolRefused:    "does the model take tools, and these definitions of them?",
+		Passes:         "the endpoint itself failed: its log may say why, and the same command may succeed later",
+		BadSample:      "the model wrote a call or an answer that the endpoint could not use; the same command may succeed",
+	}[kind]
 }
 
 // otherAPI returns the API that the endpoint has instead of the one in use, if the refusal
 // shows it; else "".
-func (x *exchange) otherAPI(status int, refusal string) string {
-	used, noPath := x.client.dialect, status == 404 || status == 405
-	if !noPath && status != 400 && status != 422 {
+func (x *exchange) otherAPI(kind Kind, f *refusal) string {
+	used, noPath := x.client.dialect, kind == WrongPath && f.status/100 != 3
+	if f.status != 400 && f.status != 404 && f.status != 405 && f.status != 422 {
 		return ""
 	}
 	for _, d := range slices.Backward(dialects) {
-		if d != used && containsAny(refusal, d.inRefusals...) {
+		if d != used && containsAny(f.words, d.inRefusals...) {
 			return d.name
 		}
 	}
@@ -194,7 +191,7 @@ func (x *exchange) otherAPI(status int, refusal string) string {
 	case !noPath:
 	case used != &messagesDialect && strings.HasSuffix(x.client.endpoint.url.Hostname(), ".anthropic.com"):
 		return messagesDialect.name
-	case used != &chatDialect && !strings.Contains(refusal, "model"): // most endpoints have this one
+	case used != &chatDialect: // most endpoints have this one
 		return chatDialect.name
 	}
 	return ""
@@ -210,20 +207,6 @@ func apiOfReply(head []byte) string {
 	return ""
 }
 
-func isAboutRoles(refusal string) bool {
-	return strings.Contains(refusal, "role") && strings.Contains(refusal, "tool") ||
-		containsAny(refusal, "alternat", "conversation roles", "roles must", "role must", "message role",
-			"unexpected role", "unknown role", "invalid role", "unsupported role", "only user and assistant", "only user, assistant")
-}
-
 func containsAny(s string, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
-}
-
-// tooLong makes e the error of a refusal for length. text is the endpoint's message. The request
-// is neither repeated nor repaired: it would be refused again.
-func (x *exchange) tooLong(e *Error, text string) {
-	x.retry, x.refusal = false, ""
-	e.Kind, e.Fits = TooLong, fittingShare(text)
-	e.Hint = cmp.Or(e.Hint, "the conversation does not fit the model's context")
 }

@@ -83,15 +83,37 @@ func indexOf(v gjson.Result, paths ...string) int {
 	return -1
 }
 
-// openAIUsage reads the usage of OpenAI's two APIs and of compatible ones.
-func openAIUsage(u gjson.Result) Usage {
-	return Usage{
+// useOpenAIUsage takes the usage of OpenAI's two APIs and of compatible ones.
+func (d *draft) useOpenAIUsage(u gjson.Result) {
+	if !u.IsObject() {
+		return
+	}
+	d.setUsage(Usage{
 		Input:      count(u, "prompt_tokens", "input_tokens"),
 		Output:     count(u, "completion_tokens", "output_tokens"),
 		Reasoning:  count(u, "completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens"),
-		Cached:     count(u, "prompt_tokens_details.cached_tokens", "prompt_cache_hit_tokens", "cached_tokens", "input_tokens_details.cached_tokens"),
+		Cached:     count(u, "prompt_tokens_details.cached_tokens", "prompt_cache_hit_tokens", "cached_tokens", "input_tokens_details.cached_tokens", "cache_read_input_tokens"),
 		CacheWrite: count(u, "prompt_tokens_details.cache_write_tokens", "prompt_tokens_details.cache_creation_tokens", "cache_creation_input_tokens", "input_tokens_details.cache_write_tokens"),
+	}, count(u, "total_tokens"))
+}
+
+// setUsage completes the counts by the total of the endpoint, 0 for none. Tokens that only the
+// total contains are output: xAI and Gemini count reasoning beside the completion, and Gemini does
+// not always say how much (vercel/ai#12425, mozilla-ai/any-llm#1290). But tokens of the cache are
+// input: some gateways leave them out of the prompt (Portkey-AI/gateway#1210).
+func (d *draft) setUsage(u Usage, total int) {
+	d.completion = u.Output
+	if rest := total - u.Input - u.Output; rest > 0 {
+		cached := 0
+		for _, n := range []int{u.Cached, u.CacheWrite, u.Cached + u.CacheWrite} {
+			if rest != u.Reasoning && (rest == n || rest == n+u.Reasoning) {
+				cached = n
+			}
+		}
+		u.Input += cached
+		u.Output += rest - cached
 	}
+	d.usage = u
 }
 
 func isEmptyObject(v gjson.Result) bool {

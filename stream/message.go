@@ -164,7 +164,7 @@ const (
 	StopFailed              // the model failed; its calls must not run
 )
 
-// Usage counts tokens; a number the endpoint did not give is 0.
+// Usage counts tokens; a number the endpoint did not give is 0. Reasoning is a part of the output.
 type Usage struct {
 	Input, Output, Reasoning int
 	Cached, CacheWrite       int // of the input: read from the endpoint's cache, and written to it

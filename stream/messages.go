@@ -27,7 +27,7 @@ var messagesDialect = dialect{
 	ids:      idRule{longest: 64, plain: true}, // 64 for Amazon's services (docs.aws.amazon.com, ToolUseBlock)
 	open:     openMessages,
 	encoder:  func(r *Request, o options) encoder { return &messagesEncoder{options: o, cache: cacheMark(r, o)} },
-	repair:   repairMessages,
+	repairs:  repairsOfMessages,
 	own:      ownBlocks,
 	ownKinds: []string{"text", "tool_use"},
 	decoder:  func(d *draft) decoder { return &messagesDecoder{draft: d} },
@@ -40,14 +40,13 @@ const (
 	messagesSmallLimit = 4096
 )
 
-func repairMessages(o *options, r *Request, refusal string) string {
-	refusesCache := len(r.Tools) > 0 && refuses(refusal, r, "cache_control")
-	return firstNeeded(
-		repair{&o.noAutoCache, refusesCache && !o.noCacheMarks, "without cache_control for the whole request"},
-		repair{&o.noCacheMarks, refusesCache, "without cache_control"},
-		repair{&o.secondTokenLimit, r.MaxTokens == 0 && refuses(refusal, r, "max_tokens", "max_completion_tokens"), "with max_tokens " + strconv.Itoa(messagesSmallLimit)},
-		repair{&o.noFormat, r.Schema != nil && refuses(refusal, r, "output_config", "output_format", "schema", "additionalproperties"), "with the schema of the answer only in the prompt"},
-	)
+func repairsOfMessages(o *options, r *Request, f *refusal) []repair {
+	refusesCache := len(r.Tools) > 0 && f.refuses(r, "cache_control")
+	return []repair{
+		{&o.noAutoCache, refusesCache && !o.noCacheMarks, "without cache_control for the whole request"},
+		{&o.noCacheMarks, refusesCache, "without cache_control"},
+		{&o.secondTokenLimit, r.MaxTokens == 0 && f.refuses(r, "max_tokens", "max_completion_tokens"), "with max_tokens " + strconv.Itoa(messagesSmallLimit)},
+	}
 }
 
 // messagesFormat asks for the form of the answer; nil if the API cannot express it.

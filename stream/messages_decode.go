@@ -15,7 +15,7 @@ type messagesDecoder struct {
 	shape  chunkShape
 	id     string // the id of the message
 	blocks []*messagesBlock
-	tokens struct{ fresh, read, written, output, thinking int }
+	tokens struct{ fresh, read, written, output, thinking, total int }
 }
 
 // messagesBlock is one content block that is being received.
@@ -216,13 +216,14 @@ func (d *messagesDecoder) useUsage(u gjson.Result) {
 		"cache_creation_input_tokens":           &d.tokens.written,
 		"output_tokens":                         &d.tokens.output,
 		"output_tokens_details.thinking_tokens": &d.tokens.thinking,
+		"total_tokens":                          &d.tokens.total,
 	} {
 		if u.Get(path).Type == gjson.Number {
 			*n = count(u, path)
 		}
 	}
 	t := d.tokens
-	d.usage = Usage{Input: t.fresh + t.read + t.written, Output: t.output, Cached: t.read, CacheWrite: t.written, Reasoning: t.thinking}
+	d.setUsage(Usage{Input: t.fresh + t.read + t.written, Output: t.output, Cached: t.read, CacheWrite: t.written, Reasoning: t.thinking}, t.total)
 }
 
 func (d *messagesDecoder) finish() error {

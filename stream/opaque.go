@@ -76,6 +76,18 @@ func (o *Opaque) state() []byte {
 	return formed(`{?,"content":?}`, o.json, o.content)
 }
 
+// IsCommentary reports whether the endpoint says that no text of m is an answer.
+func (m *Message) IsCommentary() (is bool) {
+	for _, item := range gjson.ParseBytes(m.Opaque.state()).Array() {
+		if item.Get("type").Str == "message" {
+			if is = item.Get("phase").Str == "commentary"; !is {
+				break
+			}
+		}
+	}
+	return is
+}
+
 // isStrict reports whether a strict reader of a written conversation accepts value. Endpoints
 // may write JSON more freely.
 func isStrict(value []byte) bool {

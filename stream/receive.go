@@ -44,7 +44,7 @@ func (x *exchange) read(res *http.Response) error {
 		err = notAReply("its body is empty")
 	case '<':
 		e := notAReply("it is HTML (" + contentType(res) + "): " + x.shownError(head))
-		e.Hint = x.hint(404, "")
+		e.Hint = x.hint(WrongPath, &refusal{status: 404})
 		err = e
 		io.Copy(io.Discard, io.LimitReader(body, int64(len(sample)))) // so that a recording contains the answer
 	case '{', '[':
@@ -139,7 +139,7 @@ const streamBuffer = 256 << 10
 const endSilence = 2 * time.Second
 
 // parseEvent returns the JSON of an event. The error is errEnd for the end marker that all
-// dialects may send, or the error that the event reports.
+// dialects may send, or a *refusal that the event reports.
 func parseEvent(ev Event) (root gjson.Result, err error) {
 	switch {
 	case string(bytes.TrimSpace(ev.Data)) == "[DONE]":
@@ -151,8 +151,8 @@ func parseEvent(ev Event) (root gjson.Result, err error) {
 	if !bytes.Contains(ev.Data, []byte("error")) && ev.Name != "error" {
 		return root, nil
 	}
-	if e := reportedError(root, ev.Name); e != nil {
-		return root, e
+	if f := reportedRefusal(root, ev.Name); f != nil {
+		return root, f
 	}
 	return root, nil
 }
@@ -182,20 +182,12 @@ func valueLen(b []byte) int {
 	return int(in.InputOffset())
 }
 
-// complete adds to the error of a decoder the facts that the exchange knows.
+// complete turns a refusal that a decoder found into an error, and returns any other error.
 func (x *exchange) complete(err error) error {
-	e, ok := errors.AsType[*Error](err)
-	if !ok {
-		return err
+	if f, ok := errors.AsType[*refusal](err); ok {
+		return x.failed(f)
 	}
-	if e.Kind == Refused {
-		x.retry = e.Status < 400 || e.Status >= 500
-		e.Hint = x.hint(e.Status, e.Message)
-		if refusesLength(e.Status, strings.ToLower(e.Message)) {
-			x.tooLong(e, e.Message)
-		}
-	}
-	return e
+	return err
 }
 
 // watchedReader reads the body from the network: it lets the sink flush

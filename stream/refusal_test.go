@@ -20,23 +20,23 @@ func TestRefusals(t *testing.T) {
 		message string // what it must hold, words separated by |
 		hint    string
 	}{
-		{"wrong key", status(401, `{"error":{"message":"Incorrect API key provided: `+key+`"}}`), Refused, "401 Unauthorized|Incorrect API key provided: [secret]", "right key"},
-		{"forbidden", status(403, ``), Refused, "403 Forbidden", "right key"},
-		{"no such model", status(404, `{"error":"model \"x\" not found"}`), Refused, `404 Not Found|model "x" not found`, "this model"},
-		{"wrong path", status(404, "404 page not found\n"), Refused, "/v1/chat/completions answered 404 Not Found|404 page not found", "/v1"},
-		{"wrong method", status(405, ""), Refused, "/v1/chat/completions answered 405 Method Not Allowed", "/v1"},
-		{"roles", status(500, `{"error":"Jinja: Conversation roles must alternate user/assistant"}`, "Retry-After-Ms", "1"), Refused, "500|alternate", "tool_role"},
-		{"tool role", status(400, `Unexpected role 'tool'`), Refused, "400", "tool_role"},
-		{"long body", status(400, strings.Repeat("x", 5000)), Refused, strings.Repeat("x", 400) + " …", ""},
-		{"control characters", status(400, "a\x1b[31mb\r\nc\u202ed\x00"), Refused, "a [31mb c d", ""},
-		{"message in JSON", status(400, `{"error":{"type":"x","message":"the message","param":null}}`), Refused, "400 Bad Request: the message", ""},
-		{"message of the provider behind", status(400, `{"error":{"message":"Provider returned error","metadata":{"raw":"{\"error\":{\"message\":\"too many\"}}","provider_name":"P"}}}`), Refused, "Provider returned error (P: too many)", ""},
-		{"list of FastAPI", status(422, `{"detail":[{"type":"missing","loc":["body","messages",2,"content"],"msg":"Field required","input":{}},{"loc":["body","n"],"msg":"Extra inputs"}]}`), Refused, "Entity: body.messages.2.content: Field required; body.n: Extra inputs", ""},
-		{"list of Mistral", status(422, `{"object":"error","message":{"detail":[{"loc":["body","n"],"msg":"Extra inputs"}]}}`), Refused, "Entity: body.n: Extra inputs", ""},
-		{"JSON behind a byte order mark", status(400, "\ufeff\r\n{\"error\":{\"message\":\"the message\"}}"), Refused, "400 Bad Request: the message", ""},
-		{"title of a page", status(403, "<html><head><TITLE>\nBlocked</TITLE></head><body>nginx"), Refused, "403 Forbidden: Blocked", ""},
+		{"wrong key", status(401, `{"error":{"message":"Incorrect API key provided: `+key+`"}}`), KeyRefused, "401 Unauthorized|Incorrect API key provided: [secret]", "right key"},
+		{"forbidden", status(403, ``), KeyRefused, "403 Forbidden", "right key"},
+		{"no such model", status(404, `{"error":"model \"x\" not found"}`), NoSuchModel, `404 Not Found|model "x" not found`, "this model"},
+		{"wrong path", status(404, "404 page not found\n"), WrongPath, "/v1/chat/completions answered 404 Not Found|404 page not found", "/v1"},
+		{"wrong method", status(405, ""), WrongPath, "/v1/chat/completions answered 405 Method Not Allowed", "/v1"},
+		{"roles", status(500, `{"error":"Jinja: Conversation roles must alternate user/assistant"}`, "Retry-After-Ms", "1"), RoleRefused, "500|alternate", "tool_role"},
+		{"tool role", status(400, `Unexpected role 'tool'`), RoleRefused, "400", "tool_role"},
+		{"long body", status(400, strings.Repeat("x", 5000)), RequestDefect, strings.Repeat("x", 400) + " …", ""},
+		{"control characters", status(400, "a\x1b[31mb\r\nc\u202ed\x00"), RequestDefect, "a [31mb c d", ""},
+		{"message in JSON", status(400, `{"error":{"type":"x","message":"the message","param":null}}`), RequestDefect, "400 Bad Request: the message", ""},
+		{"message of the provider behind", status(400, `{"error":{"message":"Provider returned error","metadata":{"raw":"{\"error\":{\"message\":\"too many\"}}","provider_name":"P"}}}`), RequestDefect, "Provider returned error (P: too many)", ""},
+		{"list of FastAPI", status(422, `{"detail":[{"type":"missing","loc":["body","messages",2,"content"],"msg":"Field required","input":{}},{"loc":["body","n"],"msg":"Extra inputs"}]}`), RequestDefect, "Entity: body.messages.2.content: Field required; body.n: Extra inputs", ""},
+		{"list of Mistral", status(422, `{"object":"error","message":{"detail":[{"loc":["body","n"],"msg":"Extra inputs"}]}}`), RequestDefect, "Entity: body.n: Extra inputs", ""},
+		{"JSON behind a byte order mark", status(400, "\ufeff\r\n{\"error\":{\"message\":\"the message\"}}"), RequestDefect, "400 Bad Request: the message", ""},
+		{"title of a page", status(403, "<html><head><TITLE>\nBlocked</TITLE></head><body>nginx"), KeyRefused, "403 Forbidden: Blocked", ""},
 		{"unknown event", stream("data: {\"detail\":\"Not Found\"}\n\n"), Malformed, `{"detail":"Not Found"}`, ""},
-		{"redirect", status(307, "", "Location", "https://evil.example/path?q=1"), Refused, "307|https://evil.example, which is not followed", "the caller's way to another URL"},
+		{"redirect", status(307, "", "Location", "https://evil.example/path?q=1"), WrongPath, "307|https://evil.example, which is not followed", "the caller's way to another URL"},
 		{"html", status(200, "<!DOCTYPE html><title>Login</title>", "Content-Type", "text/html"), Malformed, "HTML|text/html|Login", "/v1"},
 		{"empty", status(200, ""), Malformed, "empty", ""},
 		{"no content", status(204, ""), Malformed, "empty", ""},
@@ -44,24 +44,25 @@ func TestRefusals(t *testing.T) {
 		{"plain text", status(200, "upstream connect error"), Malformed, "upstream connect error", ""},
 		{"other JSON", status(200, `{"detail":"Not Found"}`), Malformed, `{"detail":"Not Found"}`, ""},
 		{"cut JSON", status(200, `{"choices":[{"message":{"content":"a`), Cut, "", ""},
-		{"error JSON", status(200, `{"error":{"message":"no credit","code":402}}`), Refused, "no credit", ""},
+		{"error JSON", status(200, `{"error":{"message":"no credit","code":402}}`), Quota, "no credit", ""},
 		{"only the end marker", stream("data: [DONE]\n\n"), Malformed, "", ""},
 		{"bad event", stream("data: {\"choices\":[}\n\n"), Malformed, "no JSON", ""},
 		{"unknown encoding", status(200, "abc", "Content-Encoding", "br"), Malformed, "br", ""},
 		{"broken gzip", status(200, "\x1f\x8b\x08garbage"), Malformed, "gzip", ""},
-		{"error event with the key", stream(`data: {"error":{"message":"bad key ` + key + `","code":401}}` + "\n\n"), Refused, "bad key [secret]", "right key"},
+		{"error event with the key", stream(`data: {"error":{"message":"bad key ` + key + `","code":401}}` + "\n\n"), KeyRefused, "bad key [secret]", "right key"},
 		{"html with the key", status(200, "<html>"+key), Malformed, "[secret]", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newModelServer(t, test.handler)
 			c := newClient(t, Config{BaseURL: s.URL + "/v1?secret=s3cret", Key: key, Hints: Hints{Redirect: "the caller's way to another URL"}})
+			waits(c)
 			_, err := c.Reply(t.Context(), ask("hi"), nil)
 			e, ok := err.(*Error)
 			if !ok {
 				t.Fatalf("error %v", err)
 			}
 			if e.Kind != test.kind {
-				t.Errorf("kind %d, want %d: %s", e.Kind, test.kind, e.Message)
+				t.Errorf("kind %s, want %s: %s", e.Kind, test.kind, e.Message)
 			}
 			for _, words := range strings.Split(test.message, "|") {
 				if !strings.Contains(e.Message, words) {

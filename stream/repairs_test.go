@@ -26,10 +26,12 @@ func TestWhatARefusalIsAbout(t *testing.T) {
 		{400, "messages: string too long", false, false},
 		{400, "a description is missing", false, false},
 	} {
-		if got := refusesImages(x.status, x.refusal); got != x.images {
-			t.Errorf("%d %s: images %t", x.status, x.refusal, got)
+		r := &Request{Model: "m", Messages: []Message{{Role: ToolRole, Parts: []Part{image}}}}
+		f := readRefusal(x.status, []byte(x.refusal))
+		if got := f.kind(r); (got == PictureRefused) != x.images {
+			t.Errorf("%d %s: %s", x.status, x.refusal, got)
 		}
-		if got := refusesDescriptions(x.refusal); got != x.descriptions {
+		if got := f.isDescription(); got != x.descriptions {
 			t.Errorf("%s: descriptions %t", x.refusal, got)
 		}
 	}

@@ -11,23 +11,6 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// reportedError returns the error that an event or a body reports, nil for none: a member error
-// with content, or the flat form of Mistral, vLLM and Anthropic.
-func reportedError(root gjson.Result, event string) *Error {
-	if root.IsArray() { // Gemini sends a list of one error
-		root = root.Get("0")
-	}
-	inner := root.Get("error")
-	switch {
-	case inner.Type == gjson.Null, inner.Type == gjson.False, inner.Raw == `""`, isEmptyObject(inner):
-		inner = root
-		if event != "error" && root.Get("object").Str != "error" && root.Get("type").Str != "error" {
-			return nil
-		}
-	}
-	return &Error{Kind: Refused, Status: errorStatus(inner, root), Message: "the endpoint reports: " + errorText(inner)}
-}
-
 // errorText returns the message of an error object, or all of the object.
 func errorText(v gjson.Result) string {
 	message := plainErrorText(v)
@@ -73,34 +56,6 @@ func plainErrorText(v gjson.Result) string {
 	return clean(v.Str, maxShown)
 }
 
-// errorStatus returns the HTTP status that the first of the error objects names, 0 for none.
-func errorStatus(list ...gjson.Result) int {
-	for _, v := range list {
-		for _, path := range []string{"code", "status_code", "status", "http_status", "statusCode"} {
-			if n := v.Get(path).Int(); 400 <= n && n < 600 {
-				return int(n)
-			}
-		}
-		for _, path := range []string{"type", "code"} {
-			if status := typeStatus()[v.Get(path).Str]; status != 0 {
-				return status
-			}
-		}
-	}
-	return 0
-}
-
-// typeStatus maps error types of Anthropic and OpenAI to HTTP statuses.
-func typeStatus() map[string]int {
-	return map[string]int{
-		"invalid_request_error": 400, "invalid_prompt": 400, "invalid_image": 400, "context_length_exceeded": 400,
-		"authentication_error": 401, "invalid_api_key": 401, "billing_error": 402, "permission_error": 403,
-		"not_found_error": 404, "model_not_found": 404, "request_too_large": 413,
-		"rate_limit_error": 429, "rate_limit_exceeded": 429, "insufficient_quota": 429,
-		"api_error": 500, "server_error": 500, "timeout_error": 504, "overloaded_error": 529,
-	}
-}
-
 // maxShown caps the part of an endpoint's text that a message shows, in bytes.
 const maxShown = 400
 
@@ -123,15 +78,19 @@ func badEvent(ev Event) error {
 	text := clean(string(ev.Data[:min(len(ev.Data), 4*maxShown)]), maxShown)
 	switch {
 	case ev.Name == "error":
-		return &Error{Kind: Refused, Message: "the endpoint reports: " + text}
+		f := readRefusal(0, ev.Data)
+		f.shown = "the endpoint reports: " + text
+		return f
 	case ev.Unfinished:
 		return cutReply()
 	}
-	return notAReply("an event contains no JSON: " + quoteShort(text))
+	e := notAReply("an event contains no JSON: " + quoteShort(text))
+	e.Again = true // events that were glued together, or a message of a proxy
+	return e
 }
 
 func cutReply() *Error {
-	return &Error{Kind: Cut, Message: "the reply was cut off: it ended without a finish reason or an end marker"}
+	return &Error{Kind: Cut, Again: true, Message: "the reply was cut off: it ended without a finish reason or an end marker"}
 }
 
 func notAReply(why string) *Error {

@@ -22,7 +22,7 @@ var responsesDialect = dialect{
 	ids:        idRule{longest: 64}, // of any characters (orchidfiles/ungate#41)
 	open:       openResponses,
 	encoder:    func(*Request, options) encoder { return &responsesEncoder{} },
-	repair:     repairResponses,
+	repairs:    repairsOfResponses,
 	own:        ownItems,
 	ownKinds:   []string{"message", "function_call", "custom_tool_call"},
 	decoder:    func(d *draft) decoder { return &responsesDecoder{draft: d} },
@@ -45,11 +45,11 @@ func openResponses(w *segments, r *Request, o options) {
 	systemMessage(w, r.Messages)
 }
 
-func repairResponses(o *options, r *Request, refusal string) string {
-	return firstNeeded(append([]repair{
-		{&o.noInclude, len(r.Tools) > 0 && refuses(refusal, r, "include", "encrypted"), "without include"},
-		{&o.noCacheKey, o.cacheKey != "" && refuses(refusal, r, "prompt_cache_key"), "without prompt_cache_key"},
-	}, formRepairs(o, r, refusal, "text.format", "response_format", "schema", "strict")...)...)
+func repairsOfResponses(o *options, r *Request, f *refusal) []repair {
+	return []repair{
+		{&o.noInclude, len(r.Tools) > 0 && (f.refuses(r, "include") || f.says("encrypted content is not supported", "encrypted_content")), "without include"},
+		{&o.noCacheKey, o.cacheKey != "" && f.refuses(r, "prompt_cache_key"), "without prompt_cache_key"},
+	}
 }
 
 // responsesEncoder writes input items. A message becomes one or several items.

@@ -161,11 +161,9 @@ func textsOf(items ...gjson.Result) (texts [4][]byte) {
 func (d *responsesDecoder) whole(response gjson.Result) error {
 	d.seen = true
 	setString(&d.model, response.Get("model"))
-	if e := reportedError(response, ""); e != nil {
-		return e
-	}
-	if u := response.Get("usage"); u.IsObject() {
-		d.usage = openAIUsage(u)
+	d.useOpenAIUsage(response.Get("usage"))
+	if f := reportedRefusal(response, ""); f != nil {
+		return f
 	}
 	var list []itemID
 	output := response.Get("output").Array()
@@ -196,6 +194,9 @@ func (d *responsesDecoder) whole(response gjson.Result) error {
 	if d.finishReason == "incomplete" && (d.stop == StopUnknown || d.stop == StopEnd) {
 		d.stop = StopFailed
 		d.finishReason += ": " + reason
+	}
+	if d.stop == StopFailed {
+		return nil // an error event with the reason may follow
 	}
 	return errEnd
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -32,7 +33,7 @@ type retries struct {
 func (x *exchange) nextRetry(err error, made *retries) (_ Retry, again bool) {
 	e, ours := errors.AsType[*Error](err)
 	p := x.client.replayer
-	if !ours || x.client.cfg.NoRetry || !x.retry && e.Kind != Cut || x.draft.err != nil || p != nil && p.next == len(p.exchanges) {
+	if !ours || x.client.cfg.NoRetry || !e.Again || e.Kind == Stalled || x.draft.err != nil || p != nil && p.next == len(p.exchanges) {
 		return Retry{}, false // the recorded run ended here: it did not ask again
 	}
 	if x.draft.began && (x.sink.TakesBack == nil || !x.sink.TakesBack()) {
@@ -40,7 +41,7 @@ func (x *exchange) nextRetry(err error, made *retries) (_ Retry, again bool) {
 	}
 	r := Retry{Attempt: made.made + 1, Of: maxRetries, Status: e.Status, Message: e.Message, Discards: x.draft.began}
 	longest := maxRetryAfter
-	if x.client.cfg.RetryFor > 0 && (e.Kind == Unreachable || e.Status == 429 || e.Status == 503) {
+	if x.client.cfg.RetryFor > 0 && (e.Kind == Unreachable || e.Kind == Passes && slices.Contains([]int{429, 503, 529}, e.Status)) {
 		r.Of = 0
 		if longest = made.until.Sub(x.client.now()); longest <= 0 {
 			return Retry{}, false
@@ -49,15 +50,15 @@ func (x *exchange) nextRetry(err error, made *retries) (_ Retry, again bool) {
 		return Retry{}, false
 	}
 	switch {
-	case x.retryAfter > longest:
-		e.Hint = "the endpoint asks to try again in " + min(x.retryAfter, 100*24*time.Hour).Round(time.Second).String()
+	case e.After > longest:
+		e.Hint = "the endpoint asks to try again in " + min(e.After, 100*24*time.Hour).Round(time.Second).String()
 		if later := x.client.cfg.Hints.Later; later != "" {
 			e.Hint += "; " + later
 		}
 		return Retry{}, false
 	case x.client.replayer != nil || x.connectionDied:
-	case x.retryAfter > 0:
-		r.After = x.retryAfter
+	case e.After > 0:
+		r.After = e.After
 	default:
 		r.After = min(firstWait<<min(made.made, 16), maxWait)
 		r.After = min(r.After+rand.N(r.After/4), longest)
@@ -66,40 +67,42 @@ func (x *exchange) nextRetry(err error, made *retries) (_ Retry, again bool) {
 	return r, true
 }
 
-// mayPass reports whether a refusal may pass by itself. A model that accepts no images will not
-// accept them later, and a quota does not come back within a run.
-func mayPass(status int, refusal string) bool {
-	never := refusesImages(status, refusal) || strings.Contains(refusal, "insufficient_quota")
-	return !never && (status == 408 || status == 409 || status == 429 || status >= 500)
-}
-
 // sleep waits, or returns the cause that ended ctx.
 func sleep(ctx context.Context, wait time.Duration) error {
 	goroutine.Await(ctx.Done(), wait)
 	return context.Cause(ctx)
 }
 
-// repair changes how requests are written if the refusal names something that the endpoint does
-// not accept, and reports whether to send the request again. Each change is made once and stays
+// repair changes how requests are written if the refusal is about something that can be written in
+// another way, and reports whether to send the request again. Each change is made once and stays
 // for the rest of the run.
-func (x *exchange) repair() bool {
-	c := x.client
-	refusal := strings.ToLower(x.refusal)
-	change := firstNeeded(
-		repair{&c.options.noResultImages, refusesImages(x.status, refusal) && hasResultImages(x.request), "without the images of tool results"},
-		repair{&c.options.shortTexts, x.status == 400 && refusesDescriptions(refusal) && hasLongDescription(x.request),
-			fmt.Sprintf("with descriptions of tools of at most %d characters", maxDescription)},
-		repair{&c.options.bareRounds, x.status == 400 && containsAny(refusal, "signature", "thinking", "reasoning") && leavesOut(x.request.Messages),
-			"without the reasoning of the rounds with results that are left out"},
-	)
-	if change == "" && (x.status == 400 || x.status == 422) {
-		change = c.dialect.repair(&c.options, x.request, refusal)
+func (x *exchange) repair(err error) bool {
+	c, r, f := x.client, x.request, x.refusal
+	e, ours := errors.AsType[*Error](err)
+	if !ours || f == nil || x.draft.began && (x.sink.TakesBack == nil || !x.sink.TakesBack()) {
+		return false
 	}
+	o := &c.options
+	var list []repair
+	switch e.Kind {
+	case PictureRefused:
+		list = []repair{{&o.noResultImages, hasResultImages(r), "without the images of tool results"}}
+	case StateInvalid:
+		list = []repair{{&o.bareRounds, leavesOut(r.Messages), "without the reasoning of the rounds with results that are left out"}}
+	case FormRefused, PairRefused:
+		list = c.dialect.formRepairs(o, f, e.Kind)
+	case ForeignCall, ToolRefused, RoleRefused, RequestDefect:
+	default:
+		return false
+	}
+	list = append(list, c.dialect.repairs(o, r, f)...)
+	change := firstNeeded(append(list, repair{&o.shortTexts, f.isDescription() && hasLongDescription(r),
+		fmt.Sprintf("with descriptions of tools of at most %d characters", maxDescription)})...)
 	if change == "" {
 		return false
 	}
 	if x.sink.Warn != nil {
-		x.sink.Warn("request_repaired", fmt.Sprintf("the endpoint answered %d; the request is sent again %s, and so are later ones", x.status, change))
+		x.sink.Warn("request_repaired", strings.TrimSuffix("the endpoint answered "+strconv.Itoa(f.status), " 0")+"; the request is sent again "+change+", and so are later ones")
 	}
 	c.encoder = nil // the conversation is written anew
 	return true
@@ -108,11 +111,6 @@ func (x *exchange) repair() bool {
 // maxDescription is the longest description of a tool that the strictest endpoints accept, in
 // characters.
 const maxDescription = 1024
-
-// refusesDescriptions reports whether a refusal says that a description is too long.
-func refusesDescriptions(refusal string) bool {
-	return strings.Contains(refusal, "description") && containsAny(refusal, "1024", "1,024", "too long", "length", "at most", "above_max")
-}
 
 func hasLongDescription(r *Request) bool {
 	return slices.ContainsFunc(r.Tools, func(t Tool) bool { return utf8.RuneCountInString(t.Description) > maxDescription })
@@ -124,21 +122,6 @@ func shortText(text string) string {
 		return string(runes[:maxDescription-1]) + "…"
 	}
 	return text
-}
-
-// refusesImages reports whether a refusal says that the model accepts no images. Servers refuse
-// images with many statuses: 400, 404, 415, 422. llama.cpp answers 500 with "image input is not
-// supported"; any other 500 that mentions an image may be about something else, such as the
-// server's container image.
-func refusesImages(status int, refusal string) bool {
-	switch status {
-	case 400, 404, 415, 422:
-		return containsAny(refusal, "image_url", "image input", "input image", "input_image", "images", "image content", "vision", "multimodal") ||
-			strings.Contains(refusal, "image") && containsAny(refusal, "support", "accept", "allow", "modalit", "content type")
-	case 500:
-		return containsAny(refusal, "image input is not supported", "does not support image")
-	}
-	return false
 }
 
 // hasResultImages reports whether a tool result contains an image. A model that accepts no

@@ -63,7 +63,11 @@ func TestRetries(t *testing.T) {
 			s := newModelServer(t, test.handlers...)
 			c := newClient(t, Config{BaseURL: s.URL})
 			text, retries := "", 0
-			reply, err := c.Reply(t.Context(), ask("hi"), &Sink{
+			r := ask("hi")
+			if strings.Contains(test.name, "image") {
+				r.Messages[0].Parts = append(r.Messages[0].Parts, image)
+			}
+			reply, err := c.Reply(t.Context(), r, &Sink{
 				Text:  func(p []byte) error { text += string(p); return nil },
 				Retry: func(r Retry) { retries++ },
 			})
@@ -102,19 +106,32 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// Gemini says in the body how long to wait, as an object or as a list of one.
-func TestRetryInfo(t *testing.T) {
+// A refusal says how long to wait: Gemini in the body, as an object or as a list of one, others in
+// words.
+func TestNamedWait(t *testing.T) {
 	const object = `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.Help"},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}]}}`
 	for body, want := range map[string]time.Duration{
 		object: 34500 * time.Millisecond, "[" + object + "]": 34500 * time.Millisecond,
 		`{"error":{"details":"x"}}`: 0, object[:150]: 0, `{"error":{"details":[{"@type":"x.google.rpc.RetryInfo","retryDelay":"-3s"}]}}`: 0,
+		`{"error":{"message":"Please try again in 9.0s. Visit x"}}`:    9 * time.Second,
+		"Please try again in 1m3s.":                                    63 * time.Second,
+		"try again in 1h2m3.5s":                                        time.Hour + 2*time.Minute + 3500*time.Millisecond,
+		"Try again in 820ms.":                                          820 * time.Millisecond,
+		"retry after 20 seconds":                                       20 * time.Second,
+		"Please retry after 7":                                         7 * time.Second,
+		"Please wait 3600 seconds before retrying.":                    time.Hour,
+		"please retry in about 2 minutes and 5 seconds":                125 * time.Second,
+		"try again in 2026-11-30":                                      0,
+		"try again in a few seconds":                                   0,
+		"wait for 3 other requests":                                    0,
+		"the context of 4000 tokens was exceeded, retry with a prompt": 0,
 	} {
-		if got := retryAfter(http.Header{}, []byte(body)); got != want {
+		if got := readRefusal(0, []byte(body)).wait; got != want {
 			t.Errorf("%s: %v, want %v", body, got, want)
 		}
 	}
-	if got := retryAfter(http.Header{"Retry-After": {"7"}}, []byte(object)); got != 7*time.Second {
-		t.Errorf("the header does not come first: %v", got)
+	if got := headerWait(http.Header{"Retry-After": {"7"}}); got != 7*time.Second {
+		t.Errorf("header: %v", got)
 	}
 }
 

@@ -78,9 +78,13 @@ func TestRules(t *testing.T) {
 func ruleResult(d decoded) map[string]any {
 	m := map[string]any{"text": d.text, "reasoning": d.reasoning, "done": d.done}
 	if e, ok := errors.AsType[*Error](d.err); ok {
-		kind := []string{"unreachable", "refused", "malformed", "cut", "stalled", "too large", "too long", "mismatch"}[e.Kind]
-		if e.Kind == Refused || e.Kind == TooLong {
-			kind += fmt.Sprintf(" %d %s", e.Status, e.Message)
+		kind := string(e.Kind)
+		switch e.Kind {
+		case Unreachable, Malformed, Cut, Stalled, TooLarge, Mismatch:
+		case TooLong:
+			kind = fmt.Sprintf("too long %d %s", e.Status, e.Message)
+		default:
+			kind = fmt.Sprintf("refused %d %s", e.Status, e.Message)
 		}
 		m["error"] = kind
 		return m

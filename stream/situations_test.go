@@ -107,7 +107,7 @@ var situations = []situation{
 	},
 	{
 		name: "error-event", request: question(),
-		outcomes: []outcome{{text: "Hel", failure: "1 500"}},
+		outcomes: []outcome{{text: "Hel", failure: "passes 500"}},
 	},
 	{
 		name: "overloaded-retry", request: question(),
@@ -115,15 +115,15 @@ var situations = []situation{
 	},
 	{
 		name: "bad-request-event", request: question(),
-		outcomes: []outcome{{failure: "6 400"}},
+		outcomes: []outcome{{failure: "too_long 400"}},
 	},
 	{
 		name: "cut", request: question(),
-		outcomes: []outcome{{text: "Hel", failure: "3 0"}},
+		outcomes: []outcome{{text: "Hel", failure: "cut 0"}},
 	},
 	{
 		name: "cut-transfer", request: question(),
-		outcomes: []outcome{{text: "Hel", failure: "3 0"}},
+		outcomes: []outcome{{text: "Hel", failure: "cut 0"}},
 	},
 	{
 		name: "whole-json", request: question(),

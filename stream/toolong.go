@@ -6,29 +6,40 @@ import (
 	"strings"
 )
 
-// refusesLength reports whether a refusal, in lower case, says that the request is longer than the
+// refusesLength reports whether a refusal says that the request is longer than the
 // model's context or than the endpoint's limit. The words differ from provider to provider.
 // They name the thing that is too long, a prompt, an input, messages or tokens, and say so;
 // OpenAI and llama-server add a code. A max_tokens that does not fit into the context after the
 // conversation is refused in the same words.
-func refusesLength(status int, refusal string) bool {
-	switch status {
+func refusesLength(f *refusal) bool {
+	has := func(words ...string) bool { return containsAny(f.words, words...) }
+	switch f.status {
 	case 413:
 		return true
 	case 0, 400, 422, 500: // 0: an error event; 500: llama-server until 2025
 	case 429:
-		return strings.Contains(refusal, "request too large") // OpenAI: more tokens than a minute allows
+		return has("request too large") // OpenAI: more tokens than a minute allows
 	default:
 		return false
 	}
-	has := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(refusal, word) })
+	if f.param != "" && !namesConversation(f.param) {
+		return false
+	}
+	if has("上下文") && has("超出", "超过", "过长") {
+		return true
 	}
 	isOther := has("image", "pdf", "tools", "description", "per minute", "supports at most", "output tokens", "array too long")
 	return has("context_length_exceeded", "exceed_context_size", "request_too_large", "model_max_prompt_tokens_exceeded") ||
 		!isOther && has("token", "context", "prompt", "input", "messages", "conversation") &&
 			has("too long", "too large", "too many", "exceed", "longer than", "larger than", "greater than the context", "overflow", "reduce the length",
 				"maximum context length", "maximum prompt length", "context length is only", "context size is", "must have less than", "must be <=", "range of input length")
+}
+
+// namesConversation reports whether the field of a request holds the conversation or a text in it.
+func namesConversation(field string) bool {
+	base := strings.FieldsFunc(field, func(r rune) bool { return r == '[' || r == '.' })
+	return len(base) > 0 && slices.Contains([]string{"messages", "input", "prompt", "contents", "system", "instructions"}, base[0]) &&
+		(len(base) == 1 || slices.Contains([]string{"content", "text", "output", "parts", "input"}, base[len(base)-1]))
 }
 
 // fittingShare returns the share of the request that the endpoint would have accepted: the limit

@@ -46,7 +46,7 @@ func TestRefusesLength(t *testing.T) {
 		{"a proxy", 413, "<html><head><title>413 request entity too large</title></head></html>", 0},
 	}
 	for _, test := range tests {
-		if !refusesLength(test.status, test.refusal) {
+		if !refusesLength(readRefusal(test.status, []byte(test.refusal))) {
 			t.Errorf("%s: not taken for a refusal for length", test.of)
 		}
 		if fits := fittingShare(test.refusal); math.Abs(fits-test.fits) > .001 {
@@ -73,7 +73,7 @@ func TestRefusesLengthOther(t *testing.T) {
 		"the model `long-context` does not exist":               404,
 		"this model does not support assistant message prefill": 400,
 	} {
-		if refusesLength(status, refusal) {
+		if refusesLength(readRefusal(status, []byte(refusal))) {
 			t.Errorf("taken for a refusal for length: %s", refusal)
 		}
 	}

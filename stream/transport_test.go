@@ -166,7 +166,7 @@ func TestIdleTimeout(t *testing.T) {
 		"blank lines":    {hold(t, "\n\n", nil), Stalled, "after 2 bytes of its answer"},
 		"half an event":  {hold(t, `data: {"cho`, nil), Stalled, "after 11 bytes of its answer"},
 		"only a head":    {hold(t, "", nil), Stalled, "after the head of its answer"},
-		"half a refusal": {func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(400); hold(t, "no", nil)(w, r) }, Refused, "400"},
+		"half a refusal": {func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(400); hold(t, "no", nil)(w, r) }, RequestDefect, "400"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

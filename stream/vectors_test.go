@@ -76,7 +76,7 @@ func (s *situation) exchange(t *testing.T, c *Client, r *Request, sink *Sink, go
 		if !ok || e.Kind == Mismatch {
 			t.Fatalf("%v\n%s", err, e.Hint)
 		}
-		got.failure = fmt.Sprintf("%d %d", e.Kind, e.Status)
+		got.failure = fmt.Sprintf("%s %d", e.Kind, e.Status)
 		return nil
 	}
 	got.text = textOfParts(reply.Message.Parts) + reply.Refusal

@@ -252,6 +252,7 @@ func usageOf(raw json.RawMessage) Usage {
 		CacheRead  int `json:"cache_read_input_tokens"`
 		CacheWrite int `json:"cache_creation_input_tokens"`
 		Flat       int `json:"cached_tokens"`
+		Total      int `json:"total_tokens"`
 
 		PromptDetails struct {
 			Cached  int `json:"cached_tokens"`
@@ -276,8 +277,9 @@ func usageOf(raw json.RawMessage) Usage {
 			cached = n
 		}
 	}
+	input, output := u.Prompt+u.Input+u.CacheRead+u.CacheWrite, u.Completion+u.Output
 	return Usage{
-		Input: u.Prompt + u.Input + u.CacheRead + u.CacheWrite, Output: u.Completion + u.Output,
+		Input: input, Output: max(output, u.Total-input),
 		Reasoning: u.CompletionDetails.Reasoning + u.OutputDetails.Reasoning + u.OutputDetails.Thinking,
 		Cached:    cached, CacheWrite: max(u.PromptDetails.Written+u.InputDetails.Written, u.CacheWrite),
 	}

@@ -450,13 +450,13 @@ func (p Pieces) String() string { return strings.Join(p, "") }
 type End struct {
 	Status failure.Status `event:"status"`
 	Exit   int            `event:"exit"`
-	Text   Pieces         `event:"text,plain"`   // text of the last turn; see veil.lastText
+	Text   Pieces         `event:"text,plain"`   // the answer, or the text of the last turn if the run has none; see veil.lastText
 	Labels []string       `event:"labels,plain"` // private, untrusted: labels of the conversation
 	Finish string         `event:"finish"`
 	Counts
 	Time time.Duration  `event:"ms"`
 	ID   string         `event:"id,opt"`    // of --id
-	Err  *failure.Error `event:"error,opt"` // message, hint
+	Err  *failure.Error `event:"error,opt"` // message, hint; of a model also kind, http_status, code, retryable, retry_after_ms
 	Collected
 }
 

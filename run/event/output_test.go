@@ -27,6 +27,10 @@ var runs = []struct {
 		&Text{1, []byte("Let me see.")}, &Turn{Turn: 1}, &Call{ID: "a"}, &Result{ID: "a"},
 		&Text{2, []byte("Done.")}, &Turn{Turn: 2}, &End{Status: failure.StatusOK, Text: Pieces{"Done."}},
 	}, "Done.\n", "Let me see.\nDone.\n"},
+	{"an empty last turn", []Event{
+		&Text{1, []byte("Done.")}, &Turn{Turn: 1}, &Call{ID: "a"}, &Result{ID: "a"}, &Warning{Code: "empty_answer"},
+		&Turn{Turn: 2}, &End{Status: failure.StatusOK, Text: Pieces{"Done."}},
+	}, "Done.\n", "Done.\n"},
 	{"cut off", []Event{
 		&Text{1, []byte("Hel")}, &End{Status: failure.StatusModel, Text: Pieces{"Hel"}, Err: &failure.Error{Status: failure.StatusModel}},
 	}, "", "Hel\n"},

@@ -26,6 +26,7 @@ type Cost struct {
 
 type Counts struct {
 	Turns     int   `event:"turns"`
+	Earlier   bool  // the text of End is not from the last turn
 	ToolCalls int   `event:"tool_calls"`
 	Denied    int   `event:"denied"`
 	Staged    int   `event:"staged,opt"` // calls that --stage wrote to the plan

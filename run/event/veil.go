@@ -169,13 +169,13 @@ func (v *veil) hideValue(in reflect.Value, ours bool) {
 	}
 }
 
-// lastText is the text of End: the same bytes that the Text events of the last turn had.
+// lastText is the text of End. If it is from the last turn, it has the same bytes as the Text events.
 func (v *veil) lastText(e *End) Pieces {
 	content := v.set.Content()
 	switch {
 	case content == nil:
 		return e.Text
-	case e.Turns == 0 || e.Turns != v.text.turn:
+	case e.Earlier || e.Turns == 0 || e.Turns != v.text.turn:
 		return Pieces{content.HideString(e.Text.String())}
 	case !v.text.pieces.Replaced:
 		return e.Text

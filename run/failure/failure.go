@@ -17,7 +17,7 @@ const (
 	StatusOK          Status = "ok"
 	StatusTool        Status = "tool"        // only --call: the tool reported an error or was refused
 	StatusUsage       Status = "usage"       // flags, input, config, policy
-	StatusModel       Status = "model"       // unreachable, refused, cut off, malformed, content filter
+	StatusModel       Status = "model"       // unreachable, refused, cut off, malformed, content filter, no text
 	StatusServer      Status = "server"      // a required tool server failed
 	StatusUnapproved  Status = "unapproved"  // a call needed an approval that nobody could give
 	StatusLimit       Status = "limit"       // rounds, time, tokens, cost, the answer's length
@@ -40,8 +40,18 @@ type Error struct {
 	Status  Status
 	Message string
 	Hints   []string
+	Model   ModelFacts     // for StatusModel, as far as they are known
 	Signal  syscall.Signal // for StatusInterrupted, and SIGPIPE if the reader of stdout is gone
 	Cause   error
+}
+
+// ModelFacts describe a failure of a model for programs. Without a Kind nothing is known.
+type ModelFacts struct {
+	Kind       string
+	HTTPStatus int           // 0 for none
+	Code       string        // the endpoint's own word, "" for none
+	Retryable  bool          // the same run may succeed later
+	RetryAfter time.Duration // the wait that the endpoint asks for, 0 for none
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -122,6 +132,7 @@ func (o *Overtime) Error() string {
 type modelError interface {
 	error
 	ModelHints() []string
+	Facts() (kind string, status int, code string, again bool, after time.Duration)
 }
 
 // Of returns the Error that err is or wraps. Other errors that can end a run get their status here:
@@ -137,7 +148,9 @@ func Of(err error) *Error {
 		return Limit("--timeout gives the run more time", "%v", o)
 	}
 	if m, ok := errors.AsType[modelError](err); ok {
-		return &Error{Status: StatusModel, Message: "model: " + m.Error(), Hints: m.ModelHints(), Cause: err}
+		e := &Error{Status: StatusModel, Message: "model: " + m.Error(), Hints: m.ModelHints(), Cause: err}
+		e.Model.Kind, e.Model.HTTPStatus, e.Model.Code, e.Model.Retryable, e.Model.RetryAfter = m.Facts()
+		return e
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return &Error{Status: StatusInterrupted, Message: "cancelled", Signal: syscall.SIGTERM, Cause: err}

@@ -180,7 +180,7 @@ func (k *checkup) modelAt(ctx context.Context, of string, e *invocation.Endpoint
 			at += ", server " + server
 		}
 		k.ok(of+"endpoint", "reached: "+at)
-	case answered && (refused.Kind == stream.Malformed || refused.Status != 0 && refused.Status != 401 && refused.Status != 403):
+	case answered && (refused.Kind == stream.Malformed || refused.Status != 0 && refused.Kind != stream.KeyRefused):
 		k.say(of+"endpoint", "warning", "reached, but it lists no models: "+refused.Message)
 		k.ok(of+"model", e.Model)
 		return

@@ -1,7 +1,9 @@
 package turn
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"toolpipe/run/event"
@@ -17,12 +19,60 @@ type answerForm struct {
 	told bool   // the model knows that its answer does not match
 }
 
-// checkAnswer checks the text of the last turn against the schema. If it does not match, the model
-// gets the reasons once and another turn; a second mismatch is an error.
+// checkAnswer checks the answer, which is the text of the last turn that had text: whether there is
+// one, and whether it has the form that was asked for.
 func (l *Loop) checkAnswer(ctx context.Context) (again bool, err error) {
-	if l.model.Schema == nil {
-		return false, nil
+	if !l.hasText {
+		l.Text, l.Earlier = Answer(l.Messages())
 	}
+	if l.model.Schema != nil && !(len(l.Text) == 0 && l.form.told) {
+		again, err = l.checkForm(ctx)
+	}
+	if l.Earlier && !again && err == nil {
+		err = ReportEmpty(l.emit, l.Text)
+	}
+	return again, err
+}
+
+// Answer returns the text of the last turn that had text, after the last prompt; nil if there is
+// none. earlier is true if the last turn had no text. Messages of a paused turn follow each other.
+func Answer(messages []stream.Message) (text event.Pieces, earlier bool) {
+	said := ""
+	for _, m := range slices.Backward(messages) {
+		if m.Role == stream.Assistant {
+			if !m.IsCommentary() {
+				said = TextOf(&m) + said
+			}
+			continue
+		}
+		if isPrompt := m.Role == stream.User && !m.Output; isPrompt || !isBlank(said) {
+			break
+		}
+		said, earlier = "", true
+	}
+	if isBlank(said) {
+		return nil, true
+	}
+	return event.Pieces{said}, earlier
+}
+
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
+
+// ReportEmpty reports an empty last turn by a warning. It returns an error if there is no answer
+// from an earlier turn.
+func ReportEmpty(emit func(event.Event) error, earlier event.Pieces) error {
+	w := &event.Warning{Code: "empty_answer", Message: "the model's last turn has no text, so the answer is the text of an earlier turn", Grave: true}
+	if len(earlier) > 0 {
+		return emit(w)
+	}
+	w.Message, w.Repeated = "the model's answer is empty", true
+	return cmp.Or(emit(w), error(&failure.Error{Status: failure.StatusModel, Message: "model: the answer is empty", Model: failure.ModelFacts{Kind: "empty_answer", Retryable: true},
+		Hints: []string{"-v shows the model's reasoning and why it ended; after long reasoning, a larger --max-tokens or a lower --reasoning-effort leaves room for an answer"}}))
+}
+
+// checkForm checks the answer against the schema. If it does not match, the model gets the reasons
+// once and another turn; a second mismatch is an error.
+func (l *Loop) checkForm(ctx context.Context) (again bool, err error) {
 	if inner, ok := fenced(l.Text.String()); ok {
 		l.Text = event.Pieces{inner}
 	}

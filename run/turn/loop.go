@@ -1,13 +1,13 @@
 package turn
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"toolpipe/approve"
@@ -45,7 +45,8 @@ type textUse struct {
 	final func() bool // reports whether printed text cannot be taken back; nil: it can
 }
 
-// paused is the part of a turn before the endpoint paused it. All parts are one turn's text.
+// paused is the part of a turn before the endpoint paused it. All parts are one turn's text; see
+// Answer.
 type paused struct {
 	on      bool
 	text    event.Pieces
@@ -58,11 +59,11 @@ type Tally struct {
 	CallTally
 	Turns   int
 	Text    event.Pieces // of the last turn
-	HasText bool         // the last turn had a text, although Text may be empty
+	Earlier bool         // Text is from an earlier turn: the answer of a run with an empty last turn
 	Finish  string
 
-	textSize  int  // of all turns, in bytes
-	uncounted bool // a turn came without usage
+	hasText  bool // the last turn had more than white space, although Text may be empty
+	textSize int  // of all turns, in bytes
 }
 
 // NewLoop returns the loop of the main run. The model's request already contains its tools and
@@ -200,7 +201,7 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 		before.began = time.Now()
 		l.Turns++
 	}
-	l.Text, l.HasText, l.Finish = nil, false, ""
+	l.Text, l.Earlier, l.hasText, l.Finish = nil, false, false, ""
 	sink, said := l.sink()
 	if before.on {
 		sink.TakesBack = nil // the part before the pause would be taken back with it
@@ -213,23 +214,23 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 		l.Text = piecesOf(sink.Said)
 	}
 	if err == nil && reply.HasAside { // only the end may show that its text is commentary
-		if l.Text, l.HasText = nil, false; len(reply.Message.Calls) == 0 {
+		if l.Text, l.hasText = nil, false; len(reply.Message.Calls) == 0 {
 			l.Text = piecesOf(reply.Message.Parts)
-			l.HasText = len(l.Text) > 0
+			l.hasText = !isBlank(l.Text.String())
 		}
 	}
-	l.Text, l.HasText = slices.Concat(before.text, l.Text), l.HasText || before.hasText
+	l.Text, l.hasText = slices.Concat(before.text, l.Text), l.hasText || before.hasText
 	if err = cmp.Or(said(), err); err != nil {
 		return nil, err
 	}
 	l.model.Request.Messages = append(l.model.Request.Messages, reply.Message)
 	l.Finish = reply.Finish
 	if reply.Stop == stream.StopPause {
-		l.paused = paused{true, l.Text, l.HasText, before.began}
+		l.paused = paused{true, l.Text, l.hasText, before.began}
 	}
 	cost, u := l.count(reply.Usage), event.Usage(reply.Usage)
 	if u.Total() == 0 {
-		l.warnUncounted()
+		l.budget.uncounted.Store(true)
 	}
 	return reply, l.emit(&event.Turn{Turn: l.Turns, Finish: reply.Finish, Usage: u, Time: time.Since(before.began), Model: l.modelName(), Pauses: l.paused.on, Cost: cost.Shown()})
 }
@@ -239,7 +240,7 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 func (l *Loop) fallsBack(ctx context.Context, err error) bool {
 	was, next := l.model, l.model.Next
 	e, ours := errors.AsType[*stream.Error](err)
-	if next == nil || !ours || ctx.Err() != nil || e.Began || !mayBeElsewhere(e) {
+	if next == nil || !ours || ctx.Err() != nil || e.Began || !e.Kind.Elsewhere() {
 		return false
 	}
 	w := &event.Warning{Code: "model_fallback", Message: "the model " + strconv.Quote(was.Endpoint.Model) + " failed, and " + strconv.Quote(next.Endpoint.Model) + " is asked from now on: " + e.Message}
@@ -250,14 +251,6 @@ func (l *Loop) fallsBack(ctx context.Context, err error) bool {
 	next.Client.Adopt(next.Request, next.Request.Messages)
 	l.model = next
 	return true
-}
-
-// mayBeElsewhere reports whether another model may not have the failure: the endpoint cannot be
-// reached, which a recording does not contain, is busy, has no quota left, or lacks the model.
-func mayBeElsewhere(e *stream.Error) bool {
-	text := strings.ToLower(e.Message)
-	spent := e.Status == 429 || e.Status >= 500 || strings.Contains(text, "insufficient_quota")
-	return e.Kind == stream.Unreachable || e.Kind == stream.Mismatch || e.Kind == stream.Refused && (spent || e.Status == 404 && strings.Contains(text, "model"))
 }
 
 // modelName is the current model if several are listed.
@@ -287,7 +280,7 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 			if err := said(); err != nil {
 				return err
 			}
-			l.HasText = true
+			l.hasText = l.hasText || len(bytes.TrimSpace(delta)) > 0
 			if l.textSize += len(delta); l.textSize >= longText {
 				l.processors.useOne()
 			}
@@ -307,7 +300,7 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 		TakesBack: func() bool { return l.text.final == nil || !l.text.final() },
 		Retry: func(r stream.Retry) {
 			if r.Discards {
-				aside, l.HasText = nil, false
+				aside, l.hasText = nil, false
 			}
 			l.emit(&event.Retry{Attempt: r.Attempt, Of: r.Of, After: r.After, Status: r.Status, Message: r.Message, Discards: r.Discards})
 		},
@@ -350,12 +343,16 @@ func (l *Loop) mustEnd(reply *stream.Reply, calls int) (round int, err error) {
 		return 0, &failure.Error{Status: failure.StatusModel, Message: "model: the reply ended with finish_reason " + strconv.Quote(reply.Finish) + ", so its calls do not run"}
 	case stop == stream.StopFilter:
 		l.dropCalls()
-		return 0, &failure.Error{Status: failure.StatusModel, Message: "model: the answer was refused or stopped by a content filter" + detail(reply.Refusal)}
+		return 0, &failure.Error{Status: failure.StatusModel, Model: failure.ModelFacts{Kind: string(stream.Moderation)},
+			Message: "model: the answer was refused or stopped by a content filter" + detail(reply.Refusal)}
 	}
 	if len(reply.Unknown) > 0 {
 		l.emit(&event.Warning{Code: "unknown_item", Message: "the reply has parts that toolpipe does not know, and does not use: " + config.JoinFew(reply.Unknown)})
 	}
 	if calls == 0 && reply.Stop != stream.StopPause {
+		if l.budget.unbounded() { // the answer is paid
+			l.emit(&event.Warning{Code: "no_usage", Message: unboundedText})
+		}
 		return 0, nil
 	}
 	if round = l.rounds.use(); round == 0 {

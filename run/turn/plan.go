@@ -105,6 +105,8 @@ type budget struct {
 	cost   float64
 	costs  bool // cost is a limit
 
+	uncounted atomic.Bool // a reply came without its tokens
+
 	mu         sync.Mutex
 	usedTokens int
 	usedCost   float64
@@ -127,8 +129,14 @@ func (b *budget) use(tokens int, cost float64) {
 
 var errUsedUp = errors.New("the budget of the run is used up")
 
-// usedUp returns an error that names the limit, if the budget is exhausted. It is called before
-// every request to a model, and before calls with results for which no request would be left.
+// unbounded reports whether a limit cannot be checked any more.
+func (b *budget) unbounded() bool { return b.uncounted.Load() && (b.tokens > 0 || b.costs) }
+
+const unboundedText = "the endpoint does not report how many tokens it used, so --max-total-tokens and --max-cost cannot limit the run"
+
+// usedUp returns an error that names the limit, if the budget is exhausted or cannot be checked. It
+// is called before every request to a model, and before calls with results for which no request
+// would be left.
 func (b *budget) usedUp() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -138,6 +146,8 @@ func (b *budget) usedUp() error {
 		reached = failure.Limit("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", b.usedTokens, b.tokens)
 	case b.costs && b.usedCost >= b.cost:
 		reached = failure.Limit("--max-cost gives the run more", "the run cost %.6g, its limit is %v", b.usedCost, b.cost)
+	case b.unbounded():
+		reached = failure.Limit("without these two flags, --max-rounds and --timeout limit the run", unboundedText)
 	default:
 		return nil
 	}
@@ -210,15 +220,6 @@ func (l *Loop) count(used stream.Usage) Cost {
 	l.Usage, l.Cost = l.Usage.Plus(u), l.Cost.plus(cost)
 	l.budget.use(u.Total(), cost.amount)
 	return cost
-}
-
-// warnUncounted warns once, after a complete reply without token counts, that limits have no
-// effect.
-func (l *Loop) warnUncounted() {
-	if (l.budget.tokens > 0 || l.budget.costs) && !l.uncounted {
-		l.uncounted = true
-		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not report how many tokens it used, so --max-total-tokens and --max-cost have no effect"})
-	}
 }
 
 // checkCost refuses --max-cost if the cost of the run cannot be known.
