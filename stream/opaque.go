@@ -189,3 +189,10 @@ func (m *Message) withoutState() *Message {
 	}
 	return &bare
 }
+
+// hasState reports whether a message holds state of an endpoint.
+func hasState(messages []Message) bool {
+	return slices.ContainsFunc(messages, func(m Message) bool {
+		return m.Opaque.Size() > 0 || slices.ContainsFunc(m.Calls, func(c Call) bool { return len(c.Extra) > 0 })
+	})
+}
