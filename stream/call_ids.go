@@ -1,6 +1,16 @@
 package stream
 
-import "strconv"
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
 
 // UniqueIDs gives a new id to each call with the id of a call in an earlier message, and to its
 // results. Some servers number the calls of each reply from 0, and endpoints refuse a
@@ -54,4 +64,71 @@ func newIDs(calls []Call, n int, used map[string]bool) (renamed map[string]strin
 		used[id], renamed[c.ID], c.ID = true, id, id
 	}
 	return renamed
+}
+
+// idRule describes the ids that the endpoints of a dialect accept in calls of other endpoints.
+type idRule struct {
+	longest int  // characters
+	plain   bool // only letters, digits, _ and -
+}
+
+// sent returns the id of a call as it is sent. own says that the endpoint issued the id itself: it
+// accepts the id unless it has refused one. Any other id is replaced by a hash.
+func (rule idRule) sent(id string, own bool, o *options) string {
+	fits := own && !o.mapsIDs || len(id) <= rule.longest && (hasOnly(id, "_-") || !rule.plain && !o.mapsIDs)
+	if o.nineIDs {
+		fits = isNine(id)
+	}
+	if fits {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	if o.nineIDs {
+		return strconv.FormatUint(binary.BigEndian.Uint64(sum[:])|1<<63, 36)[4:]
+	}
+	return hex.EncodeToString(sum[:16])
+}
+
+func isNine(id string) bool { return len(id) == 9 && hasOnly(id, "") }
+
+// hasOnly reports whether id has only letters, digits and the other characters.
+func hasOnly(id, others string) bool {
+	return !strings.ContainsFunc(id, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(others, r)
+	})
+}
+
+// withIDs returns m with its ids of calls as sent returns them, also in the endpoint's state.
+func (m *Message) withIDs(sent func(id string) string) *Message {
+	if m.Role == ToolRole {
+		if id := sent(m.CallID); id != m.CallID {
+			result := *m
+			result.CallID, m = id, &result
+		}
+		return m
+	}
+	if !slices.ContainsFunc(m.Calls, func(c Call) bool { return sent(c.ID) != c.ID }) {
+		return m
+	}
+	renamed := *m
+	renamed.Calls = slices.Clone(m.Calls)
+	for i := range renamed.Calls {
+		renamed.Calls[i].ID = sent(m.Calls[i].ID)
+	}
+	if m.Opaque.api == chatDialect.name {
+		return &renamed
+	}
+	var items [][]byte
+	for _, item := range gjson.ParseBytes(m.Opaque.state()).Array() {
+		name, raw := "call_id", []byte(item.Raw)
+		if item.Get("type").Str == "tool_use" {
+			name = "id"
+		}
+		if id := stringOrNumber(item.Get(name)); id != "" {
+			raw = withMembers(item, gjson.ParseBytes(formed(`{"`+name+`":?}`, sent(id))))
+		}
+		items = append(items, raw)
+	}
+	renamed.Opaque.json = bytes.Join(items, []byte(","))
+	return &renamed
 }

@@ -18,7 +18,7 @@ var chatDialect = dialect{
 	inRefusals: []string{"chat/completions", "field `messages`", "parameter: 'messages'"},
 	headers:    bearerHeader,
 	cacheKey:   true,
-	joinsUsers: true,
+	ids:        idRule{longest: 40},
 	open:       openChat,
 	encoder:    func(_ *Request, o options) encoder { return &chatEncoder{options: o} },
 	repairs:    repairsOfChat,
@@ -52,7 +52,7 @@ func chatTokenLimit(o options) string {
 
 func repairsOfChat(o *options, r *Request, f *refusal) []repair {
 	hasToolNames := slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == ToolRole && m.Name != "" })
-	onlyCalls := slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == Assistant && len(m.Calls) > 0 && !hasContent(&m) })
+	onlyCalls := slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == Assistant && len(m.Calls) > 0 && !hasText(m.Parts) })
 	otherLimit := chatTokenLimit(options{isOpenAI: o.isOpenAI, secondTokenLimit: true})
 	return []repair{
 		{&o.noStreamOptions, f.refuses(r, "stream_options"), "without stream_options"},
@@ -74,13 +74,23 @@ func refusesToolNames(refusal string) bool {
 // in a message of the user.
 type chatEncoder struct {
 	options
-	images []Part // of results, after a text for each result; not written yet
+	images  []Part // of results, after a text for each result; not written yet
+	open    bool   // the text of the last message, which is the user's, has no end yet
+	skipped bool   // a message that says nothing came after it
 }
 
 func (e *chatEncoder) message(w *segments, m *Message) {
-	if m.Role != ToolRole && len(e.images) > 0 {
+	switch {
+	case isSilent(m):
+		e.skipped = true
+		return
+	case e.open && e.skipped && m.Role == User && allText(m.Parts): // many chat templates demand that the roles alternate
+		w.str(`\n\n`)
+		innerText(w, m.Parts, "\n")
+		return
+	case e.open || m.Role != ToolRole:
 		e.finish(w)
-		e.images = nil
+		e.images, e.open = nil, false
 	}
 	w.item()
 	switch m.Role {
@@ -89,19 +99,33 @@ func (e *chatEncoder) message(w *segments, m *Message) {
 	case ToolRole:
 		e.result(w, m)
 	default:
-		w.put(`{"role":"user"?,"content":`, chatName(m))
-		chatContent(w, m.Parts)
-		w.str("}")
+		e.user(w, m)
 	}
+}
+
+// user writes a message of the user. If all parts are text the content is a string, because some
+// endpoints accept nothing else.
+func (e *chatEncoder) user(w *segments, m *Message) {
+	w.put(`{"role":"user"?,"content":`, chatName(m))
+	if e.open, e.skipped = allText(m.Parts), false; e.open {
+		w.str(`"`)
+		innerText(w, m.Parts, "\n")
+		return
+	}
+	partList(w, m.Parts, chatPart)
+	w.str("}")
 }
 
 // chatName writes the member with the name of the speaker or of the tool.
 func chatName(m *Message) []byte { return filled(`,"name":?`, m.Name) }
 
 func (e *chatEncoder) finish(w *segments) {
+	if e.open {
+		w.str(`"}`)
+	}
 	if len(e.images) > 0 {
 		w.str(`,{"role":"user","content":`)
-		chatContent(w, e.images)
+		partList(w, e.images, chatPart)
 		w.str("}")
 	}
 }
@@ -116,19 +140,58 @@ func (e *chatEncoder) assistant(w *segments, m *Message) {
 	case opaque.content != nil:
 		w.raw(opaque.content)
 	case !allText(m.Parts):
-		chatContent(w, m.Parts)
-	case len(m.Calls) > 0 && !hasContent(m) && e.emptyContent:
-		w.str(`""`)
-	case len(m.Calls) > 0 && !hasContent(m):
-		w.str("null")
-	default:
+		partList(w, m.Parts, chatPart)
+	case hasText(m.Parts):
 		w.put("?", m.Parts)
+	case e.emptyContent:
+		w.str(`""`)
+	default:
+		w.str("null")
 	}
 	if len(opaque.json) > 0 {
 		w.put(",?", opaque.json)
 	}
-	chatCalls(w, m.Calls, sentArguments)
+	calls, has, foreign := m.Calls, carried(m), opaque.api == ""
+	if (e.fill.reasoning || e.fillOthers.reasoning && foreign) && !has.reasoning {
+		w.str(`,"reasoning_content":""`)
+	}
+	if (e.fill.signature || e.fillOthers.signature && foreign) && !has.signature && len(calls) > 0 {
+		calls = slices.Clone(calls)
+		calls[0].Extra = []byte(noSignature)
+	}
+	chatCalls(w, calls, sentArguments)
 	w.str("}")
+}
+
+// noSignature takes the place of a signature that Gemini demands, in a call that Gemini did not
+// make (ai.google.dev/gemini-api/docs/thought-signatures). Of parallel calls only the first one has
+// a signature (BerriAI/litellm#37541).
+const noSignature = `"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}`
+
+// carried returns the state in m that some endpoints demand.
+func carried(m *Message) fill {
+	thoughts := `"reasoning_content":`
+	if m.Opaque.api == messagesDialect.name {
+		thoughts = `"type":"thinking"`
+	}
+	return fill{
+		reasoning: bytes.Contains(m.Opaque.json, []byte(thoughts)),
+		signature: slices.ContainsFunc(m.Calls, func(c Call) bool { return bytes.Contains(c.Extra, []byte(`"thought_signature"`)) }),
+	}
+}
+
+// learn looks for state that the endpoint wrote into its own calls: it may demand the same of the
+// calls of others. It reports whether this changes how messages are written.
+func learn(o *options, messages []Message) bool {
+	was := o.fillOthers
+	for i := range messages {
+		if m := &messages[i]; m.Opaque.api == chatDialect.name && len(m.Calls) > 0 {
+			has := carried(m)
+			o.fillOthers.reasoning = o.fillOthers.reasoning || has.reasoning
+			o.fillOthers.signature = o.fillOthers.signature || has.signature
+		}
+	}
+	return o.fillOthers != was
 }
 
 // chatCalls writes the member tool_calls. The function arguments converts the arguments of a

@@ -99,7 +99,7 @@ func (r *chatReasoning) opaque(d *chatDecoder) (o Opaque) {
 	switch {
 	case d.think.raw.size > 0:
 		o.content = formed("?", slices.Concat(d.think.raw.parts(), []Part{{Text: string(d.think.pending)}}, text)) // with its tags
-	case r.parts != nil && !d.request.ThinkTags && isBlank(text):
+	case r.parts != nil && !d.request.ThinkTags && !hasText(text):
 		o.content = formed("[?]", r.parts.json())
 	case r.parts != nil && !d.request.ThinkTags:
 		o.content = formed(`[?,{"type":"text","text":?}]`, r.parts.json(), text)

@@ -163,7 +163,7 @@ func New(cfg Config) (*Client, error) {
 	} else {
 		c.network = newNetwork(c.endpoint, cfg.Certificate)
 	}
-	c.options.isOpenAI = c.endpoint.isOpenAI()
+	c.options.isOpenAI, c.options.nineIDs = c.endpoint.isOpenAI(), c.endpoint.isMistral()
 	c.cacheKey = cfg.CacheKey || c.endpoint.url.Hostname() == "api.openai.com"
 	if err := c.asRecorded(); err != nil {
 		return nil, err
@@ -179,15 +179,20 @@ func New(cfg Config) (*Client, error) {
 // asRecorded takes the form of requests from the next request of a recording, if the form
 // depends on the endpoint: a recording does not name its endpoint. The dialect is the recorded
 // one, unless the configuration names another.
-func (c *Client) asRecorded() (err error) {
+func (c *Client) asRecorded() error {
 	if c.replayer != nil {
 		c.cacheKey = c.replayer.recorded("prompt_cache_key")
 		c.options.isOpenAI = c.replayer.recorded("max_completion_tokens")
+		c.options.nineIDs = c.replayer.recordedNineIDs()
 		if c.cfg.API == "" {
-			c.dialect, err = findDialect(c.replayer.api())
+			d, err := findDialect(c.replayer.api())
+			if err != nil {
+				return err
+			}
+			c.dialect = d
 		}
 	}
-	return err
+	return nil
 }
 
 // API returns the name of the client's dialect.
@@ -198,9 +203,7 @@ func (c *Client) API() string { return c.dialect.name }
 func (c *Client) Fork() *Client {
 	fork := *c
 	fork.buffer = nil
-	if err := fork.asRecorded(); err != nil { // the recording is from a newer program: its request will differ
-		fork.dialect = c.dialect
-	}
+	fork.asRecorded() // if this fails, the recording is from a newer program: its request will differ
 	return &fork
 }
 
@@ -291,19 +294,17 @@ func (c *Client) body(r *Request) *body {
 		messages = withoutResultImages(messages)
 	}
 	if c.options.noToolRole { // later messages may change the last one: all are written anew
-		messages, c.encoder = c.dialect.withoutToolRole(messages), nil
+		messages, c.encoder = withoutToolRole(messages), nil
 	}
-	if c.encoder == nil {
+	if c.options.noState && c.options.stateless == 0 {
+		c.options.stateless = len(messages)
+	}
+	if learn(&c.options, messages[min(c.encoded, len(messages)):]) || c.encoder == nil {
 		c.encoder, c.messages, c.encoded = c.dialect.encoder(r, c.options), segments{}, 0
 	}
 	c.messages.reserve(2 * (len(messages) - c.encoded)) // a content, and the text around it
 	for ; c.encoded < len(messages); c.encoded++ {
-		if m := messages[c.encoded].asSent(); !isSystem(m) {
-			if c.options.bareRounds && m.Role == Assistant && leavesOut(resultsOf(messages, c.encoded)) {
-				bare := *m
-				bare.Opaque = Opaque{} // signatures may cover the left-out text; Call.Extra stays, because some endpoints demand it
-				m = &bare
-			}
+		if m := c.written(messages, c.encoded); !isSystem(m) {
 			c.encoder.message(&c.messages, m)
 		}
 	}
@@ -325,6 +326,20 @@ func (c *Client) body(r *Request) *body {
 	c.encoder.finish(&tail)
 	tail.str("]}")
 	return joinBody(&c.head, &between, &c.messages, &tail)
+}
+
+// written returns the i-th message in the form in which the endpoint accepts it.
+func (c *Client) written(messages []Message, i int) *Message {
+	m, asks := messages[i].asSent(), i
+	for asks > 0 && messages[asks].Role == ToolRole {
+		asks--
+	}
+	bare := asks < c.options.stateless || c.options.bareRounds && leavesOut(resultsOf(messages, asks)) // signatures may cover the left-out text
+	if bare && m.Role == Assistant {
+		m = m.withoutState()
+	}
+	own := !bare && messages[asks].Opaque.api == c.dialect.name
+	return m.withIDs(func(id string) string { return c.dialect.ids.sent(id, own, &c.options) })
 }
 
 // Rewrite makes the next request encode all messages anew, after a change of Instead.

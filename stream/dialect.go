@@ -19,8 +19,8 @@ type dialect struct {
 	// case, of an endpoint that has only this API and refuses another request.
 	inReplies, inRefusals []string
 
-	cacheKey   bool // requests have the field prompt_cache_key
-	joinsUsers bool // messages of the user that follow one another as text become one
+	cacheKey bool // requests have the field prompt_cache_key
+	ids      idRule
 
 	// open writes the request up to the bracket that begins its messages.
 	open func(w *segments, r *Request, o options)
@@ -82,6 +82,19 @@ type options struct {
 	noToolNames      bool   // leave the names of tools in their results out
 	shortTexts       bool   // cut the descriptions of tools
 	bareRounds       bool   // leave the endpoint's state out of the rounds with left-out results
+	noState          bool   // leave the endpoint's state out of the messages up to now
+	stateless        int    // the number of these messages
+	nineIDs          bool   // ids of calls have 9 letters and digits, as Mistral demands
+	mapsIDs          bool   // also ids that the endpoint issued follow the idRule
+	noThinking       bool   // leave the param thinking out
+	fill, fillOthers fill   // the state that all messages of the assistant must have, and the state that messages of other models must have
+}
+
+// fill is state that some endpoints demand in messages of the assistant, also if another model wrote
+// them.
+type fill struct {
+	reasoning bool // DeepSeek and Kimi: reasoning_content, which may be empty; in the messages dialect a block of thinking
+	signature bool // Gemini: the signature of the first call
 }
 
 // refuses reports whether a refusal names one of the fields, and the dialect wrote the field,

@@ -97,6 +97,11 @@ func originOf(u *url.URL) string {
 	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
 
+func (e *endpoint) isMistral() bool {
+	host := strings.ToLower(e.url.Hostname())
+	return host == "mistral.ai" || strings.HasSuffix(host, ".mistral.ai")
+}
+
 // isOpenAI reports whether the endpoint belongs to OpenAI or Azure.
 func (e *endpoint) isOpenAI() bool {
 	host := strings.ToLower(e.url.Hostname())

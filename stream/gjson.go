@@ -143,6 +143,11 @@ func otherMembers(list []member, object gjson.Result, names ...string) []member 
 	return list
 }
 
+// withMembers returns an object with the members of another one, which replace its own.
+func withMembers(object, others gjson.Result) []byte {
+	return formed("{?}", joinMembers(otherMembers(otherMembers(nil, object), others)))
+}
+
 // joinMembers writes members as in an object, without its braces; nil for none.
 func joinMembers(list []member) (joined []byte) {
 	for i, m := range list {

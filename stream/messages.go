@@ -3,12 +3,9 @@ package stream
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // messagesDialect is Anthropic's /v1/messages.
@@ -27,10 +24,11 @@ var messagesDialect = dialect{
 			h.Set("X-Api-Key", string(key))
 		}
 	},
+	ids:      idRule{longest: 64, plain: true}, // 64 for Amazon's services (docs.aws.amazon.com, ToolUseBlock)
 	open:     openMessages,
 	encoder:  func(r *Request, o options) encoder { return &messagesEncoder{options: o, cache: cacheMark(r, o)} },
 	repairs:  repairsOfMessages,
-	own:      func(m *Message) [][]byte { return ownBlocks(m, false) },
+	own:      ownBlocks,
 	ownKinds: []string{"text", "tool_use"},
 	decoder:  func(d *draft) decoder { return &messagesDecoder{draft: d} },
 }
@@ -100,6 +98,9 @@ func openMessages(w *segments, r *Request, o options) {
 	} else if hasParam(r.Params, "cache_control") && len(r.Tools) > 0 {
 		f.merged = append(f.merged, "cache_control") // it turns the marks off, or is in the other marks
 	}
+	if o.noThinking {
+		f.merged = append(f.merged, "thinking") // the last calls are of another model, without the thinking that the API demands there
+	}
 	f.params("messages")
 	system, toolMark := systemMessages(r.Messages), mark
 	if len(system) > 0 {
@@ -130,13 +131,15 @@ func endOfBlock(mark string) string {
 // message of the user.
 type messagesEncoder struct {
 	options
-	foreign bool   // the last calls are of another API
-	cache   string // for the end of the first message of the user; "": no mark
-	marked  bool   // the mark is written
-	open    bool   // a message of the user is being written
+	cache  string // for the end of the first message of the user; "": no mark
+	marked bool   // the mark is written
+	open   bool   // a message of the user is being written
 }
 
 func (e *messagesEncoder) message(w *segments, m *Message) {
+	if isSilent(m) {
+		return
+	}
 	switch m.Role {
 	case Assistant:
 		e.assistant(w, m)
@@ -195,7 +198,7 @@ func messagesPart(w *segments, p *Part, mark string) {
 
 func (e *messagesEncoder) result(w *segments, m *Message) {
 	e.block(w)
-	w.put(`{"type":"tool_result","tool_use_id":?`, messagesID(m.CallID, e.foreign))
+	w.put(`{"type":"tool_result","tool_use_id":?`, m.CallID)
 	if m.Failed {
 		w.str(`,"is_error":true`)
 	}
@@ -209,50 +212,33 @@ func (e *messagesEncoder) result(w *segments, m *Message) {
 	w.str("}")
 }
 
-// messagesID returns the id of a call as it is sent. An id from this API stays as it is. In a
-// foreign id it accepts only letters, digits, _ and -, and Amazon's services at most 64 of them
-// (docs.aws.amazon.com, ToolUseBlock): any other foreign id is sent as a hash.
-func messagesID(id string, foreign bool) string {
-	isStrange := func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
-	}
-	if foreign && (len(id) > 64 || strings.ContainsFunc(id, isStrange)) {
-		sum := sha256.Sum256([]byte(id))
-		return hex.EncodeToString(sum[:16])
-	}
-	return id
-}
-
 func (e *messagesEncoder) assistant(w *segments, m *Message) {
-	echo := m.Opaque.api == "messages" && len(m.Opaque.json) > 0
-	if !echo && !hasText(m.Parts) && len(m.Calls) == 0 {
-		return // the API refuses an empty message
-	}
-	e.foreign = m.Opaque.api != "messages"
 	e.finish(w)
 	e.open = false
 	w.item()
 	w.str(`{"role":"assistant","content":`)
-	switch {
-	case echo:
-		w.put("[?]", m.Opaque.json)
-	case len(m.Calls) == 0:
+	var thoughts []byte
+	if e.fill.reasoning && !carried(m).reasoning {
+		thoughts = []byte(`{"type":"thinking","thinking":"","signature":""},`) // leookun/cursor-byok#276
+	}
+	switch blocks := m.Opaque.sent(); {
+	case m.Opaque.api == "messages" && len(blocks) > 0:
+		w.put("[??]", thoughts, blocks)
+	case len(m.Calls) == 0 && thoughts == nil:
 		w.put("?", m.Parts)
 	default:
-		w.put("[?]", bytes.Join(ownBlocks(m, e.foreign), []byte(",")))
+		w.put("[??]", thoughts, bytes.Join(ownBlocks(m), []byte(",")))
 	}
 	w.str("}")
 }
 
-// ownBlocks returns the text and the calls of a message of the assistant. foreign says that
-// they are of another API.
-func ownBlocks(m *Message, foreign bool) (blocks [][]byte) {
-	if hasContent(m) {
+// ownBlocks returns the text and the calls of a message of the assistant.
+func ownBlocks(m *Message) (blocks [][]byte) {
+	if hasText(m.Parts) {
 		blocks = append(blocks, formed(`{"type":"text","text":?}`, m.Parts))
 	}
-	for _, c := range m.Calls {
-		c.ID = messagesID(c.ID, foreign)
-		blocks = append(blocks, toolUse(&c, nil))
+	for i := range m.Calls {
+		blocks = append(blocks, toolUse(&m.Calls[i], nil))
 	}
 	return blocks
 }

@@ -280,7 +280,7 @@ func (d *messagesDecoder) echoed(b *messagesBlock) []byte {
 	switch b.kind {
 	case "text":
 		parts := d.text.only([]span{{b.from, b.to}})
-		if isBlank(parts) {
+		if !hasText(parts) {
 			return nil
 		}
 		return formed(`{"type":"text","text":??}`, parts, filled(`,"citations":[?]`, bytes.Join(b.citations, []byte(","))))

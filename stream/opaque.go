@@ -44,6 +44,23 @@ func writeState(w *segments, m *Message) {
 	w.put(`,"`+StateMember+`":{"api":?,"endpoint":?,"model":?,"digest":?,"state":?}`, o.api, o.endpoint, o.model, digest(m), state)
 }
 
+// sent returns the blocks or items that go back. Thoughts at the end are left out: endpoints refuse
+// them if nothing follows (tailcallhq/forgecode#3073; OpenAI: "provided without its required
+// following item").
+func (o *Opaque) sent() []byte {
+	if o.api == chatDialect.name || len(o.json) == 0 {
+		return nil
+	}
+	end := 0
+	gjson.Parse("[" + stringOf(o.json) + "]").ForEach(func(_, item gjson.Result) bool {
+		if kind := item.Get("type").Str; kind != "reasoning" && kind != "thinking" && kind != "redacted_thinking" {
+			end = item.Index + len(item.Raw) - len("[")
+		}
+		return true
+	})
+	return o.json[:end]
+}
+
 // Size is the approximate size in a request, in bytes.
 func (o *Opaque) Size() int { return len(o.json) + len(o.content) }
 
@@ -150,6 +167,7 @@ func (d *dialect) edited(m *Message, state gjson.Result) []byte {
 // Adopt removes from messages the state of another endpoint or another model than r's. It
 // returns the model and the endpoint that it came from, "" if there was nothing.
 func (c *Client) Adopt(r *Request, messages []Message) (from string) {
+	c.asRecorded() // a recording has come to the requests of this endpoint
 	for i := range messages {
 		m := &messages[i]
 		o := &m.Opaque
@@ -157,10 +175,24 @@ func (c *Client) Adopt(r *Request, messages []Message) (from string) {
 			continue
 		}
 		from = o.model + " at " + o.endpoint
-		m.Opaque, m.Calls = Opaque{}, slices.Clone(m.Calls)
-		for k := range m.Calls {
-			m.Calls[k].Extra = nil
-		}
+		*m = *m.withoutState()
 	}
 	return from
+}
+
+// withoutState returns m without the state of its endpoint and model.
+func (m *Message) withoutState() *Message {
+	bare := *m
+	bare.Opaque, bare.Calls = Opaque{}, slices.Clone(m.Calls)
+	for i := range bare.Calls {
+		bare.Calls[i].Extra = nil
+	}
+	return &bare
+}
+
+// hasState reports whether a message holds state of an endpoint.
+func hasState(messages []Message) bool {
+	return slices.ContainsFunc(messages, func(m Message) bool {
+		return m.Opaque.Size() > 0 || slices.ContainsFunc(m.Calls, func(c Call) bool { return len(c.Extra) > 0 })
+	})
 }

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"iter"
 	"slices"
 	"strings"
@@ -90,8 +91,15 @@ func isSystem(m *Message) bool { return m.Role == System || m.Role == Developer 
 
 func isText(p *Part) bool { return p.Image == nil && p.Raw == nil }
 
-// isEmpty reports whether a part is text without a character.
-func isEmpty(p *Part) bool { return isText(p) && p.Text == "" && len(p.JSON) <= len(`""`) }
+// isEmpty reports whether a part is text without a character, or only white space: some endpoints
+// refuse both.
+func isEmpty(p *Part) bool {
+	inner := bytes.TrimSpace(bytes.Trim(p.JSON, `"`))
+	if !isText(p) || strings.TrimSpace(p.Text) != "" || len(inner) > 0 && inner[0] != '\\' {
+		return false
+	}
+	return strings.TrimSpace(jsontext.Text(p.JSON)) == ""
+}
 
 func allText(parts []Part) bool {
 	return !slices.ContainsFunc(parts, func(p Part) bool { return !isText(&p) })
@@ -105,15 +113,13 @@ func hasText(parts []Part) bool {
 	return slices.ContainsFunc(parts, func(p Part) bool { return isText(&p) && !isEmpty(&p) })
 }
 
-// isBlank reports whether the text of parts is nothing but white space.
-func isBlank(parts []Part) bool {
-	return strings.TrimSpace(plainText(parts)) == ""
-}
+// HasContent reports whether the parts of m hold a text, an image or a document.
+func (m *Message) HasContent() bool { return !allText(m.Parts) || hasText(m.Parts) }
 
-// hasContent reports whether there is a text to send in a message of the assistant. Endpoints
-// refuse white space alone, which models write before a call.
-func hasContent(m *Message) bool {
-	return hasText(m.Parts) && (len(m.Calls) == 0 || !isBlank(m.Parts))
+// isSilent reports whether a message of the user or the assistant says nothing, such as a reply of
+// reasoning alone. Endpoints refuse a conversation with such a message, so requests leave it out.
+func isSilent(m *Message) bool {
+	return m.Role != ToolRole && len(m.Calls) == 0 && !m.HasContent() && len(m.Opaque.sent()) == 0
 }
 
 func hasImage(parts []Part) bool {
@@ -185,16 +191,6 @@ func innerText(w *segments, parts []Part, joint string) {
 			w.inner(p.Text)
 		}
 	}
-}
-
-// chatContent writes the content of a message of the user. If all parts are text it is a
-// string, because some endpoints accept nothing else.
-func chatContent(w *segments, parts []Part) {
-	if allText(parts) {
-		w.put("?", lines(parts))
-		return
-	}
-	partList(w, parts, chatPart)
 }
 
 // partList writes the parts that are not empty as a list. write writes one part.

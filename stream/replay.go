@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -145,6 +146,15 @@ func (p *replayer) api() string {
 // recorded reports whether the requests of the recording have a member.
 func (p *replayer) recorded(name string) bool {
 	return p.next < len(p.exchanges) && gjson.GetBytes(p.exchanges[p.next].request, name).Exists()
+}
+
+// recordedNineIDs reports whether the next request was written with options.nineIDs.
+func (p *replayer) recordedNineIDs() bool {
+	if p.next == len(p.exchanges) {
+		return false
+	}
+	ids := gjson.GetBytes(p.exchanges[p.next].request, "messages.#.tool_calls.#.id|@flatten").Array()
+	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id gjson.Result) bool { return !isNine(id.Str) })
 }
 
 type brokenReader struct{}

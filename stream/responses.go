@@ -19,7 +19,7 @@ var responsesDialect = dialect{
 	inRefusals: []string{"v1/responses", "responses api", "field `input`", "parameter: 'input'"},
 	headers:    bearerHeader,
 	cacheKey:   true,
-	joinsUsers: true,
+	ids:        idRule{longest: 64}, // of any characters (orchidfiles/ungate#41)
 	open:       openResponses,
 	encoder:    func(*Request, options) encoder { return &responsesEncoder{} },
 	repairs:    repairsOfResponses,
@@ -58,6 +58,9 @@ type responsesEncoder struct {
 }
 
 func (e *responsesEncoder) message(w *segments, m *Message) {
+	if isSilent(m) {
+		return
+	}
 	switch m.Role {
 	case Assistant:
 		e.assistant(w, m)
@@ -81,23 +84,23 @@ func (e *responsesEncoder) message(w *segments, m *Message) {
 func (e *responsesEncoder) finish(*segments) {}
 
 func (e *responsesEncoder) assistant(w *segments, m *Message) {
-	if m.Opaque.api == "responses" && len(m.Opaque.json) > 0 {
-		for _, item := range customItems(m.Opaque.json) {
+	if items := m.Opaque.sent(); m.Opaque.api == "responses" && len(items) > 0 {
+		for _, item := range customItems(items) {
 			if item.Get("type").Str == "custom_tool_call" {
 				e.custom = append(e.custom, stringOrNumber(item.Get("call_id")))
 			}
 		}
 		w.item()
-		w.raw(m.Opaque.json)
+		w.raw(items)
 		return
 	}
-	if hasContent(m) {
+	if hasText(m.Parts) {
 		w.item()
 		w.put(assistantItem, m.Parts)
 	}
 	for i := range m.Calls {
 		w.item()
-		w.raw(functionCall(&m.Calls[i]))
+		w.raw(functionCall(&m.Calls[i], nil))
 	}
 }
 
@@ -113,17 +116,19 @@ func customItems(items []byte) []gjson.Result {
 
 // ownItems returns the text and the calls of a message of the assistant.
 func ownItems(m *Message) (items [][]byte) {
-	if hasContent(m) {
+	if hasText(m.Parts) {
 		items = append(items, formed(assistantItem, m.Parts))
 	}
 	for i := range m.Calls {
-		items = append(items, functionCall(&m.Calls[i]))
+		items = append(items, functionCall(&m.Calls[i], nil))
 	}
 	return items
 }
 
-func functionCall(c *Call) []byte {
-	return formed(`{"type":"function_call","call_id":?,"name":?,"arguments":?}`, c.ID, c.Name, string(sentArguments(c.Arguments)))
+// functionCall returns a call with other members that the endpoint sent.
+func functionCall(c *Call, others []member) []byte {
+	more := filled(",?", joinMembers(others))
+	return formed(`{"type":"function_call","call_id":?,"name":?,"arguments":??}`, c.ID, c.Name, string(sentArguments(c.Arguments)), more)
 }
 
 // responsesContent writes text as a string, and as a list when there are images.

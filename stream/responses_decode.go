@@ -47,6 +47,9 @@ func (d *responsesDecoder) event(ev Event) error {
 		it := d.item(root, v, v.Get("type").Str, formAdded)
 		it.begin(v)
 		it.first = wholeArguments(nil, v.Get(argumentsOf(it.kind)))
+		if it.kind == "function_call" && it.raw == "" { // the whole item may not come
+			it.raw = strings.Clone(v.Raw)
+		}
 	case name == "output_item.done":
 		v := root.Get("item")
 		d.wholeItem(d.item(root, v, v.Get("type").Str, formItem), v, textsOf(v))
@@ -309,7 +312,10 @@ func (d *responsesDecoder) lookForWaits() {
 // echo returns the output in the API's form, in order, if it holds more than text and calls.
 func (d *responsesDecoder) echo() Opaque {
 	isMore := func(it *responsesItem) bool {
-		return it.phase != "" || it.kind != "message" && it.kind != "function_call" && it.goesBack()
+		if it.kind == "function_call" {
+			return len(it.others()) > 0
+		}
+		return it.phase != "" || it.kind != "message" && it.goesBack()
 	}
 	if d.request.ThinkTags || !slices.ContainsFunc(d.items, isMore) {
 		return Opaque{}
@@ -319,9 +325,11 @@ func (d *responsesDecoder) echo() Opaque {
 		var item []byte
 		switch {
 		case it.kind == "function_call":
-			item = functionCall(&d.calls[it.place])
+			item = functionCall(&d.calls[it.place], it.others())
 		case it.kind == "message":
 			item = d.appendMessage(it)
+		case it.kind == "custom_tool_call" && it.goesBack():
+			item = withMembers(gjson.Parse(it.raw), gjson.ParseBytes(formed(`{"call_id":?}`, d.calls[it.place].ID)))
 		case it.goesBack():
 			item = []byte(it.raw)
 		}
@@ -339,7 +347,7 @@ func (d *responsesDecoder) appendMessage(it *responsesItem) []byte {
 		return []byte(it.raw)
 	}
 	parts := d.text.only(it.spans)
-	if isBlank(parts) {
+	if !hasText(parts) {
 		return nil
 	}
 	return formed(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":?}]?}`, parts, filled(`,"phase":?`, it.phase))

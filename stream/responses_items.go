@@ -28,7 +28,7 @@ const (
 type responsesItem struct {
 	itemID
 	forms     form
-	raw       string // the whole item, "" until it came
+	raw       string // the whole item, "" until it came; of a function call also its beginning
 	phase     string
 	passed    [4]passedText // the part of each textKind that was passed on
 	complete  [4]bool       // all of it was passed on
@@ -272,6 +272,12 @@ func (it *responsesItem) goesBack() bool {
 	}
 	v := gjson.Parse(it.raw)
 	return v.Get("encrypted_content").Str != "" || len(v.Get("content").Array()) > 0
+}
+
+// others returns the members of a function call that only the endpoint knows, such as a namespace
+// (earendil-works/pi#7709).
+func (it *responsesItem) others() []member {
+	return otherMembers(nil, gjson.Parse(it.raw), "type", "id", "status", "call_id", "name", "arguments")
 }
 
 // pair matches n wholes with m known things, one to one. It returns for each whole the index of

@@ -88,10 +88,15 @@ func (x *exchange) repair(err error) bool {
 	case PictureRefused:
 		list = []repair{{&o.noResultImages, hasResultImages(r), "without the images of tool results"}}
 	case StateInvalid:
-		list = []repair{{&o.bareRounds, leavesOut(r.Messages), "without the reasoning of the rounds with results that are left out"}}
+		list = []repair{
+			{&o.bareRounds, leavesOut(r.Messages), "without the reasoning of the rounds with results that are left out"},
+			{&o.noState, hasState(r.Messages), "without the reasoning of earlier replies"},
+		}
 	case FormRefused, PairRefused:
 		list = c.dialect.formRepairs(o, f, e.Kind)
-	case ForeignCall, ToolRefused, RoleRefused, RequestDefect:
+	case ForeignCall:
+		list = foreignRepairs(o, r, f)
+	case ToolRefused, RoleRefused, RequestDefect:
 	default:
 		return false
 	}
@@ -106,6 +111,17 @@ func (x *exchange) repair(err error) bool {
 	}
 	c.encoder = nil // the conversation is written anew
 	return true
+}
+
+// foreignRepairs are the changes after a refusal of calls that another endpoint or model made.
+func foreignRepairs(o *options, r *Request, f *refusal) []repair {
+	return []repair{
+		{&o.nineIDs, f.isAboutIDs() && f.says("length of 9"), "with ids of calls of 9 letters and digits"},
+		{&o.mapsIDs, f.isAboutIDs(), "with other ids of calls"},
+		{&o.fill.signature, f.lacksSignature(), "with a placeholder in calls without a signature"},
+		{&o.noThinking, f.lacksThinking() && hasParam(r.Params, "thinking"), "without thinking"},
+		{&o.fill.reasoning, f.lacksReasoning() || f.lacksThinking(), "with empty reasoning in messages without reasoning"},
+	}
 }
 
 // maxDescription is the longest description of a tool that the strictest endpoints accept, in

@@ -6,10 +6,13 @@ import (
 )
 
 // withoutToolRole returns a conversation with calls and their results as text,
-// for chat templates without tools.
-func (d *dialect) withoutToolRole(messages []Message) (list []Message) {
+// for chat templates without tools. Many of them demand that the roles alternate.
+func withoutToolRole(messages []Message) (list []Message) {
 	for i := range messages {
 		m := *messages[i].asSent()
+		if isSilent(&m) {
+			continue
+		}
 		switch m.Role {
 		case Assistant:
 			m = callsAsText(m)
@@ -17,7 +20,7 @@ func (d *dialect) withoutToolRole(messages []Message) (list []Message) {
 			text := Part{Text: "[tool: " + m.Name + "]\n" + plainText(m.Parts)}
 			m = Message{Role: User, Parts: append([]Part{text}, otherParts(m.Parts)...)}
 		}
-		if last := len(list) - 1; d.joinsUsers && last >= 0 && m.Role == User && list[last].Role == User {
+		if last := len(list) - 1; last >= 0 && m.Role == User && list[last].Role == User {
 			between := []Part{{}} // an empty line, where both are text
 			list[last] = Message{Role: User, Parts: slices.Concat(list[last].Parts, between, m.Parts)}
 		} else {
@@ -27,17 +30,14 @@ func (d *dialect) withoutToolRole(messages []Message) (list []Message) {
 	return list
 }
 
-// callsAsText returns a message of the assistant with its calls as text. It is never empty.
+// callsAsText returns a message of the assistant with its calls as text.
 func callsAsText(m Message) Message {
-	texts := []string{plainText(m.Parts)}
-	if texts[0] == "" {
-		texts = nil
+	var texts []string
+	if hasText(m.Parts) {
+		texts = append(texts, plainText(m.Parts))
 	}
 	for _, c := range m.Calls {
 		texts = append(texts, "[call: "+c.Name+"]\n"+string(sentArguments(c.Arguments)))
-	}
-	if len(texts) == 0 {
-		texts = []string{"(no text)"}
 	}
 	m.Parts = append([]Part{{Text: strings.Join(texts, "\n\n")}}, otherParts(m.Parts)...)
 	m.Calls, m.Opaque.content = nil, nil

@@ -146,10 +146,14 @@ func messagesInput(c *config.Config, data []byte, attached []stream.Part) ([]str
 	if err != nil {
 		return nil, err
 	}
-	if text := strings.Join(c.Args, " "); text != "" {
+	switch text := strings.Join(c.Args, " "); {
+	case text == "":
+		return Attach(msgs, attached), nil
+	case strings.TrimSpace(text) == "":
+		return nil, failure.Usage("empty prompt: nothing but white space on the command line")
+	default:
 		return append(msgs, stream.Message{Role: stream.User, Parts: append(attached, stream.Part{Text: text})}), nil
 	}
-	return Attach(msgs, attached), nil
 }
 
 func Attach(msgs []stream.Message, parts []stream.Part) []stream.Message {

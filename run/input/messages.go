@@ -70,6 +70,10 @@ func messagesOf(array document.Value, withState bool) ([]stream.Message, error) 
 		if err != nil {
 			return nil, err
 		}
+		if m.Role == stream.User && !m.HasContent() {
+			content, _ := e.Get("content")
+			return nil, inputError(content, "a user message without text")
+		}
 		msgs = append(msgs, m)
 		if err := sequence.Next(&msgs[len(msgs)-1], e); err != nil {
 			return nil, err
