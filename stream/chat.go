@@ -13,7 +13,7 @@ var chatDialect = dialect{
 	path: "/chat/completions",
 	names: fieldNames{
 		conversation: []string{"messages"},
-		maxTokens:    []string{"max_tokens", "max_completion_tokens"}, effort: "reasoning_effort", schema: "response_format",
+		maxTokens:    []string{"max_tokens", "max_completion_tokens"}, effort: "reasoning_effort", schema: chatForm,
 	},
 	inReplies:  []string{`"choices"`},
 	inRefusals: []string{"chat/completions", "field `messages`", "parameter: 'messages'"},
@@ -28,7 +28,7 @@ var chatDialect = dialect{
 
 func openChat(w *segments, r *Request, o options) {
 	f := openFields(w, r)
-	if own := paramOf(r, "stream_options"); !o.noStreamOptions && (!own.Exists() || own.IsObject() && !own.Get("include_usage").Exists()) {
+	if !o.noStreamOptions && !paramOf(r, "stream_options").Get("include_usage").Exists() {
 		f.object("stream_options", []byte(`"include_usage":true`))
 	}
 	f.cacheKey(o)
@@ -60,7 +60,7 @@ func repairChat(o *options, r *Request, refusal string) string {
 		{&o.secondTokenLimit, r.MaxTokens > 0 && refuses(refusal, r, "max_tokens", "max_completion_tokens"), "with the token limit as " + otherLimit},
 		{&o.noToolNames, hasToolNames && refusesToolNames(refusal), "without the names of tools in their results"},
 		{&o.noCacheKey, o.cacheKey != "" && refuses(refusal, r, "prompt_cache_key"), "without prompt_cache_key"},
-	}, append(formRepairs(o, r, refusal, "response_format", "schema", "strict"),
+	}, append(formRepairs(o, r, refuses(refusal, r, "response_format", "schema", "strict"), refusal),
 		repair{&o.emptyContent, !o.noToolRole && onlyCalls && refuses(refusal, r, "content"), "with empty text instead of null in messages that only call tools"},
 	)...)...)
 }

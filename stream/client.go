@@ -287,7 +287,7 @@ func (c *Client) Close() error {
 // always gives the same bytes, so that a replay can compare them.
 func (c *Client) body(r *Request) *body {
 	if c.dialect.saysForm(r, c.options) {
-		r = withForm(r)
+		r = withForm(r, c.options)
 	}
 	messages := r.Messages
 	if c.options.noResultImages {

@@ -17,7 +17,7 @@ var messagesDialect = dialect{
 	path: "/messages",
 	names: fieldNames{
 		conversation: []string{"messages", "system"},
-		maxTokens:    []string{"max_tokens"}, effort: "output_config.effort", schema: "output_config.format",
+		maxTokens:    []string{"max_tokens"}, effort: "output_config.effort", schema: messagesForm,
 	},
 	inReplies:  []string{`"message_start"`, `"type":"message"`, `"type": "message"`},
 	inRefusals: []string{"anthropic-version", "v1/messages"},
@@ -44,20 +44,23 @@ const (
 
 func repairMessages(o *options, r *Request, refusal string) string {
 	refusesCache := len(r.Tools) > 0 && refuses(refusal, r, "cache_control")
+	refusesForm := messagesFormat(r, *o) != nil && refuses(refusal, r, "output_config", "output_format", "schema", "additionalproperties")
 	return firstNeeded(
 		repair{&o.noAutoCache, refusesCache && !o.noCacheMarks, "without cache_control for the whole request"},
 		repair{&o.noCacheMarks, refusesCache, "without cache_control"},
 		repair{&o.secondTokenLimit, r.MaxTokens == 0 && refuses(refusal, r, "max_tokens", "max_completion_tokens"), "with max_tokens " + strconv.Itoa(messagesSmallLimit)},
-		repair{&o.noFormat, r.Schema != nil && refuses(refusal, r, "output_config", "output_format", "schema", "additionalproperties"), "with the schema of the answer only in the prompt"},
+		rootRepair(o, r, refusesForm, refusal),
+		repair{&o.noFormat, refusesForm, "with the schema of the answer only in the prompt"},
 	)
 }
 
 // messagesFormat asks for the form of the answer; nil if the API cannot express it.
 func messagesFormat(r *Request, o options) []byte {
-	if r.Schema == nil || o.noFormat {
+	schema := formSchema(r, o)
+	if schema == nil {
 		return nil
 	}
-	part, ok := anthropicPart.of(r.Schema)
+	part, ok := anthropicPart.of(schema)
 	if !ok {
 		return nil
 	}

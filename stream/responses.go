@@ -13,7 +13,7 @@ var responsesDialect = dialect{
 	path: "/responses",
 	names: fieldNames{
 		conversation: []string{"input"},
-		maxTokens:    []string{"max_output_tokens"}, effort: "reasoning.effort", schema: "text.format",
+		maxTokens:    []string{"max_output_tokens"}, effort: "reasoning.effort", schema: responsesForm,
 	},
 	inReplies:  []string{`"response.`, `"object":"response"`, `"object": "response"`},
 	inRefusals: []string{"v1/responses", "responses api", "field `input`", "parameter: 'input'"},
@@ -49,7 +49,7 @@ func repairResponses(o *options, r *Request, refusal string) string {
 	return firstNeeded(append([]repair{
 		{&o.noInclude, len(r.Tools) > 0 && refuses(refusal, r, "include", "encrypted"), "without include"},
 		{&o.noCacheKey, o.cacheKey != "" && refuses(refusal, r, "prompt_cache_key"), "without prompt_cache_key"},
-	}, formRepairs(o, r, refusal, "text.format", "response_format", "schema", "strict")...)...)
+	}, formRepairs(o, r, refuses(refusal, r, "text.format", "response_format", "schema", "strict"), refusal)...)...)
 }
 
 // responsesEncoder writes input items. A message becomes one or several items.
