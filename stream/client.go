@@ -185,7 +185,7 @@ func New(cfg Config) (*Client, error) {
 func (c *Client) asRecorded() (err error) {
 	if c.replayer != nil {
 		c.cacheKey = c.replayer.recorded("prompt_cache_key")
-		c.options.isOpenAI = c.replayer.recorded("max_completion_tokens")
+		c.options.isOpenAI = c.replayer.openAI()
 		if c.cfg.API == "" {
 			c.dialect, err = findDialect(c.replayer.api())
 		}
@@ -327,7 +327,9 @@ func (c *Client) body(r *Request) *body {
 	}
 	c.encoder.finish(&tail)
 	tail.str("]}")
-	return joinBody(&c.head, &between, &c.messages, &tail)
+	sent := joinBody(&c.head, &between, &c.messages, &tail)
+	sent.openAI = c.options.isOpenAI
+	return sent
 }
 
 // Rewrite makes the next request encode all messages anew, after a change of Instead.
