@@ -16,7 +16,7 @@ const answerMember = "answer"
 
 // formSchema returns the schema that the endpoint shall enforce; nil for none. OpenAI takes only
 // a schema of an object (podly-pure-podcasts/podly_pure_podcasts#89), and in JSON mode every
-// answer is an object.
+// answer is an object. Anthropic, llama.cpp and vLLM take a schema of any value.
 func formSchema(r *Request, o options) []byte {
 	switch {
 	case r.Schema == nil, schemaInPrompt(r), o.noFormat:
@@ -137,8 +137,8 @@ func rootOf(schema []byte) gjson.Result {
 }
 
 // objectSchema returns a schema of an object: the schema itself, or that of an object with it as
-// the only member. Its definitions stay at the root, where references find them. If a reference
-// leads to another part of it, the complete schema becomes a definition too.
+// the only member. Its URI and its definitions stay at the root, where references find them. If a
+// reference leads to another part of it, the complete schema becomes a definition too.
 func objectSchema(schema []byte) []byte {
 	if root := rootOf(schema); hasObjectType(root) {
 		return []byte(root.Raw)
@@ -150,15 +150,14 @@ func objectSchema(schema []byte) []byte {
 	}
 	to, moved := "#/$defs/"+name, false
 	edit := schemaEdit{ref: func(ref string) string {
-		now := movedRef(ref, root.Get("$id").Str, to)
-		moved = moved || strings.HasPrefix(now, to)
+		now := movedRef(ref, strings.TrimSuffix(root.Get("$id").Str, "#"), to)
+		moved = moved || strings.HasPrefix(now+"/", to+"/")
 		return now
 	}}
 	value, top, defs := []byte{'{'}, []byte{'{'}, []byte{'{'}
 	root.ForEach(func(key, v gjson.Result) bool {
 		switch {
-		case key.Str == "$id":
-		case key.Str == "$schema", key.Str == "definitions":
+		case key.Str == "$id", key.Str == "$schema", key.Str == "definitions":
 			top = edit.appendMember(top, key, v)
 		case key.Str == "$defs" && v.IsObject():
 			defs = edit.append(nil, v, true)
@@ -186,11 +185,12 @@ func objectSchema(schema []byte) []byte {
 // movedRef returns a reference in a schema that moved from the root to another path, without its
 // definitions. id is the schema's own URI.
 func movedRef(ref, id, to string) string {
-	if rest, own := strings.CutPrefix(ref, strings.TrimSuffix(id, "#")); own && id != "" && (rest == "" || rest[0] == '#') {
+	if rest, own := strings.CutPrefix(ref, id); own && id != "" && (rest == "" || rest[0] == '#') {
 		ref = "#" + strings.TrimPrefix(rest, "#")
 	}
-	if pointer, local := strings.CutPrefix(ref, "#"); local && pointer == "" ||
-		strings.HasPrefix(pointer, "/") && !strings.HasPrefix(pointer, "/$defs/") && !strings.HasPrefix(pointer, "/definitions/") {
+	pointer, local := strings.CutPrefix(ref, "#")
+	isPart := pointer == "" || pointer[0] == '/' && !strings.HasPrefix(pointer, "/$defs/") && !strings.HasPrefix(pointer, "/definitions/")
+	if local && isPart {
 		return to + pointer
 	}
 	return ref

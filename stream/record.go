@@ -26,7 +26,8 @@ import (
 // or a backslash gets a backslash before it; a line with only a backslash says that the line
 // break before it does not belong to the body. The mark of a request names its dialect, and
 // is "-- request chat openai --" if the form of the request is that for OpenAI. "-- cut --" in
-// place of "-- end --" marks a transfer that broke. Of the headers only the status and the content type are stored.
+// place of "-- end --" marks a transfer that broke. Of the headers only the status and the
+// content type are stored.
 const (
 	recordingHead = "toolpipe recording 1\n"
 	openAIMark    = " openai"

@@ -193,19 +193,21 @@ func (w *partWriter) typesOf(values []gjson.Result) []byte {
 
 func (w *partWriter) object(out []byte, v gjson.Result, depth int) []byte {
 	properties, required, other := v.Get("properties"), v.Get("required"), v.Get("additionalProperties")
+	missing := map[string]bool{} // required names without a schema
+	for _, name := range required.Array() {
+		missing[name.Str] = true
+	}
 	var all [][]byte
 	properties.ForEach(func(name, property gjson.Result) bool {
 		all = append(all, []byte(name.Raw))
-		isRequired := slices.ContainsFunc(required.Array(), func(r gjson.Result) bool { return r.Str == name.Str })
-		if w.OpenAI && !isRequired && !w.allowsNull(property, depth) {
+		if w.OpenAI && !missing[name.Str] && !w.allowsNull(property, depth) {
 			w.fail() // a model would have to invent a member that it may leave out
 		}
+		delete(missing, name.Str)
 		return true
 	})
-	for _, name := range required.Array() {
-		if !memberOf(properties, name.Str).Exists() {
-			w.fail()
-		}
+	if len(missing) > 0 {
+		w.fail()
 	}
 	if open := other.IsObject() || other.Bool() || all == nil && !other.Exists(); open || hasAny(v, combiners) || hasAny(v, []string{"patternProperties"}) {
 		w.fail()

@@ -298,9 +298,10 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 			if l.textSize += len(delta); l.textSize >= longText {
 				l.processors.useOne()
 			}
-			if text.Text = delta; l.model.Schema != nil {
+			if l.model.Schema != nil {
 				return nil // see release
 			}
+			text.Text = delta
 			return l.emit(&text)
 		},
 		Commentary: func(delta []byte) error {
