@@ -8,9 +8,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"toolpipe/run/config"
+	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/input"
 	"toolpipe/run/session"
@@ -140,7 +140,7 @@ func (v *conversation) finished() bool {
 
 // printAnswer ends a run on a finished session. It prints the answer again, without a model.
 func (v *conversation) printAnswer(ctx context.Context) error {
-	schema, err := v.inv.Schema(ctx)
+	schema, form, err := v.inv.Schema(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,9 +161,11 @@ func (v *conversation) printAnswer(ctx context.Context) error {
 		}
 	}
 	if schema != nil {
-		if faults, _ := schema.Check([]byte(strings.TrimSpace(v.tally.Text.String()))); len(faults) > 0 {
+		text, faults := turn.StoredAnswer(schema, form, v.tally.Text.String())
+		if len(faults) > 0 {
 			return turn.Unfit("--schema", faults)
 		}
+		v.tally.Text = event.Pieces{text}
 	}
 	if language, ok := v.inv.Config.Block(); ok {
 		return needBlock(v.tally.Text.String(), language)

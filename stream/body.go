@@ -84,8 +84,9 @@ func (r *bodyReader) Read(p []byte) (n int, err error) {
 
 // body is a request body: parts that are sent one after another.
 type body struct {
-	parts []piece
-	size  int64
+	parts  []piece
+	size   int64
+	openAI bool // the form of the request is that for OpenAI
 }
 
 // joinBody makes a body of texts. It does not copy them, and does not change when they grow.

@@ -12,7 +12,7 @@ var chatDialect = dialect{
 	path: "/chat/completions",
 	names: fieldNames{
 		conversation: []string{"messages"},
-		maxTokens:    []string{"max_tokens", "max_completion_tokens"}, effort: "reasoning_effort", schema: "response_format",
+		maxTokens:    []string{"max_tokens", "max_completion_tokens"}, effort: "reasoning_effort", schema: chatForm,
 	},
 	inReplies:  []string{`"choices"`},
 	inRefusals: []string{"chat/completions", "field `messages`", "parameter: 'messages'"},
@@ -27,7 +27,7 @@ var chatDialect = dialect{
 
 func openChat(w *segments, r *Request, o options) {
 	f := openFields(w, r)
-	if own := paramOf(r, "stream_options"); !o.noStreamOptions && (!own.Exists() || own.IsObject() && !own.Get("include_usage").Exists()) {
+	if !o.noStreamOptions && !paramOf(r, "stream_options").Get("include_usage").Exists() {
 		f.object("stream_options", []byte(`"include_usage":true`))
 	}
 	f.cacheKey(o)

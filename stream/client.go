@@ -182,7 +182,7 @@ func New(cfg Config) (*Client, error) {
 func (c *Client) asRecorded() error {
 	if c.replayer != nil {
 		c.cacheKey = c.replayer.recorded("prompt_cache_key")
-		c.options.isOpenAI = c.replayer.recorded("max_completion_tokens")
+		c.options.isOpenAI = c.replayer.openAI()
 		c.options.nineIDs = c.replayer.recordedNineIDs()
 		if c.cfg.API == "" {
 			d, err := findDialect(c.replayer.api())
@@ -287,7 +287,7 @@ func (c *Client) Close() error {
 // always gives the same bytes, so that a replay can compare them.
 func (c *Client) body(r *Request) *body {
 	if c.dialect.saysForm(r, c.options) {
-		r = withForm(r)
+		r = withForm(r, c.options)
 	}
 	messages := r.Messages
 	if c.options.noResultImages {
@@ -325,7 +325,9 @@ func (c *Client) body(r *Request) *body {
 	}
 	c.encoder.finish(&tail)
 	tail.str("]}")
-	return joinBody(&c.head, &between, &c.messages, &tail)
+	sent := joinBody(&c.head, &between, &c.messages, &tail)
+	sent.openAI = c.options.isOpenAI
+	return sent
 }
 
 // written returns the i-th message in the form in which the endpoint accepts it.

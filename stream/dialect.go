@@ -76,6 +76,7 @@ type options struct {
 	noAutoCache      bool   // leave the cache mark of the complete request out
 	noCacheMarks     bool   // leave all cache marks out
 	noStrict         bool   // leave strict out, next to the schema of the answer
+	wrapRoot         bool   // the schema of an answer that is not an object is wrapped in one of an object
 	anyJSON          bool   // ask for JSON, and write the schema into the prompt
 	noFormat         bool   // ask for the form of the answer only in the prompt
 	noResultImages   bool   // leave the images of tool results out
@@ -120,59 +121,6 @@ func firstNeeded(list ...repair) string {
 		}
 	}
 	return ""
-}
-
-// answerFormat asks the endpoint to follow the schema of the answer; nil for nothing. before is
-// the text before strict and the schema, after the text after them. OpenAI follows only a part
-// of JSON Schema, others the parts that they know.
-func answerFormat(r *Request, o options, before, after string) []byte {
-	strict, schema := !o.noStrict, []byte(r.Schema)
-	switch {
-	case r.Schema == nil, o.noFormat:
-		return nil
-	case o.anyJSON:
-		return []byte(`{"type":"json_object"}`)
-	case o.isOpenAI && strict:
-		if part, ok := openAIPart.of(schema); ok {
-			schema = part
-		} else {
-			strict = false
-		}
-	}
-	if strict {
-		before += `"strict":true,`
-	}
-	return formed(before+`"schema":?`+after, schema)
-}
-
-// formRepairs are the steps from a schema down to none, after a refusal of the form. Beside tools,
-// an endpoint may refuse any form.
-func (d *dialect) formRepairs(o *options, f *refusal, kind Kind) []repair {
-	if d == &messagesDialect || kind == PairRefused {
-		return []repair{{&o.noFormat, true, "with the schema of the answer only in the prompt"}}
-	}
-	return []repair{
-		{&o.noStrict, f.says("schema", "strict", "json_schema"), "without strict next to the schema"},
-		{&o.anyJSON, true, "with the schema of the answer only in the prompt"},
-		{&o.noFormat, true, "without JSON as the form of the answer"},
-	}
-}
-
-// saysForm reports whether the prompt must contain the schema of the answer.
-func (d *dialect) saysForm(r *Request, o options) bool {
-	return r.Schema != nil && (o.anyJSON || o.noFormat || d == &messagesDialect && messagesFormat(r, o) == nil)
-}
-
-// withForm returns a request with the schema of the answer in the prompt.
-func withForm(r *Request) *Request {
-	said, n := *r, 0
-	for n < len(r.Messages) && isSystem(&r.Messages[n]) {
-		n++
-	}
-	said.Messages = slices.Insert(slices.Clone(r.Messages), n, Message{Role: System, Parts: []Part{{
-		Text: "The answer is one JSON value that fits this JSON Schema, and nothing else:\n" + string(r.Schema),
-	}}})
-	return &said
 }
 
 func bearerHeader(h http.Header, key Key) {

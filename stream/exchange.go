@@ -76,6 +76,7 @@ func (x *exchange) reply() (*Reply, error) {
 	}
 	o := &reply.Message.Opaque
 	o.api, o.endpoint, o.model = x.client.dialect.name, x.client.endpoint.origin, x.request.Model
+	reply.Wrapped = wrapsAnswers(x.client.options) && formSchema(x.request, x.client.options) != nil
 	return reply, nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"toolpipe/stream/text/jsontext"
 )
 
 // fields writes the members of a request object. A param of the user replaces
@@ -32,10 +34,21 @@ func openFields(w *segments, r *Request) *fields {
 
 // set writes a member in a form, unless the user sets the member.
 func (f *fields) set(name, form string, values ...any) {
-	if value := filled(form, values...); len(value) > 0 && !hasParam(f.r.Params, name) {
+	own := f.own(name)
+	if value := filled(form, values...); len(value) > 0 && !own.Exists() {
 		f.name(name)
 		f.w.raw(value)
 	}
+}
+
+// own returns the user's value of a field that the dialect can send. If it is null, the field is
+// left out.
+func (f *fields) own(name string) gjson.Result {
+	own := paramOf(f.r, name)
+	if own.Exists() && own.Type == gjson.Null {
+		f.merged = append(f.merged, name)
+	}
+	return own
 }
 
 // filled is formed, or nothing if one of the values is zero or empty.
@@ -50,13 +63,18 @@ func filled(form string, values ...any) []byte {
 
 // object writes an object with the members that are not empty, if there are any, after the
 // members that the user set in it. AddParams has checked that the user did not set the same
-// ones.
+// ones. If the user set another value than an object, only that value is sent. An empty object is
+// not sent.
 func (f *fields) object(name string, members ...[]byte) {
 	members = slices.DeleteFunc(members, func(m []byte) bool { return len(m) == 0 })
-	if len(members) == 0 {
+	own := f.own(name)
+	if len(members) == 0 || own.Exists() && !own.IsObject() {
+		if isEmptyObject(own) {
+			f.merged = append(f.merged, name)
+		}
 		return
 	}
-	if users := innerObject([]byte(paramOf(f.r, name).Raw)); len(users) > 0 {
+	if users := innerObject([]byte(own.Raw)); len(users) > 0 {
 		members = slices.Insert(members, 0, users)
 	}
 	f.merged = append(f.merged, name)
@@ -67,7 +85,7 @@ func (f *fields) object(name string, members ...[]byte) {
 // list writes an array with an entry, after the entries that the user set in it. If the user set
 // another value than an array, only that value is sent.
 func (f *fields) list(name, entry string) {
-	own := paramOf(f.r, name)
+	own := f.own(name)
 	if own.Exists() && !own.IsArray() {
 		return
 	}
@@ -103,7 +121,7 @@ func (f *fields) params(conversation string) {
 		if p.Name == "tools" && len(f.r.Tools) > 0 {
 			continue // they follow the tools of servers
 		}
-		if p.Name != conversation && !slices.Contains(f.merged, p.Name) && !hasParam(f.r.Params[i+1:], p.Name) {
+		if p.Name != conversation && !isFormNull(p) && !slices.Contains(f.merged, p.Name) && !hasParam(f.r.Params[i+1:], p.Name) {
 			f.name(p.Name)
 			f.w.raw(p.Value)
 		}
@@ -154,7 +172,7 @@ const roomOfTool = 100
 func toolSchema(schema json.RawMessage) []byte {
 	schema = bytes.TrimSpace(schema)
 	if bytes.Contains(schema, []byte(`"array"`)) && valid(schema) {
-		schema = appendWithItems(nil, gjson.ParseBytes(schema), false)
+		schema = addItems.append(nil, gjson.ParseBytes(schema), false)
 	}
 	inner := innerObject(schema)
 	switch {
@@ -173,34 +191,63 @@ var (
 	namedSchemas = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
 )
 
-// appendWithItems appends a schema or, if byName is set, the value of a member of namedSchemas.
-// It adds items to each array without them, because Gemini and others demand them.
-func appendWithItems(w []byte, v gjson.Result, byName bool) []byte {
-	if !v.IsObject() && !v.IsArray() {
+// schemaEdit is what changes in a schema while it is copied. A function that is nil changes nothing.
+type schemaEdit struct {
+	ref  func(ref string) string          // returns the value of $ref
+	more func(schema gjson.Result) []byte // returns members to add, as ,"name":value
+}
+
+// append appends a schema or, if byName is set, the value of a member of namedSchemas.
+func (e *schemaEdit) append(w []byte, v gjson.Result, byName bool) []byte {
+	foreign := e.ref != nil && !byName && v.IsObject() && v.Get("$id").Exists() // its references are relative to its own URI
+	if !v.IsObject() && !v.IsArray() || foreign {
 		return append(w, v.Raw...)
 	}
-	first := true
 	w = append(w, v.Raw[0])
+	begin := len(w)
 	v.ForEach(func(name, value gjson.Result) bool {
-		if !first {
+		switch {
+		case v.IsObject() && !byName:
+			w = e.appendMember(w, name, value)
+			return true
+		case len(w) > begin:
 			w = append(w, ',')
 		}
-		if first = false; v.IsObject() {
+		if byName {
 			w = append(append(w, name.Raw...), ':')
 		}
-		if !byName && slices.Contains(valueMembers, name.Str) {
-			w = append(w, value.Raw...)
-		} else {
-			w = appendWithItems(w, value, !byName && slices.Contains(namedSchemas, name.Str))
-		}
+		w = e.append(w, value, false)
 		return true
 	})
-	isArray := slices.ContainsFunc(v.Get("type").Array(), func(t gjson.Result) bool { return t.Str == "array" }) // of one type or of several
-	if v.IsObject() && isArray && !byName && !v.Get("items").Exists() && !v.Get("prefixItems").Exists() {
-		w = append(w, `,"items":{}`...)
+	if e.more != nil && v.IsObject() && !byName {
+		w = append(w, e.more(v)...)
 	}
 	return append(w, v.Raw[len(v.Raw)-1])
 }
+
+// appendMember appends a member of a schema to an object without its end.
+func (e *schemaEdit) appendMember(w []byte, name, value gjson.Result) []byte {
+	if w[len(w)-1] != '{' {
+		w = append(w, ',')
+	}
+	w = append(append(w, name.Raw...), ':')
+	switch {
+	case slices.Contains(valueMembers, name.Str):
+		return append(w, value.Raw...)
+	case name.Str == "$ref" && e.ref != nil && value.Type == gjson.String:
+		return jsontext.AppendQuoted(w, e.ref(value.Str))
+	}
+	return e.append(w, value, slices.Contains(namedSchemas, name.Str))
+}
+
+// addItems adds items to each array without them, because Gemini and others demand them.
+var addItems = schemaEdit{more: func(v gjson.Result) []byte {
+	isArray := slices.ContainsFunc(v.Get("type").Array(), func(t gjson.Result) bool { return t.Str == "array" }) // of one type or of several
+	if !isArray || v.Get("items").Exists() || v.Get("prefixItems").Exists() {
+		return nil
+	}
+	return []byte(`,"items":{}`)
+}}
 
 // conversation begins the array of messages, which is the last member.
 func (f *fields) conversation(name string) {

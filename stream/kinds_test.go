@@ -45,7 +45,7 @@ func readReported(t *testing.T) (list []reported) {
 func (v *reported) request() *Request {
 	r := &Request{Model: v.Model, Messages: []Message{{Role: User, Parts: []Part{{Text: "hi"}}}}}
 	if strings.Contains(v.Needs, "form") {
-		r.Schema = json.RawMessage(`{"type":"object"}`)
+		r.Schema = json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`)
 	}
 	if strings.Contains(v.Needs, "tools") {
 		r.Tools = []Tool{{Name: "f"}}

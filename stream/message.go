@@ -178,6 +178,7 @@ type Reply struct {
 	Usage   Usage
 	Model   string // as the endpoint names it
 	Refusal string // the text of a refusal that came outside the content
+	Wrapped bool   // the request asked for the answer as the only member of an object; see Unwrapped
 	// Waits names the thing that the endpoint waits for, such as "shell_call": a call that only
 	// another kind of client can answer. Unknown lists unknown kinds of items in a reply that also
 	// holds an answer.

@@ -14,7 +14,7 @@ var messagesDialect = dialect{
 	path: "/messages",
 	names: fieldNames{
 		conversation: []string{"messages", "system"},
-		maxTokens:    []string{"max_tokens"}, effort: "output_config.effort", schema: "output_config.format",
+		maxTokens:    []string{"max_tokens"}, effort: "output_config.effort", schema: messagesForm,
 	},
 	inReplies:  []string{`"message_start"`, `"type":"message"`, `"type": "message"`},
 	inRefusals: []string{"anthropic-version", "v1/messages"},
@@ -51,10 +51,11 @@ func repairsOfMessages(o *options, r *Request, f *refusal) []repair {
 
 // messagesFormat asks for the form of the answer; nil if the API cannot express it.
 func messagesFormat(r *Request, o options) []byte {
-	if r.Schema == nil || o.noFormat {
+	schema := formSchema(r, o)
+	if schema == nil {
 		return nil
 	}
-	part, ok := anthropicPart.of(r.Schema)
+	part, ok := anthropicPart.of(schema)
 	if !ok {
 		return nil
 	}

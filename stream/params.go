@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,13 +14,17 @@ import (
 
 // AddParams adds params to r. An object that both a param and a field of r write to is merged.
 // A param that contradicts a field of r, or would replace the conversation, is an error that
-// begins with the param's name.
+// begins with the param's name. If a param is null for the field with the schema of the
+// answer, the schema is only in the prompt.
 func (r *Request) AddParams(api string, params []Param) error {
 	d, err := dialectFor(api, params)
 	if err != nil {
 		return err
 	}
 	for _, p := range params {
+		if rest, without := d.names.withoutForm(p); without && r.Schema != nil {
+			r.Params, p.Value = append(r.Params, Param{d.names.schema, json.RawMessage("null")}), rest
+		}
 		for _, f := range d.names.setBy(r, p.Name) {
 			switch value := gjson.ParseBytes(p.Value); {
 			case f.member == "":
@@ -85,9 +90,37 @@ func (n *fieldNames) setBy(r *Request, field string) (all []setField) {
 	}
 	add(r.Temperature != nil, "temperature", "the temperature")
 	add(r.ReasoningEffort != "", n.effort, "the reasoning effort")
-	add(r.Schema != nil, n.schema, "the schema of the answer")
+	add(r.Schema != nil && !schemaInPrompt(r), n.schema, "the schema of the answer")
 	return all
 }
+
+// withoutForm reports whether a param sets the field with the schema of the answer to null, and
+// returns the rest of its value.
+func (n *fieldNames) withoutForm(p Param) (rest json.RawMessage, without bool) {
+	field, member, _ := strings.Cut(n.schema, ".")
+	value := gjson.ParseBytes(p.Value)
+	if p.Name != field || value.Type == gjson.Null {
+		return p.Value, p.Name == field
+	}
+	form := memberOf(value, member)
+	return withoutMember(p.Value, member), form.Exists() && form.Type == gjson.Null
+}
+
+// schemaInPrompt reports whether a param asks for the schema of the answer in the prompt alone.
+func schemaInPrompt(r *Request) bool { return slices.ContainsFunc(r.Params, isFormNull) }
+
+// isFormNull reports whether a param is null for the field with the schema of the answer. If the
+// field is a member of an object, AddParams has made this param.
+func isFormNull(p Param) bool {
+	return gjson.ParseBytes(p.Value).Type == gjson.Null && (p.Name == chatForm || p.Name == messagesForm || p.Name == responsesForm)
+}
+
+// The fields with the schema of the answer.
+const (
+	chatForm      = "response_format"
+	messagesForm  = "output_config.format"
+	responsesForm = "text.format"
+)
 
 // EndpointTools returns the types of the endpoint's tools that a param asks for. The error says
 // that the param holds something else.

@@ -24,9 +24,14 @@ import (
 //
 // Bodies are stored as they were, without secrets. A line of a body that begins with a hyphen
 // or a backslash gets a backslash before it; a line with only a backslash says that the line
-// break before it does not belong to the body. The mark of a request names its dialect. "-- cut --" in place of "-- end --" marks a transfer that
-// broke. Of the headers only the status and the content type are stored.
-const recordingHead = "toolpipe recording 1\n"
+// break before it does not belong to the body. The mark of a request names its dialect, and
+// is "-- request chat openai --" if the form of the request is that for OpenAI. "-- cut --" in
+// place of "-- end --" marks a transfer that broke. Of the headers only the status and the
+// content type are stored.
+const (
+	recordingHead = "toolpipe recording 1\n"
+	openAIMark    = " openai"
+)
 
 type recorder struct {
 	file    *os.File
@@ -56,7 +61,11 @@ func (r *recorder) write(b []byte) {
 }
 
 func (r *recorder) request(d *dialect, b *body) {
-	r.write([]byte("-- request " + d.name + " --\n"))
+	form := d.name
+	if b.openAI {
+		form += openAIMark
+	}
+	r.write([]byte("-- request " + form + " --\n"))
 	s := &bodyWriter{recorder: r, lineStart: true}
 	b.writeTo(s)
 	s.close()

@@ -26,6 +26,7 @@ type replayer struct {
 type recorded struct {
 	line        int    // where the request begins in the file
 	api         string // the dialect of the request
+	openAI      bool   // its form is that for OpenAI
 	request     []byte
 	status      int // 0: there was no answer
 	contentType string
@@ -74,7 +75,8 @@ func (p *replayer) parse(data []byte) error {
 		case !isMark:
 			*into = appendBodyLine(*into, line)
 		case kind == "request":
-			cur = recorded{line: number, api: arg}
+			api, openAI := strings.CutSuffix(arg, openAIMark)
+			cur = recorded{line: number, api: api, openAI: openAI}
 			into = &cur.request
 		case kind == "response" && cur.line > 0 && cur.status == 0:
 			status, contentType, _ := strings.Cut(arg, " ")
@@ -141,6 +143,12 @@ func (p *replayer) api() string {
 		return ""
 	}
 	return p.exchanges[p.next].api
+}
+
+// openAI reports whether the form of the recording's next request is that for OpenAI. Older
+// recordings show it only by the name of the token limit.
+func (p *replayer) openAI() bool {
+	return p.recorded("max_completion_tokens") || p.next < len(p.exchanges) && p.exchanges[p.next].openAI
 }
 
 // recorded reports whether the requests of the recording have a member.

@@ -13,7 +13,7 @@ var responsesDialect = dialect{
 	path: "/responses",
 	names: fieldNames{
 		conversation: []string{"input"},
-		maxTokens:    []string{"max_output_tokens"}, effort: "reasoning.effort", schema: "text.format",
+		maxTokens:    []string{"max_output_tokens"}, effort: "reasoning.effort", schema: responsesForm,
 	},
 	inReplies:  []string{`"response.`, `"object":"response"`, `"object": "response"`},
 	inRefusals: []string{"v1/responses", "responses api", "field `input`", "parameter: 'input'"},

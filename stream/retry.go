@@ -79,7 +79,7 @@ func sleep(ctx context.Context, wait time.Duration) error {
 func (x *exchange) repair(err error) bool {
 	c, r, f := x.client, x.request, x.refusal
 	e, ours := errors.AsType[*Error](err)
-	if !ours || f == nil || x.draft.began && (x.sink.TakesBack == nil || !x.sink.TakesBack()) {
+	if !ours || f == nil || x.draft.began {
 		return false
 	}
 	o := &c.options
@@ -93,7 +93,7 @@ func (x *exchange) repair(err error) bool {
 			{&o.noState, hasState(r.Messages), "without the reasoning of earlier replies"},
 		}
 	case FormRefused, PairRefused:
-		list = c.dialect.formRepairs(o, f, e.Kind)
+		list = c.dialect.formRepairs(o, r, f, e.Kind)
 	case ForeignCall:
 		list = foreignRepairs(o, r, f)
 	case ToolRefused, RoleRefused, RequestDefect:

@@ -1,8 +1,10 @@
 package stream
 
 import (
+	"bytes"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -12,54 +14,65 @@ import (
 // A schemaPart is the part of JSON Schema that a provider accepts for the form of an answer. The
 // rest goes into descriptions, where the model reads it: an answer that fits the result can
 // violate only that rest. All providers demand that an object has only members that its schema
-// names.
+// names, and that the values of an enum are not objects or arrays.
 type schemaPart struct {
-	Keywords    []string // that it accepts in addition to the common ones
-	Formats     []string // of strings, that it accepts
-	ObjectRoot  bool     // the complete schema must be of an object
-	AllRequired bool     // an object must have all members
-	Recursive   bool     // a schema may refer to itself
+	Keywords []string // that it accepts in addition to the common ones
+	Formats  []string // of strings, that it accepts
+	OpenAI   bool     // the further rules of OpenAI
 }
 
 // anthropicPart is structured outputs of the messages API
 // (docs.claude.com, "Structured outputs", JSON Schema limitations).
 var anthropicPart = schemaPart{
-	Keywords: []string{"allOf"},
+	Keywords: []string{"allOf", "default"},
 	Formats:  []string{"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"},
 }
 
-// openAIPart is strict mode (platform.openai.com, "Structured model outputs", supported schemas).
+// openAIPart is strict mode (developers.openai.com, "Structured model outputs", supported
+// schemas): the root is an object, an object must have all members, the values of an enum have
+// one type, a schema may refer to itself, and the limits of schemaSize apply. Azure refuses the
+// keyword default (openai/openai-agents-python#4390).
 var openAIPart = schemaPart{
-	Keywords:   []string{"pattern", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "minItems", "maxItems"},
-	Formats:    []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"},
-	ObjectRoot: true, AllRequired: true, Recursive: true,
+	Keywords: []string{"pattern", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "minItems", "maxItems"},
+	Formats:  []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"},
+	OpenAI:   true,
 }
 
-// Schema keywords that all providers take as they are.
-var commonKeywords = []string{"type", "enum", "const", "description", "title", "default"}
+var (
+	// Schema keywords that all providers take as they are.
+	commonKeywords = []string{"type", "enum", "const", "title"}
+	// Keywords that say nothing about an answer, or that are written separately.
+	silentKeywords = []string{"$schema", "$id", "$comment", "$defs", "definitions", "properties", "required", "additionalProperties", "items", "anyOf", "oneOf", "allOf", "$ref"}
+	// Keywords that limit no value.
+	annotations = []string{"$schema", "$id", "$comment", "$defs", "definitions", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
+	// Keywords with a list of schemas.
+	combiners = []string{"anyOf", "oneOf", "allOf"}
+)
 
-// Keywords that say nothing about an answer.
-var silentKeywords = []string{"$schema", "$id", "$comment", "$defs", "definitions", "properties", "required", "additionalProperties", "items", "anyOf", "oneOf", "allOf", "$ref"}
-
-// maxSchemaDepth bounds how deep a schema nests.
-const maxSchemaDepth = 50
+const (
+	maxSchemaDepth = 50     // how deep a schema nests
+	maxSchemaSteps = 20_000 // the schemas that are visited; references can make them many
+)
 
 // of returns a schema in the part that a provider accepts; false if there is none: an object
 // may have members that nobody names, or a value may be anything.
 func (p *schemaPart) of(schema []byte) ([]byte, bool) {
 	root := gjson.ParseBytes(schema)
 	w := partWriter{schemaPart: p, root: root}
-	if p.ObjectRoot && root.Get("type").Str != "object" {
+	if p.OpenAI && !hasObjectType(root) {
 		return nil, false
 	}
-	closed := w.schema(root, 0)
+	part := w.schema(root, 0)
 	for _, name := range []string{"$defs", "definitions"} {
 		if definitions := root.Get(name); definitions.IsObject() {
-			closed = jsontext.AppendMember(closed[:len(closed)-1], name, w.named(definitions, 1))
-			closed = append(closed, '}')
+			part = jsontext.AppendMember(part[:len(part)-1], name, w.named(definitions, 1))
+			part = append(part, '}')
 		}
 	}
-	return closed, !w.failed
+	if p.OpenAI && !w.failed {
+		w.failed = !new(schemaSize).fits(gjson.ParseBytes(part), 0)
+	}
+	return part, !w.failed
 }
 
 type partWriter struct {
@@ -67,6 +80,7 @@ type partWriter struct {
 	root   gjson.Result
 	inside []string // the references that are being followed
 	done   []string // the references that were followed
+	steps  int
 	failed bool
 }
 
@@ -77,87 +91,171 @@ func (w *partWriter) fail() []byte {
 
 // schema writes one schema, at a depth.
 func (w *partWriter) schema(v gjson.Result, depth int) []byte {
-	if !v.IsObject() || depth > maxSchemaDepth {
+	if w.steps++; w.failed || w.steps > maxSchemaSteps || !v.IsObject() || depth > maxSchemaDepth {
 		return w.fail()
 	}
-	out := []byte{'{'}
-	add := func(name string, value []byte) { out = jsontext.AppendMember(out, name, value) }
+	defer func(n int) { w.inside = w.inside[:n] }(len(w.inside))
+	v = w.flat(v, false)
 	if ref := v.Get("$ref"); ref.Exists() {
 		w.follow(ref.Str, depth)
-		add("$ref", []byte(ref.Raw))
-		return append(out, '}')
+		return formed(`{"$ref":?}`, []byte(ref.Raw))
 	}
+	out, description := w.keywords(v)
+	types := v.Get("type").Array()
+	values := v.Get("enum").Array()
+	if value := v.Get("const"); value.Exists() {
+		values = append(values, value)
+	}
+	switch named := w.typesOf(values); {
+	case len(types) == 0 && len(values) > 0:
+		out = jsontext.AppendMember(out, "type", named)
+	case len(types) == 0 && !hasAny(v, combiners):
+		return w.fail() // any value
+	}
+	for _, name := range combiners {
+		list, as := v.Get(name), name
+		if name == "oneOf" {
+			as = "anyOf"
+		}
+		switch {
+		case !list.IsArray():
+		case as == "anyOf" || slices.Contains(w.Keywords, as):
+			out = jsontext.AppendMember(out, as, w.list(list, depth+1))
+		default:
+			return w.fail()
+		}
+	}
+	is := func(name string) bool {
+		return slices.ContainsFunc(types, func(t gjson.Result) bool { return t.Str == name })
+	}
+	switch {
+	case v.Get("anyOf").Exists() && v.Get("oneOf").Exists(), is("array") && v.Get("prefixItems").Exists():
+		return w.fail()
+	case is("object"):
+		out = w.object(out, v, depth)
+	}
+	if is("array") {
+		out = jsontext.AppendMember(out, "items", w.schema(v.Get("items"), depth+1))
+	}
+	if description != "" {
+		out = jsontext.AppendMember(out, "description", jsontext.Quoted(description))
+	}
+	return append(out, '}')
+}
+
+// keywords begins the object of a schema with the keywords that stay. The others are added to
+// the description.
+func (w *partWriter) keywords(v gjson.Result) (out []byte, description string) {
+	out = []byte{'{'}
 	var rest []string
 	v.ForEach(func(name, value gjson.Result) bool {
 		switch key := name.Str; {
-		case key == "description":
-		case slices.Contains(commonKeywords, key), slices.Contains(w.Keywords, key) && key != "allOf", key == "format" && slices.Contains(w.Formats, value.Str),
-			key == "minItems" && value.Num <= 1:
-			add(key, []byte(value.Raw))
+		case key == "description", key == "default" && value.Type == gjson.Null:
+		case slices.Contains(commonKeywords, key), slices.Contains(w.Keywords, key) && key != "allOf",
+			key == "format" && slices.Contains(w.Formats, value.Str), key == "minItems" && value.Num <= 1:
+			out = jsontext.AppendMember(out, key, []byte(value.Raw))
 		case !slices.Contains(silentKeywords, key):
 			rest = append(rest, key+": "+value.Raw)
 		}
 		return true
 	})
-	for _, name := range []string{"anyOf", "oneOf"} {
-		if list := v.Get(name); list.IsArray() {
-			add("anyOf", w.list(list, depth+1))
-		}
-	}
-	if list := v.Get("allOf"); list.IsArray() {
-		if !slices.Contains(w.Keywords, "allOf") {
-			return w.fail()
-		}
-		add("allOf", w.list(list, depth+1))
-	}
-	types := v.Get("type").Array()
-	is := func(name string) bool {
-		return slices.ContainsFunc(types, func(t gjson.Result) bool { return t.Str == name })
-	}
-	if len(types) == 0 && !slices.ContainsFunc([]string{"enum", "const", "anyOf", "oneOf", "allOf"}, func(name string) bool { return v.Get(name).Exists() }) {
-		return w.fail()
-	}
-	if is("object") {
-		out = w.object(out, v, depth)
-	}
-	if items := v.Get("items"); is("array") {
-		add("items", w.schema(items, depth+1))
-	}
-	description := v.Get("description").Str
+	description = v.Get("description").Str
 	if rest != nil {
 		description = strings.TrimSpace(description + "\n" + strings.Join(rest, ", "))
 	}
-	if description != "" {
-		add("description", jsontext.Quoted(description))
+	return out, description
+}
+
+// typesOf returns the value of the keyword type for the values of an enum or a const. It fails
+// for values that providers do not accept there.
+func (w *partWriter) typesOf(values []gjson.Result) []byte {
+	var names []string
+	for _, v := range values {
+		name := map[gjson.Type]string{gjson.Null: "null", gjson.String: "string", gjson.True: "boolean", gjson.False: "boolean", gjson.Number: "number"}[v.Type]
+		if name == "" {
+			w.fail()
+		} else if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
-	return append(out, '}')
+	if w.OpenAI && len(names) > 1 && !(len(names) == 2 && slices.Contains(names, "null")) {
+		w.fail()
+	}
+	var list [][]byte
+	for _, name := range names {
+		list = append(list, jsontext.Quoted(name))
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	return formed("[?]", bytes.Join(list, []byte(",")))
 }
 
 func (w *partWriter) object(out []byte, v gjson.Result, depth int) []byte {
-	properties, required := v.Get("properties"), v.Get("required")
-	names := 0
-	properties.ForEach(func(name, _ gjson.Result) bool {
-		names++
-		if w.AllRequired && !slices.ContainsFunc(required.Array(), func(r gjson.Result) bool { return r.Str == name.Str }) {
+	properties, required, other := v.Get("properties"), v.Get("required"), v.Get("additionalProperties")
+	missing := map[string]bool{} // required names without a schema
+	for _, name := range required.Array() {
+		missing[name.Str] = true
+	}
+	var all [][]byte
+	properties.ForEach(func(name, property gjson.Result) bool {
+		all = append(all, []byte(name.Raw))
+		if w.OpenAI && !missing[name.Str] && !w.allowsNull(property, depth) {
 			w.fail() // a model would have to invent a member that it may leave out
 		}
+		delete(missing, name.Str)
 		return true
 	})
-	if names == 0 && (!v.Get("additionalProperties").Exists() || v.Get("additionalProperties").Bool() || v.Get("additionalProperties").IsObject()) {
+	if len(missing) > 0 {
 		w.fail()
 	}
-	for _, name := range required.Array() {
-		if !memberOf(properties, name.Str).Exists() {
-			w.fail()
-		}
+	if open := other.IsObject() || other.Bool() || all == nil && !other.Exists(); open || hasAny(v, combiners) || hasAny(v, []string{"patternProperties"}) {
+		w.fail()
 	}
-	if names > 0 {
-		out = jsontext.AppendMember(out, "properties", w.named(properties, depth+1))
-	}
-	if required.IsArray() {
+	out = jsontext.AppendMember(out, "properties", w.named(properties, depth+1))
+	if w.OpenAI {
+		out = jsontext.AppendMember(out, "required", formed("[?]", bytes.Join(all, []byte(","))))
+	} else if required.IsArray() {
 		out = jsontext.AppendMember(out, "required", []byte(required.Raw))
 	}
 	return jsontext.AppendMember(out, "additionalProperties", []byte("false"))
+}
+
+// allowsNull reports whether null certainly fits a schema. Then a model can give null for a
+// member that it may leave out.
+func (w *partWriter) allowsNull(v gjson.Result, depth int) bool {
+	if w.steps++; w.steps > maxSchemaSteps || depth > maxSchemaDepth || !v.IsObject() || hasAny(v, []string{"not", "if"}) {
+		return false
+	}
+	isNull := func(value gjson.Result) bool { return value.Type == gjson.Null }
+	isNullType := func(name gjson.Result) bool { return name.Str == "null" }
+	fits := func(schema gjson.Result) bool { return w.allowsNull(schema, depth+1) }
+	all := true
+	v.ForEach(func(key, value gjson.Result) bool {
+		switch list := value.Array(); key.Str {
+		case "type":
+			all = slices.ContainsFunc(list, isNullType)
+		case "enum":
+			all = slices.ContainsFunc(list, isNull)
+		case "const":
+			all = isNull(value)
+		case "anyOf":
+			all = slices.ContainsFunc(list, fits)
+		case "oneOf":
+			all = len(slices.DeleteFunc(list, func(s gjson.Result) bool { return !fits(s) })) == 1
+		case "allOf":
+			all = !slices.ContainsFunc(list, func(s gjson.Result) bool { return !fits(s) })
+		case "$ref":
+			all = fits(localSchema(w.root, value.Str))
+		}
+		return all
+	})
+	return all
+}
+
+// hasAny reports whether an object has one of the members.
+func hasAny(object gjson.Result, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return memberOf(object, name).Exists() })
 }
 
 // memberOf returns the member of an object; gjson's Get would read the name as a path.
@@ -186,27 +284,137 @@ func (w *partWriter) list(v gjson.Result, depth int) []byte {
 	return append(out, ']')
 }
 
+// flat returns a schema without an allOf of one schema, and without a $ref next to other
+// keywords, which OpenAI refuses (defog-ai/defog#244): their schemas take their place. A $ref
+// alone is replaced too if alone is set.
+func (w *partWriter) flat(v gjson.Result, alone bool) gjson.Result {
+	for range maxSchemaDepth {
+		keyword, inner := "", gjson.Result{}
+		all, ref := v.Get("allOf").Array(), v.Get("$ref")
+		switch {
+		case len(all) == 1:
+			keyword, inner = "allOf", all[0]
+		case ref.Exists() && !slices.Contains(w.inside, ref.Str) && (alone || hasOthers(v)):
+			keyword, inner = "$ref", localSchema(w.root, ref.Str)
+		}
+		together, ok := merged(v, keyword, inner)
+		if !ok {
+			break
+		}
+		v = together
+		if keyword == "$ref" {
+			w.inside = append(w.inside, ref.Str)
+		}
+	}
+	return v
+}
+
+// hasOthers reports whether a schema has keywords for a model next to $ref.
+func hasOthers(v gjson.Result) (others bool) {
+	v.ForEach(func(name, _ gjson.Result) bool {
+		others = name.Str == "description" || !slices.Contains(silentKeywords, name.Str)
+		return !others
+	})
+	return others
+}
+
+// merged returns a schema with the keywords of an inner schema in place of one keyword. It cannot
+// be made if both limit values by the same keyword.
+func merged(v gjson.Result, keyword string, inner gjson.Result) (gjson.Result, bool) {
+	out, ok := []byte{'{'}, inner.IsObject()
+	v.ForEach(func(name, value gjson.Result) bool {
+		if name.Str != keyword {
+			out = jsontext.AppendMember(out, name.Str, []byte(value.Raw))
+		}
+		return true
+	})
+	inner.ForEach(func(name, value gjson.Result) bool {
+		own := memberOf(v, name.Str)
+		switch {
+		case !own.Exists() || name.Str == keyword:
+			out = jsontext.AppendMember(out, name.Str, []byte(value.Raw))
+		case !slices.Contains(annotations, name.Str) && own.Raw != value.Raw:
+			ok = false
+		}
+		return true
+	})
+	return gjson.ParseBytes(append(out, '}')), ok
+}
+
+// localSchema returns the definition, or the complete schema, to which a reference leads.
+func localSchema(root gjson.Result, ref string) (schema gjson.Result) {
+	section, name, _ := strings.Cut(strings.TrimPrefix(ref, "#/"), "/")
+	switch {
+	case ref == "#":
+		return root
+	case strings.HasPrefix(ref, "#/") && (section == "$defs" || section == "definitions") && !strings.ContainsAny(name, "/~%"):
+		return memberOf(memberOf(root, section), name)
+	}
+	return schema
+}
+
 // follow fails on a reference that does not lead to a definition of the schema, or that leads
 // back to itself if the provider does not accept that.
 func (w *partWriter) follow(ref string, depth int) {
-	if w.Recursive && ref == "#" {
-		return
-	}
-	section, name, _ := strings.Cut(strings.TrimPrefix(ref, "#/"), "/")
-	if !strings.HasPrefix(ref, "#/") || section != "$defs" && section != "definitions" || strings.ContainsAny(name, "/~%") {
+	switch to := localSchema(w.root, ref); {
+	case !to.Exists():
 		w.fail()
-		return
-	}
-	if slices.Contains(w.done, ref) {
-		return
-	}
-	if slices.Contains(w.inside, ref) {
-		if !w.Recursive {
+	case slices.Contains(w.inside, ref), ref == "#":
+		if !w.OpenAI {
 			w.fail()
 		}
-		return
+	case !slices.Contains(w.done, ref):
+		w.inside = append(w.inside, ref)
+		w.schema(to, depth+1)
+		w.inside, w.done = w.inside[:len(w.inside)-1], append(w.done, ref)
 	}
-	w.inside = append(w.inside, ref)
-	w.schema(memberOf(memberOf(w.root, section), name), depth+1)
-	w.inside, w.done = w.inside[:len(w.inside)-1], append(w.done, ref)
+}
+
+// schemaSize is what OpenAI limits of a schema in strict mode.
+type schemaSize struct{ properties, values, text int }
+
+const (
+	maxSchemaLevels     = 10 // of objects and arrays
+	maxSchemaProperties = 5_000
+	maxSchemaValues     = 1_000   // of all enums
+	maxSchemaText       = 120_000 // characters of names and values
+	manyValues          = 250     // from which on the text of a single enum is limited
+	maxValuesText       = 15_000  // characters
+)
+
+// fits counts a schema that partWriter has written, at a level of objects and arrays, and reports
+// whether it is within the limits.
+func (s *schemaSize) fits(v gjson.Result, level int) bool {
+	ok := level <= maxSchemaLevels
+	each := func(list gjson.Result, level int) {
+		list.ForEach(func(name, inner gjson.Result) bool {
+			s.text += utf8.RuneCountInString(name.Str)
+			ok = s.fits(inner, level) && ok
+			return true
+		})
+	}
+	v.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "properties":
+			s.properties += len(value.Map())
+			each(value, level+1)
+		case "$defs", "definitions":
+			each(value, 0)
+		case "anyOf":
+			each(value, level)
+		case "items":
+			ok = s.fits(value, level+1) && ok
+		case "const":
+			s.text += utf8.RuneCountInString(value.String())
+		case "enum":
+			values, before := value.Array(), s.text
+			for _, one := range values {
+				s.text += utf8.RuneCountInString(one.String())
+			}
+			s.values += len(values)
+			ok = ok && (len(values) <= manyValues || s.text-before <= maxValuesText)
+		}
+		return true
+	})
+	return ok && s.properties <= maxSchemaProperties && s.values <= maxSchemaValues && s.text <= maxSchemaText
 }

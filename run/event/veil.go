@@ -23,6 +23,7 @@ type veil struct {
 type turnText struct {
 	pieces   secrets.Pieces
 	turn     int
+	size     int    // bytes that came
 	original int    // bytes passed on before the first secret
 	veiled   []byte // bytes passed on after that
 	piece    Text   // reused for each piece
@@ -33,6 +34,7 @@ func (t *turnText) next(f *secrets.Finder, e *Text, to func(*Text)) {
 	if e.Turn != t.turn {
 		*t = turnText{turn: e.Turn}
 	}
+	t.size += len(e.Text)
 	if p := t.pieces.Next(f, e.Text); len(p) > 0 || len(e.Text) == 0 {
 		t.pass(p, to)
 	}
@@ -169,13 +171,17 @@ func (v *veil) hideValue(in reflect.Value, ours bool) {
 	}
 }
 
-// lastText is the text of End. If it is from the last turn, it has the same bytes as the Text events.
+// lastText is the text of End: the same bytes that the Text events of the last turn had, unless the
+// answer is from an earlier turn or only a part of them.
 func (v *veil) lastText(e *End) Pieces {
-	content := v.set.Content()
+	content, size := v.set.Content(), 0
+	for _, piece := range e.Text {
+		size += len(piece)
+	}
 	switch {
 	case content == nil:
 		return e.Text
-	case e.Earlier || e.Turns == 0 || e.Turns != v.text.turn:
+	case e.Earlier || e.Turns == 0 || e.Turns != v.text.turn || size != v.text.size:
 		return Pieces{content.HideString(e.Text.String())}
 	case !v.text.pieces.Replaced:
 		return e.Text
@@ -185,9 +191,6 @@ func (v *veil) lastText(e *End) Pieces {
 	for _, piece := range e.Text {
 		before = append(before, piece[:min(left, len(piece))])
 		left -= min(left, len(piece))
-	}
-	if left > 0 {
-		return e.Text
 	}
 	return append(before, string(v.text.veiled))
 }

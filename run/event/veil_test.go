@@ -175,3 +175,21 @@ func fill(t *testing.T, name string, to reflect.Value, word string) (filled bool
 	}
 	return filled
 }
+
+// TestVeilOfPart: an answer that is only a part of the text has no secret either.
+func TestVeilOfPart(t *testing.T) {
+	set := &secrets.Set{}
+	set.Add("abcdefgh-1234")
+	var out bytes.Buffer
+	m := NewEmitter(set)
+	m.Outs = []Output{&NDJSONOutput{Writer: NewWriter(&out, "x")}}
+	for _, e := range []Event{
+		&Start{}, &Text{1, []byte(`{"answer":["abcdefgh`)}, &Text{1, []byte(`-1234"]}`)}, &Turn{Turn: 1},
+		&End{Counts: Counts{Turns: 1}, Text: Pieces{`["abcdefgh-1234"]`}},
+	} {
+		m.Emit(e)
+	}
+	if got := out.String(); strings.Contains(got, "1234") || !strings.Contains(got, `"text":"[\"[secret]\"]"`) {
+		t.Error(got)
+	}
+}

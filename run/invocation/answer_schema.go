@@ -30,11 +30,12 @@ func AnswerSchema(from string, text json.RawMessage, warn config.Warner) (*schem
 	return s, nil
 }
 
-// Schema is the schema of --schema; nil without the flag. It needs no model.
-func (v *Invocation) Schema(ctx context.Context) (*schema.Schema, error) {
+// Schema is the schema of --schema, compiled and as text; nil without the flag. It needs no model.
+func (v *Invocation) Schema(ctx context.Context) (*schema.Schema, json.RawMessage, error) {
 	text, err := readSchema(ctx, v.Config)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return AnswerSchema("--schema", text, v.Warn)
+	s, err := AnswerSchema("--schema", text, v.Warn)
+	return s, text, err
 }

@@ -3,6 +3,7 @@ package turn
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -23,7 +24,9 @@ type answerForm struct {
 // one, and whether it has the form that was asked for.
 func (l *Loop) checkAnswer(ctx context.Context) (again bool, err error) {
 	if !l.hasText {
-		l.Text, l.Earlier = Answer(l.Messages())
+		if l.Text, l.Earlier = Answer(l.Messages()); len(l.Text) > 0 && l.model.Schema != nil {
+			l.Text = event.Pieces{answerIn(l.model.Request.Schema, false, l.Text.String())}
+		}
 	}
 	if l.model.Schema != nil && !(len(l.Text) == 0 && l.form.told) {
 		again, err = l.checkForm(ctx)
@@ -73,9 +76,6 @@ func ReportEmpty(emit func(event.Event) error, earlier event.Pieces) error {
 // checkForm checks the answer against the schema. If it does not match, the model gets the reasons
 // once and another turn; a second mismatch is an error.
 func (l *Loop) checkForm(ctx context.Context) (again bool, err error) {
-	if inner, ok := fenced(l.Text.String()); ok {
-		l.Text = event.Pieces{inner}
-	}
 	// A schema can require seconds of work. The end of the run does not wait for it.
 	faults, err := goroutine.AwaitResult(ctx, func() ([]schema.Fault, error) {
 		return l.model.Schema.Check([]byte(strings.TrimSpace(l.Text.String())))
@@ -98,6 +98,27 @@ func (l *Loop) checkForm(ctx context.Context) (again bool, err error) {
 		Text: Prefix + "The answer does not fit the requested JSON Schema: " + text + ". Answer again with one JSON value that fits it, and nothing else.",
 	}}})
 	return true, l.emit(&event.Warning{Code: "answer_invalid", Message: "the answer does not fit " + l.form.from + ", and the model is asked once more: " + text})
+}
+
+// answerIn is the answer in a text of the model: the content of a code block or of the object that
+// the request asked for.
+func answerIn(form json.RawMessage, wrapped bool, text string) string {
+	if inner, ok := fenced(text); ok {
+		text = inner
+	}
+	return string(stream.Unwrapped(form, wrapped, []byte(text)))
+}
+
+// StoredAnswer is the answer in a text of a session, and its faults. The session does not say
+// whether the request asked for an object. form is the text of the schema s.
+func StoredAnswer(s *schema.Schema, form json.RawMessage, text string) (answer string, faults []schema.Fault) {
+	for _, wrapped := range []bool{true, false} {
+		answer = answerIn(form, wrapped, text)
+		if faults, _ = s.Check([]byte(strings.TrimSpace(answer))); len(faults) == 0 {
+			break
+		}
+	}
+	return answer, faults
 }
 
 // fenced is the content of a text that consists of a single code block: models write JSON in this

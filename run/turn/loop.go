@@ -221,8 +221,15 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 			l.hasText = !isBlank(l.Text.String())
 		}
 	}
-	l.Text, l.hasText = slices.Concat(before.text, l.Text), l.hasText || before.hasText
-	if err = cmp.Or(said(), err); err != nil {
+	held := l.Text
+	if l.Text = slices.Concat(before.text, l.Text); err == nil && l.isAnswer(reply) {
+		l.Text = event.Pieces{answerIn(l.model.Request.Schema, reply.Wrapped, l.Text.String())}
+		if !before.on {
+			held = l.Text
+		}
+	}
+	err = cmp.Or(said(), l.release(held), err)
+	if l.hasText = l.hasText || before.hasText; err != nil {
 		return nil, err
 	}
 	l.model.Request.Messages = append(l.model.Request.Messages, reply.Message)
@@ -286,6 +293,9 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 			if l.textSize += len(delta); l.textSize >= longText {
 				l.processors.useOne()
 			}
+			if l.model.Schema != nil {
+				return nil // see release
+			}
 			text.Text = delta
 			return l.emit(&text)
 		},
@@ -319,6 +329,24 @@ func position(n int) json.RawMessage {
 		return nil
 	}
 	return strconv.AppendInt(nil, int64(n), 10)
+}
+
+// isAnswer reports whether the text of the turn is an answer to a schema.
+func (l *Loop) isAnswer(reply *stream.Reply) bool {
+	return l.model.Schema != nil && len(l.Text) > 0 && reply.Stop != stream.StopPause && len(reply.Message.Calls)+len(l.commandLines(l.Text)) == 0
+}
+
+// release emits the text of a reply to a schema. The sink held it, because only a complete text
+// shows whether the answer is a part of it.
+func (l *Loop) release(text event.Pieces) error {
+	if l.model.Schema == nil || !l.hasText {
+		return nil
+	}
+	var err error
+	for _, piece := range text {
+		err = cmp.Or(err, l.emit(&event.Text{Turn: l.Turns, Text: []byte(piece)}))
+	}
+	return err
 }
 
 func piecesOf(parts []stream.Part) (text event.Pieces) {
