@@ -99,12 +99,12 @@ func (f *refusal) subject(r *Request) Kind {
 		return KeyRefused
 	case f.isForeignCall():
 		return ForeignCall
-	case f.isStateInvalid():
+	case f.isStateInvalid(r):
 		return StateInvalid
 	case hasAnyImage(r) && f.isPicture():
 		return PictureRefused
 	case r.Schema != nil && f.isForm():
-		if len(r.Tools) > 0 && f.says("tool", "function call", "function calling", "tool/function calling", "tool calling", "function") {
+		if len(r.Tools) > 0 && f.says("tool", "tool_choice", "function") {
 			return PairRefused
 		}
 		return FormRefused
@@ -263,19 +263,21 @@ func (f *refusal) lacksThinking() bool {
 }
 
 // isStateInvalid: signatures and encrypted items are only valid for some time, one account and one
-// model.
-func (f *refusal) isStateInvalid() bool {
-	if f.is("invalid_encrypted_content", "thinking_signature_invalid", "invalid_signature") ||
-		f.says("provided without its required", "cannot be modified", "must contain thinking") && f.says("reasoning", "thinking", "item") {
+// model. If the request has such state, each refusal that speaks of it is about it: a session must
+// not end because of something that can be left out.
+func (f *refusal) isStateInvalid(r *Request) bool {
+	about := f.says("signature", "thought_signature", "encrypted content", "encrypted_content", "reasoning_content", "reasoning_detail", "redacted_thinking", "reasoning_text", "thinking block",
+		"`thinking`", "reasoning item", "invalid_encrypted_content") && !f.says("encrypted content is not supported")
+	switch {
+	case f.is("invalid_encrypted_content", "thinking_signature_invalid", "invalid_signature"),
+		f.says("provided without its required", "cannot be modified", "must contain thinking") && f.says("reasoning", "thinking", "item"),
+		f.says("not found") && (f.says("item with id", "item '", "item `") || f.says("item") && strings.Contains(f.words, "rs_")):
 		return true
+	case hasState(r.Messages) && (about || f.says("thinking", "reasoning")):
+		return !strings.HasPrefix(f.param, "reasoning") && !strings.HasPrefix(f.param, "thinking")
 	}
-	state := f.says("signature", "thought_signature", "encrypted content", "encrypted_content", "reasoning_content", "reasoning_detail", "redacted_thinking", "reasoning_text") ||
-		f.says("thinking block", "`thinking`", "reasoning item")
-	item := f.says("item with id", "item '", "item `") || f.says("item") && strings.Contains(f.words, "rs_")
-	invalid := f.says("invalid", "not valid", "corrupted", "could not be verified", "could not be decrypted", "cannot be decrypted", "mismatch", "expired", "verification",
-		"extra input",
+	return about && f.says("invalid", "not valid", "corrupted", "could not be verified", "could not be decrypted", "cannot be decrypted", "mismatch", "expired", "verification", "extra input",
 		"not permitted", "not supported", "unsupported", "unknown field", "unrecognized", "not allowed", "unexpected")
-	return state && invalid && !f.says("encrypted content is not supported") || item && f.says("not found")
 }
 
 // isPicture: servers refuse pictures with many statuses, and often only name the type that they
@@ -291,7 +293,7 @@ func (f *refusal) isPicture() bool {
 		"expected string, got array", "expected a string",
 		"media type", "media_type", "mime type", "mime_type", "modality", "modalities", "image/png", "image/jpeg", "pixels") ||
 		f.says("image") && f.says("support", "supported", "unsupported", "accept", "accepted", "allow", "allowed", "content type", "invalid", "process", "exceed", "exceeds",
-			"too large")
+			"too large", "decode", "download", "empty", "corrupted", "unable", "could not", "failed", "dimension", "unknown")
 }
 
 // isForm reports whether the refusal is about the form of the answer.

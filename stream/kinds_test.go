@@ -118,7 +118,7 @@ func TestKinds(t *testing.T) {
 					s := newModelServer(t, handler)
 					c := newClient(t, Config{API: api, BaseURL: s.URL, Key: "k", Hints: Hints{Later: "the caller's way to wait"}})
 					waits(c)
-					r := kindRequest(column[0])
+					r := kindRequest(column[0], api)
 					_, err := c.Reply(t.Context(), r, nil)
 					e, ok := errors.AsType[*Error](err)
 					if !ok || e.Kind != Kind(column[0]) || e.Status != code || s.requests() != requests {
@@ -134,7 +134,7 @@ func TestKinds(t *testing.T) {
 }
 
 // kindRequest is a request that a refusal of that kind can be about.
-func kindRequest(kind string) *Request {
+func kindRequest(kind, api string) *Request {
 	v := reported{Kind: Kind(kind)}
 	switch v.Kind {
 	case FormRefused:
@@ -145,9 +145,21 @@ func kindRequest(kind string) *Request {
 		v.Needs = "tools"
 	}
 	r := v.request()
-	if r.Model = "m"; v.Kind == PictureRefused {
-		r.Messages = append(r.Messages, Message{Role: Assistant, Calls: []Call{{ID: "a", Name: "f", Arguments: []byte("{}")}}},
-			Message{Role: ToolRole, CallID: "a", Name: "f", Parts: []Part{{Text: "x"}, image}})
+	call := Message{Role: Assistant, Calls: []Call{{ID: "a", Name: "f", Arguments: []byte("{}")}}}
+	result := Message{Role: ToolRole, CallID: "a", Name: "f", Parts: []Part{{Text: "x"}}}
+	switch r.Model = "m"; v.Kind {
+	case PictureRefused:
+		result.Parts = append(result.Parts, image)
+	case StateInvalid:
+		call.Opaque = Opaque{api: api, json: []byte(map[string]string{
+			"chat":      `"reasoning_content":"hm"`,
+			"messages":  `{"type":"thinking","thinking":"hm","signature":"S"},{"type":"tool_use","id":"a","name":"f","input":{}}`,
+			"responses": `{"type":"reasoning","encrypted_content":"E"},{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}`,
+		}[api])}
+	case ForeignCall:
+	default:
+		return r
 	}
+	r.Messages = append(r.Messages, call, result)
 	return r
 }
