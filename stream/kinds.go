@@ -124,8 +124,8 @@ func (f *refusal) isBadSample() bool {
 	}
 	return f.is("tool_use_failed", "json_validate_failed", "output_parse_failed", "malformed_function_call") ||
 		f.says("malformed_function_call", "failed to call a function", "failed to parse tool call", "failed to parse input", "could not parse header",
-			"tokens remaining in message header", "while expecting start token", "failed to generate json", "failed to validate json",
-			"tool call validation failed", "not in request.tools", "malformed function call", "error parsing tool call", "parsing failed. the model generated output")
+			"tokens remaining in message header", "while expecting start token", "failed to generate json", "failed to validate json", "tool call validation failed",
+			"not in request.tools", "malformed function call", "error parsing tool call", "parsing failed. the model generated output")
 }
 
 func (f *refusal) isModeration() bool {
@@ -134,48 +134,45 @@ func (f *refusal) isModeration() bool {
 	default:
 		return false
 	}
-	return f.is("content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed", "datainspectionfailed", "sensitivecontentdetected",
-		"moderation_blocked", "cyber_policy") ||
+	return f.is("content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed", "datainspectionfailed",
+		"sensitivecontentdetected", "moderation_blocked", "cyber_policy") ||
 		f.says("severe violation", "content_filter", "content filter", "content management policy", "content policy", "filtering policy", "usage guidelines",
-			"content_policy_violation", "usage policies", "usage policy", "flagged", "moderation",
-			"inappropriate content", "safety system", "safety reason", "prohibited content", "prohibited_content", "content exists risk", "unsafe or sensitive", "sensitive content",
-			"sensitive information")
+			"content_policy_violation", "usage policies", "usage policy", "flagged", "moderation", "inappropriate content", "safety system", "safety reason",
+			"prohibited content", "prohibited_content", "content exists risk", "unsafe or sensitive", "sensitive content", "sensitive information")
 }
 
 // isQuota: a limit of the rate passes, also where the text names a page about billing.
 func (f *refusal) isQuota() bool {
 	throttled := slices.ContainsFunc(f.codes, func(code string) bool { return strings.HasPrefix(code, "throttling") })
 	switch {
-	case f.status == 402, f.is("insufficient_quota", "exceeded_current_quota_error", "billing_error", "billing_not_active", "billing_hard_limit_reached", "insufficient_balance",
-		"quota_exceeded", "arrearage", "insufficient_user_quota", "insufficient_credits", "1113"):
-		return true
-	case f.says("limit: 0", "limit exhausted", "key limit exceeded", "fair usage policy", "usage limit"), f.is("1308", "1310", "usage_limit_reached"):
+	case f.status == 402, f.is("insufficient_quota", "exceeded_current_quota_error", "billing_error", "billing_not_active", "billing_hard_limit_reached",
+		"insufficient_balance", "quota_exceeded", "arrearage", "insufficient_user_quota", "insufficient_credits", "1113", "1308", "1310", "usage_limit_reached"),
+		f.says("limit: 0", "limit exhausted", "key limit exceeded", "fair usage policy", "usage limit"):
 		return true
 	case f.wait > 0, f.status == 404, throttled, f.says("e.g. check quota", "throttling", "rate quota"):
 		return false
-	case f.says("insufficient balance", "insufficient credit", "insufficient fund", "extra usage", "add credits", "more credits", "out of credits", "credits", "余额", "欠费", "充值"):
+	case f.says("insufficient balance", "insufficient credit", "insufficient fund", "extra usage", "credits", "余额", "欠费", "充值"):
 		return true
 	case f.status >= 500, f.is("rate_limit_exceeded", "rate_limit_error", "ratelimitreached"),
 		f.says("rate limit", "ratelimit", "per minute", "per second", "too many requests", "requests per day", "tokens per day"):
 		return false
 	}
-	return f.says("credit", "balance", "billing", "quota", "arrear", "overdue", "payment", "spending limit", "spend limit", "recharge", "top up", "free tier", "dunning",
-		"account is suspended", "account has been suspended", "account suspended", "is suspended", "额度", "in good standing")
+	return f.says("credit", "balance", "billing", "quota", "arrear", "overdue", "payment", "spending limit", "spend limit", "recharge", "top up", "free tier",
+		"dunning", "account has been suspended", "account suspended", "is suspended", "额度", "in good standing")
 }
 
 // namesNoModel reports whether the refusal says in fixed words, which can have any status, that
 // the model is not there.
 func (f *refusal) namesNoModel() bool {
-	if f.is("model_not_found", "deploymentnotfound", "invalid_model", "model_not_available", "unknown_model", "unsupported_model", "model_not_supported", "unsupportedmodel",
-		"modelnotfound", "model_not_exist", "modelnotopen", "invalidendpointormodel.notfound", "model_decommissioned", "model_deprecated") {
+	if f.is("model_not_found", "deploymentnotfound", "invalid_model", "model_not_available", "unknown_model", "unsupported_model", "model_not_supported",
+		"unsupportedmodel", "modelnotfound", "model_not_exist", "modelnotopen", "invalidendpointormodel.notfound", "model_decommissioned", "model_deprecated") {
 		return true
 	}
-	return f.ofModel() && f.says("invalid model", "invalid_model", "incorrect model", "unknown model", "no such model", "not a valid model", "unsupported model", "not supported model",
-		"non-existent model", "not find model", "not find the model", "not found the model", "can't find model", "access to model", "access to the model", "unable to access",
-		"not support model",
-		"no endpoints found for", "no endpoints available", "model not exist", "no allowed providers are available", "no available model", "no available channel for model",
-		"no models loaded", "无可用渠道", "support the model", "model access is denied", "no model named", "model_not_found",
-		"not activated the model", "on-demand throughput", "not found for account")
+	return f.ofModel() && f.says("invalid model", "invalid_model", "incorrect model", "unknown model", "no such model", "not a valid model", "unsupported model",
+		"not supported model", "non-existent model", "not find model", "not find the model", "not found the model", "can't find model", "access to model",
+		"access to the model", "unable to access", "not support model", "no endpoints found for", "no endpoints available", "model not exist",
+		"no allowed providers are available", "no available model", "no available channel for model", "no models loaded", "无可用渠道", "support the model",
+		"model access is denied", "no model named", "model_not_found", "not activated the model", "on-demand throughput", "not found for account")
 }
 
 // ofModel reports whether the refusal names no other field than the model.
@@ -220,11 +217,14 @@ func saysMissing(sentence string) bool {
 	}
 	sentence = sentence[:end]
 	first := -1
-	for _, predicate := range []string{"not exist", "doesn't exist", "not found", "not be found", "not supported", "not available", "unavailable", "no longer", "deprecated",
+	for _, predicate := range []string{"not exist", "doesn't exist", "not found", "not be found", "not supported", "not available", "unavailable", "no longer",
+		"deprecated",
 		"decommissioned", "retired",
-		"removed", "shut down", "sunset", "discontinued", "not valid", "is invalid", "unknown", "not recognized", "not recognised", "not loaded", "not allowed", "not have access",
+		"removed", "shut down", "sunset", "discontinued", "not valid", "is invalid", "unknown", "not recognized", "not recognised", "not loaded", "not allowed",
+		"not have access",
 		"no access",
-		"only available", "not enabled", "not accessible", "not a model", "end of life", "end-of-life", "not activated", "isn't available", "isn't supported", "not permitted",
+		"only available", "not enabled", "not accessible", "not a model", "end of life", "end-of-life", "not activated", "isn't available", "isn't supported",
+		"not permitted",
 		"not configured", "not served", "not deployed"} {
 		if i := indexPhrase(sentence, predicate); i >= 0 && (first < 0 || i < first) {
 			first = i
@@ -234,9 +234,9 @@ func saysMissing(sentence string) bool {
 		return false
 	}
 	other := refusal{words: sentence[:first]}
-	return !other.says("tool", "function", "image", "parameter", "temperature", "system", "role", "reasoning", "thinking", "stream", "streaming", "json", "response_format",
-		"value", "field", "argument",
-		"property", "support", "supports", "prefill", "context", "token", "prompt", "input", "message", "content", "template", "feature", "schema", "with", "when", "logprobs", "effort")
+	return !other.says("tool", "function", "image", "parameter", "temperature", "system", "role", "reasoning", "thinking", "stream", "streaming", "json",
+		"response_format", "value", "field", "argument", "property", "support", "prefill", "context", "token", "prompt", "input", "message", "content", "template",
+		"feature", "schema", "with", "when", "logprobs", "effort")
 }
 
 // isForeignCall: an endpoint demands ids of its own form, or state that only its own models write.
@@ -245,8 +245,9 @@ func (f *refusal) isForeignCall() bool {
 }
 
 func (f *refusal) isAboutIDs() bool {
-	return f.says("tool call id", "tool_call_id", "tool_call.id", "call_id", "tooluseid", "tool_use.id", "tool_use_id", "tool_calls[0].id", "].id", ".id") &&
-		f.says("length", "must be a-z", "pattern", "too long", "maximum", "alphanumeric", "invalid characters", "satisfy constraint") && !f.says("not found", "no tool call found")
+	return f.says("tool call id", "tool_call_id", "call_id", "tooluseid", "tool_use_id", ".id") &&
+		f.says("length", "must be a-z", "pattern", "too long", "maximum", "alphanumeric", "invalid characters", "satisfy constraint") && !f.says("not found",
+		"no tool call found")
 }
 
 func (f *refusal) lacksSignature() bool {
@@ -266,8 +267,8 @@ func (f *refusal) lacksThinking() bool {
 // model. If the request has such state, each refusal that speaks of it is about it: a session must
 // not end because of something that can be left out.
 func (f *refusal) isStateInvalid(r *Request) bool {
-	about := f.says("signature", "thought_signature", "encrypted content", "encrypted_content", "reasoning_content", "reasoning_detail", "redacted_thinking", "reasoning_text", "thinking block",
-		"`thinking`", "reasoning item", "invalid_encrypted_content") && !f.says("encrypted content is not supported")
+	about := f.says("signature", "thought_signature", "encrypted content", "encrypted_content", "reasoning_content", "reasoning_detail", "redacted_thinking",
+		"reasoning_text", "thinking block", "`thinking`", "reasoning item", "invalid_encrypted_content") && !f.says("encrypted content is not supported")
 	switch {
 	case f.is("invalid_encrypted_content", "thinking_signature_invalid", "invalid_signature"),
 		f.says("provided without its required", "cannot be modified", "must contain thinking") && f.says("reasoning", "thinking", "item"),
@@ -276,8 +277,8 @@ func (f *refusal) isStateInvalid(r *Request) bool {
 	case hasState(r.Messages) && (about || f.says("thinking", "reasoning")):
 		return !strings.HasPrefix(f.param, "reasoning") && !strings.HasPrefix(f.param, "thinking")
 	}
-	return about && f.says("invalid", "not valid", "corrupted", "could not be verified", "could not be decrypted", "cannot be decrypted", "mismatch", "expired", "verification", "extra input",
-		"not permitted", "not supported", "unsupported", "unknown field", "unrecognized", "not allowed", "unexpected")
+	return about && f.says("invalid", "not valid", "corrupted", "could not be verified", "could not be decrypted", "cannot be decrypted", "mismatch", "expired",
+		"verification", "extra input", "not permitted", "not supported", "unsupported", "unknown field", "unrecognized", "not allowed", "unexpected")
 }
 
 // isPicture: servers refuse pictures with many statuses, and often only name the type that they
@@ -287,12 +288,11 @@ func (f *refusal) isPicture() bool {
 	if f.status == 500 || f.status == 501 {
 		return f.says("image input is not supported", "does not support image")
 	}
-	return f.says("image_url", "image input", "input image", "input_image", "images", "image content", "vision", "multimodal", "multi-modal", "unsupported content part",
-		"unsupported content type",
-		"content part", "content[].type", "sequence, expected a string", "must be a string", "should be a valid string", "content must be a string", "content should be a string",
-		"expected string, got array", "expected a string",
-		"media type", "media_type", "mime type", "mime_type", "modality", "modalities", "image/png", "image/jpeg", "pixels") ||
-		f.says("image") && f.says("support", "supported", "unsupported", "accept", "accepted", "allow", "allowed", "content type", "invalid", "process", "exceed", "exceeds",
+	return f.says("image_url", "image input", "input image", "input_image", "images", "image content", "vision", "multimodal", "multi-modal",
+		"unsupported content type", "content part", "content[].type", "must be a string", "should be a valid string", "content should be a string",
+		"expected string, got array", "expected a string", "media type", "media_type", "mime type", "mime_type", "modality", "modalities", "image/png",
+		"image/jpeg", "pixels") ||
+		f.says("image") && f.says("support", "supported", "unsupported", "accept", "accepted", "allow", "allowed", "content type", "invalid", "process", "exceed",
 			"too large", "decode", "download", "empty", "corrupted", "unable", "could not", "failed", "dimension", "unknown")
 }
 
@@ -303,16 +303,15 @@ func (f *refusal) isForm() bool {
 	}
 	return f.names("response_format", "json_schema", "json_object", "text.format", "output_config", "output_format", "guided_json", "strict", "additionalproperties",
 		"responseschema", "response_schema") ||
-		f.says("schema", "handle the requested parameters", "response format", "output format", "structured output", "structured_output", "structured-output", "mimetype",
-			"json mode", "json schema", "grammar", "response mime type", "response_mime_type", "mime type",
-			"constrained decoding", "too many states", "guided decoding", "json_mode")
+		f.says("schema", "handle the requested parameters", "response format", "output format", "structured output", "structured_output", "structured-output",
+			"mimetype", "json mode", "grammar", "response_mime_type", "mime type", "constrained decoding", "too many states", "guided decoding", "json_mode")
 }
 
 func (f *refusal) isTool(r *Request) bool {
 	return f.names("tools", "tool_config", "function_declarations") ||
-		f.says("schema for function", "input_schema", "tool use is", "tool use with", "support tool use", "tool calling", "function calling", "support tool",
-			"tools are not supported", "tool-call-parser", "function name", "tool name",
-			"support functions", "custom tool", "functiondeclaration", "provided 'tool_choice' value") || len(r.Tools) > 0 && f.says("tools", "grammar", "tool schema", "schema")
+		f.says("schema for function", "input_schema", "tool use is", "tool use with", "tool calling", "function calling", "support tool", "tools are not supported",
+			"tool-call-parser", "function name", "tool name", "support functions", "custom tool", "functiondeclaration",
+			"provided 'tool_choice' value") || len(r.Tools) > 0 && f.says("tools", "grammar", "schema")
 }
 
 // isDescription reports whether a refusal says that a description is too long.
@@ -327,9 +326,8 @@ func (f *refusal) isRole() bool {
 		return false
 	}
 	return f.names("role") || f.says("role") && f.says("tool", "system", "developer", "unexpected", "unknown", "invalid", "unsupported", "only") ||
-		f.says("alternate", "alternating", "alternation", "conversation roles", "function call turn", "function response turn", "function response part", "system message",
-			"system prompt",
-			"developer instruction", "system instruction", "system_instruction", "developer message", "only user and assistant")
+		f.says("alternate", "alternating", "alternation", "conversation roles", "function call turn", "function response turn", "function response part",
+			"system message", "system prompt", "developer instruction", "system instruction", "system_instruction", "developer message", "only user and assistant")
 }
 
 func hasAnyImage(r *Request) bool {
