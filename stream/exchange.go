@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/netguard"
 )
 
 // maxResponse caps the bytes of one reply, as sent and as inflated.
@@ -196,7 +197,7 @@ func (x *exchange) refused(res *http.Response) error {
 // failed turns a refusal into the error of the exchange.
 func (x *exchange) failed(f *refusal) *Error {
 	x.refusal = f
-	if wait := headerWait(x.head); wait > 0 {
+	if wait := netguard.RetryAfter(x.head); wait > 0 {
 		f.wait = wait
 	}
 	e := &Error{Kind: f.kind(x.request), Status: f.status, Code: clean(f.code(), 80), Message: f.shown, After: f.wait}

@@ -203,22 +203,6 @@ func typeStatus() map[string]int {
 	}
 }
 
-// headerWait returns the wait that the head of an answer asks for, 0 for none: seconds or a date
-// (RFC 9110, section 10.2.3), or the milliseconds of OpenAI's header.
-func headerWait(h http.Header) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e12 {
-		return time.Duration(ms * float64(time.Millisecond))
-	}
-	v := h.Get("Retry-After")
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
-		return time.Duration(min(s, 1e9) * float64(time.Second))
-	}
-	if t, err := http.ParseTime(v); err == nil {
-		return max(time.Until(t), 0)
-	}
-	return 0
-}
-
 // waitIn returns the wait that a text in lower case asks for, such as "try again in 1m3.5s" or
 // "please wait 20 seconds", 0 for none.
 func waitIn(text string) time.Duration {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,14 +11,10 @@ import (
 	"unicode/utf8"
 
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/netguard"
 )
 
-const (
-	maxRetries    = 3
-	maxRetryAfter = 60 * time.Second // an endpoint that asks for a longer wait fails at once
-	firstWait     = 500 * time.Millisecond
-	maxWait       = 30 * time.Second // between two attempts, when the endpoint asks for no wait
-)
+const maxRetryAfter = 60 * time.Second // an endpoint that asks for a longer wait fails at once
 
 // retries counts the repetitions of one exchange.
 type retries struct {
@@ -39,14 +34,14 @@ func (x *exchange) nextRetry(err error, made *retries) (_ Retry, again bool) {
 	if x.draft.began && (x.sink.TakesBack == nil || !x.sink.TakesBack()) {
 		return Retry{}, false
 	}
-	r := Retry{Attempt: made.made + 1, Of: maxRetries, Status: e.Status, Message: e.Message, Discards: x.draft.began}
+	r := Retry{Attempt: made.made + 1, Of: netguard.MaxRetries, Status: e.Status, Message: e.Message, Discards: x.draft.began}
 	longest := maxRetryAfter
 	if x.client.cfg.RetryFor > 0 && (e.Kind == Unreachable || e.Kind == Passes && slices.Contains([]int{429, 503, 529}, e.Status)) {
 		r.Of = 0
 		if longest = made.until.Sub(x.client.now()); longest <= 0 {
 			return Retry{}, false
 		}
-	} else if r.Attempt > maxRetries {
+	} else if r.Attempt > netguard.MaxRetries {
 		return Retry{}, false
 	}
 	switch {
@@ -60,8 +55,7 @@ func (x *exchange) nextRetry(err error, made *retries) (_ Retry, again bool) {
 	case e.After > 0:
 		r.After = e.After
 	default:
-		r.After = min(firstWait<<min(made.made, 16), maxWait)
-		r.After = min(r.After+rand.N(r.After/4), longest)
+		r.After = min(netguard.Pause(made.made), longest)
 	}
 	made.made++
 	return r, true

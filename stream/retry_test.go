@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"toolpipe/stream/netguard"
 )
 
 // soon makes a refusal that asks for no long wait.
@@ -130,7 +132,7 @@ func TestNamedWait(t *testing.T) {
 			t.Errorf("%s: %v, want %v", body, got, want)
 		}
 	}
-	if got := headerWait(http.Header{"Retry-After": {"7"}}); got != 7*time.Second {
+	if got := netguard.RetryAfter(http.Header{"Retry-After": {"7"}}); got != 7*time.Second {
 		t.Errorf("header: %v", got)
 	}
 }

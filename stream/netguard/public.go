@@ -1,6 +1,6 @@
 // Package netguard decides which addresses may be dialled when somebody else named them: a URL
 // from a model, or an authorization server from an MCP server. It also knows this machine,
-// which may be reached over plain http.
+// which may be reached over plain http, and how long to wait before a request is sent again.
 package netguard
 
 import (
