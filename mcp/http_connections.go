@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptrace"
 	"net/url"
 	"strings"
@@ -22,15 +23,20 @@ import (
 // sent at that moment is lost. A request that may be sent at most once must not be lost this
 // way. It gets a new connection until a reused one has answered another request; on a healthy
 // server that happens before the first call.
+//
+// The server's cookies are sent back: a load balancer may find the replica that has the session
+// by a cookie. They are kept in memory, until the connections are dropped.
 type connections struct {
 	kept, single *http.Transport // single: a connection for each request
-	broken       atomic.Bool     // the server closed a connection instead of answering
-	proven       atomic.Bool     // a reused connection has answered
+	cookies      *cookiejar.Jar
+	broken       atomic.Bool // the server closed a connection instead of answering
+	proven       atomic.Bool // a reused connection has answered
 }
 
 // newConnections makes the connections to the origin of u. certificate may be nil.
 func newConnections(u *url.URL, certificate *tls.Certificate) *connections {
-	c := &connections{kept: netguard.NewTransport(), single: netguard.NewTransport()}
+	jar, _ := cookiejar.New(nil) // cannot fail
+	c := &connections{kept: netguard.NewTransport(), single: netguard.NewTransport(), cookies: jar}
 	c.single.DisableKeepAlives = true
 	netguard.UseTLS(c.kept, u, certificate)
 	netguard.UseTLS(c.single, u, certificate)
@@ -49,11 +55,17 @@ func (c *connections) roundTrip(req *http.Request, once bool) (*http.Response, e
 	if c.reuses(once) {
 		transport = c.kept
 	}
+	for _, cookie := range c.cookies.Cookies(req.URL) {
+		req.AddCookie(cookie)
+	}
 	var reused atomic.Bool // hooks may be called from anywhere
 	trace := &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { reused.Store(got.Reused) }}
 	res, err := transport.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	if err == nil && reused.Load() {
 		c.proven.Store(true)
+	}
+	if err == nil {
+		c.keepCookies(req.URL, res)
 	}
 	// net/http closes its side of an ended connection; a concurrent write then fails with
 	// net.ErrClosed.
@@ -62,6 +74,15 @@ func (c *connections) roundTrip(req *http.Request, once bool) (*http.Response, e
 		err = fmt.Errorf("%w without an answer", wire.ErrGone)
 	}
 	return res, err
+}
+
+// keepCookies keeps the cookies of a response for its host alone, even if they name a domain.
+func (c *connections) keepCookies(from *url.URL, res *http.Response) {
+	cookies := res.Cookies()
+	for _, cookie := range cookies {
+		cookie.Domain = ""
+	}
+	c.cookies.SetCookies(from, cookies)
 }
 
 func (c *connections) closeIdle() {

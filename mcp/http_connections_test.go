@@ -325,3 +325,34 @@ func serveKept(t *testing.T, scheme, revision string) (*httptest.Server, *atomic
 	})
 	return web, opened
 }
+
+// TestCookies: a load balancer that finds the replica with the session by a cookie gets it back,
+// and nobody else does, whatever domain the cookie names.
+func TestCookies(t *testing.T) {
+	other := serveWeb(t, legacyWeb)
+	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
+		if jsontext.Text(r.Method) == "initialize" {
+			http.SetCookie(w, &http.Cookie{Name: "replica", Value: "a", Path: "/", Domain: "example.com"})
+			http.SetCookie(w, &http.Cookie{Name: "other", Value: "b", Path: "/other"})
+		} else if jsontext.Text(r.Method) == "tools/call" {
+			w.Header().Set("Location", other.URL)
+			w.WriteHeader(307)
+			return
+		}
+		legacyWeb(w, r)
+	})
+	s, _ := connect(t, Spec{URL: web.URL, Headers: map[string]string{"Cookie": "mine=1"}})
+	callFails(t, s, "t", `{}`)
+	for method, want := range map[string]string{"initialize": "mine=1", "tools/list": "mine=1; replica=a", "tools/call": "mine=1; replica=a"} {
+		if got := web.got(method)[0].header.Get("Cookie"); got != want {
+			t.Errorf("%s: cookies %q, want %q", method, got, want)
+		}
+	}
+	if n := len(other.requests); n != 0 {
+		t.Errorf("another origin got %d requests", n)
+	}
+	s, _ = connect(t, Spec{URL: web.URL})
+	if got := web.got("server/discover")[1].header.Get("Cookie"); got != "" {
+		t.Errorf("another session begins with the cookies %q", got)
+	}
+}
