@@ -41,8 +41,9 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 	return s.CallTool(ctx, &ToolCall{Tool: tool, Args: args, Progress: progress})
 }
 
-// CallTool calls a tool. The request is sent at most once. The error is a *wire.RPCError or a
-// *wire.NoReplyError. A call that becomes a task has no deadline except the one of ctx.
+// CallTool calls a tool. The request is sent again only if the server refused it before the tool
+// ran. The error is a *wire.RPCError or a *wire.NoReplyError. A call that becomes a task has no
+// deadline except the one of ctx.
 func (s *Session) CallTool(ctx context.Context, c *ToolCall) (*wire.Result, error) {
 	if jsontext.Kind(c.Args) != '{' {
 		return nil, &wire.NoReplyError{Message: "not one JSON object"}
@@ -74,12 +75,33 @@ func (s *Session) exchangeCall(ctx context.Context, c *ToolCall) ([]byte, error)
 			c.Progress(readProgress(params))
 		}
 	}
-	headers, err := headerFields(s.listing.Load().headers[c.Tool], c.Args)
-	if err != nil {
+	var err error
+	if r.Headers, err = headerFields(s.listing.Load().headers[c.Tool], c.Args); err != nil {
 		return nil, &wire.NoReplyError{Cause: err}
 	}
-	r.Headers = headers
-	return s.exchangeWithInput(ctx, r)
+	raw, err := s.exchangeWithInput(ctx, r)
+	if e, ok := errors.AsType[*wire.RPCError](err); ok && e.Code == wire.CodeHeaderMismatch && s.relistHeaders(ctx, r, c) {
+		return s.exchangeWithInput(ctx, r) // the server refused the call before the tool ran
+	}
+	return raw, err
+}
+
+// relistHeaders lists the tools again for the headers of call c and of later calls, and reports
+// whether it gave r other headers. Tools returns the same tools as before.
+func (s *Session) relistHeaders(ctx context.Context, r *wire.Request, c *ToolCall) bool {
+	if s.http == nil || s.isLegacy() {
+		return false
+	}
+	now, err := s.list(ctx)
+	if err != nil {
+		return false
+	}
+	l := *s.listing.Load()
+	l.headers = now.headers
+	s.listing.Store(&l)
+	was := r.Headers
+	r.Headers, err = headerFields(l.headers[c.Tool], c.Args)
+	return err == nil && !slices.Equal(was, r.Headers)
 }
 
 func (s *Session) callResult(tool string, raw []byte, err error) (*wire.Result, error) {
@@ -201,8 +223,6 @@ func (s *Session) callError(err error) error {
 			message += urlElicitation(refusal)
 		case wire.CodeMissingCapability:
 			message += missingCapabilities(refusal)
-		case wire.CodeHeaderMismatch:
-			message += "; the headers follow the list of tools that was read at the start: if the server has changed it since, a new run reads it"
 		}
 		return &wire.RPCError{Code: refusal.Code, Message: said(message), Data: refusal.Data}
 	case large:

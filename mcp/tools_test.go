@@ -155,9 +155,8 @@ func TestBrokenTools(t *testing.T) {
 	}
 }
 
-// TestParamHeaders: arguments are mirrored as the annotations of the list ask
-// that was given out. A server that changed its mind does not get an argument
-// in a header that nobody saw.
+// TestParamHeaders: arguments are mirrored as the annotations of the list ask. If the server has
+// changed them and refuses a call, the list is read again, and the call is sent once more.
 func TestParamHeaders(t *testing.T) {
 	var renamed atomic.Bool
 	handle := listing(modernWeb, func(string) string {
@@ -195,18 +194,35 @@ func TestParamHeaders(t *testing.T) {
 	}
 	renamed.Store(true)
 	for range 2 {
-		if e := callFails(t, s, "t", `{"region":"eu"}`); !e.RPC || e.Code != wire.CodeHeaderMismatch || !strings.Contains(e.Message, "read at the start") {
-			t.Errorf("%+v", e)
+		if got := called(t, s, "t", `{"region":"eu"}`); got != "ok" {
+			t.Errorf("the call gave %q", got)
 		}
 	}
 	calls := web.got("tools/call")
-	for _, r := range calls[2:] {
-		if r.header.Get("Mcp-Param-Region") != "eu" || r.header.Get("Mcp-Param-Zone") != "" {
-			t.Errorf("headers after the refusal: %v", r.header)
+	if n := len(web.got("tools/list")); len(calls) != 5 || n != 2 {
+		t.Fatalf("%d calls and %d lists went out", len(calls), n)
+	}
+	for i, want := range []string{"", "eu", "eu"} {
+		if got := calls[2+i].header.Get("Mcp-Param-Zone"); got != want {
+			t.Errorf("call %d: the header is %q, want %q", 2+i, got, want)
 		}
 	}
-	if n := len(web.got("tools/list")); len(calls) != 4 || n != 1 {
-		t.Errorf("%d calls and %d lists went out", len(calls), n)
+}
+
+// TestParamHeadersOfNoList: a refusal that no list of tools explains is the answer, and the call
+// is not sent again.
+func TestParamHeadersOfNoList(t *testing.T) {
+	for name, base := range map[string]webHandler{"legacy": legacyWeb, "modern": modernWeb} {
+		web := serveWeb(t, instead(base, "tools/call", func(w http.ResponseWriter, r webRequest) {
+			sendJSON(w, 400, r.refuse(wire.CodeHeaderMismatch, "Mcp-Name differs", ""))
+		}))
+		s, _ := connect(t, Spec{URL: web.URL})
+		if e := callFails(t, s, "t", `{}`); !e.RPC || e.Code != wire.CodeHeaderMismatch || e.Message != "Mcp-Name differs" {
+			t.Errorf("%s: %+v", name, e)
+		}
+		if calls, lists := len(web.got("tools/call")), len(web.got("tools/list")); calls != 1 || lists == 1 != (name == "legacy") {
+			t.Errorf("%s: %d calls and %d lists went out", name, calls, lists)
+		}
 	}
 }
 
