@@ -75,6 +75,7 @@ func (s *Session) exchangeCall(ctx context.Context, c *ToolCall) ([]byte, error)
 			c.Progress(readProgress(params))
 		}
 	}
+	r.ReadOnly = slices.ContainsFunc(s.Tools(), func(t wire.Tool) bool { return t.Name == c.Tool && t.ReadOnly })
 	var err error
 	if r.Headers, err = headerFields(s.listing.Load().headers[c.Tool], c.Args); err != nil {
 		return nil, &wire.NoReplyError{Cause: err}
@@ -177,7 +178,7 @@ func (s *Session) taskPeer(id string, progress func(wire.Progress), ask wire.Ask
 // watch sets the two deadlines of a call: one for the time without progress, which alive
 // restarts, and one for the total time.
 func (s *Session) watch(ctx context.Context) (watched context.Context, alive, stop func()) {
-	limit := cmp.Or(s.spec.ToolTimeout, defaultIdle)
+	limit := s.patience()
 	ctx, cancel := context.WithCancelCause(ctx)
 	clock := s.clock()
 	var last atomic.Int64 // the time of the last sign of life
@@ -194,6 +195,14 @@ func (s *Session) watch(ctx context.Context) (watched context.Context, alive, st
 		timer.Stop()
 		cancel(nil)
 	}
+}
+
+// patience is the longest wait for an answer without a sign of life of the server.
+func (s *Session) patience() time.Duration {
+	if !s.ready.Load() {
+		return s.spec.StartupTimeout
+	}
+	return cmp.Or(s.spec.ToolTimeout, defaultIdle)
 }
 
 func readProgress(params []byte) wire.Progress {
@@ -218,6 +227,9 @@ func (s *Session) callError(err error) error {
 	case needsLogin:
 	case refused:
 		message = refusal.Message
+		if e, ok := errors.AsType[*statusError](err); ok {
+			message += e.advice()
+		}
 		switch refusal.Code {
 		case wire.CodeURLElicitation:
 			message += urlElicitation(refusal)

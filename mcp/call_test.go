@@ -123,6 +123,7 @@ func TestArgumentsAreAnObject(t *testing.T) {
 func TestCallWaitsWhileSomebodyIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(Spec{Name: "s", ToolTimeout: 10 * time.Second}, Hooks{}, nil)
+		s.ready.Store(true)
 		ctx, _, stop := s.watch(t.Context())
 		defer stop()
 		s.asking.Add(1)
@@ -144,6 +145,7 @@ func TestProgressAfterOutputWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var waited atomic.Int64
 		s := newSession(Spec{Name: "s", ToolTimeout: 10 * time.Second}, Hooks{OutputWait: func() time.Duration { return time.Duration(waited.Load()) }}, nil)
+		s.ready.Store(true)
 		ctx, alive, stop := s.watch(t.Context())
 		defer stop()
 		time.Sleep(5 * time.Second)
@@ -171,6 +173,7 @@ func TestProgressTooLate(t *testing.T) {
 			}
 			return 0
 		}}, nil)
+		s.ready.Store(true)
 		ctx, progress, stop := s.watch(t.Context())
 		defer stop()
 		given <- progress

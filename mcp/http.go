@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -18,13 +20,14 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/netguard"
+	"toolpipe/stream/text/jsontext"
 )
 
 // httpConn is the conn over Streamable HTTP, modern and legacy: each request is a POST, and
 // its reply comes in the response.
 //
 // net/http never repeats a request: requests have no GetBody and no idempotency key, and it
-// follows no redirects. Only post repeats requests that may be repeated.
+// follows no redirects. Only post and exchange repeat requests that may be repeated.
 type httpConn struct {
 	owner  *Session
 	conns  *connections
@@ -102,13 +105,13 @@ func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState
 }
 
 // post sends a body. It repeats a request that may be repeated: to the target of a
-// redirection, with a new token after a refusal, and on a new connection when the server
-// closed a reused one. A request that is sent at most once is repeated only if no byte of it
-// was sent, and once after the server refused its token, because the refusal comes before the
-// call runs.
+// redirection, with a new token after a refusal, after a failure that may pass, and on a new
+// connection when the server closed a reused one. A request that is sent at most once is
+// repeated only if it did not run: if no byte of it was sent, after the server limited the
+// rate, and once after the server refused its token.
 func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at httpState) (*http.Response, error) {
 	renewed, nonce := 0, false
-	for hops := 0; ; {
+	for hops, waits := 0, 0; ; {
 		sent := &lastWrite{} // to the connection
 		req := h.newPost(r, body, sent, at)
 		kept := h.conns.reuses(r.AtMostOnce)
@@ -141,9 +144,48 @@ func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at ht
 			at.url = to
 			h.url.Store(to)
 		default:
-			return res, nil
+			again, err := h.waitOut(ctx, r, res, waits)
+			if !again {
+				return res, err
+			}
+			waits++
 		}
 	}
+}
+
+// waitOut waits if a failure may pass and the request may be sent again, and reports whether
+// to send it. made is how often it was sent again already. The response stays open unless the
+// wait began.
+func (h *httpConn) waitOut(ctx context.Context, r *wire.Request, res *http.Response, made int) (again bool, err error) {
+	notRun := res.StatusCode == http.StatusTooManyRequests
+	harmless := !r.AtMostOnce || r.ReadOnly && res.StatusCode == http.StatusServiceUnavailable
+	if made == netguard.MaxRetries || !mayPass(res.StatusCode) || !notRun && !harmless {
+		return false, nil
+	}
+	wait := cmp.Or(netguard.RetryAfter(res.Header), netguard.Pause(made))
+	if wait >= h.owner.patience() {
+		return false, nil
+	}
+	e := h.readFailure(res)
+	h.noteWait(r, fmt.Sprintf("HTTP status %d %s, trying again in %s", e.status, http.StatusText(e.status), wait.Round(100*time.Millisecond)))
+	if goroutine.Await(ctx.Done(), wait) {
+		return false, &wire.NoReplyError{Sent: !notRun, Cause: fmt.Errorf("%v; %w", e, context.Cause(ctx))}
+	}
+	h.noteWait(r, "trying again") // the wait is not the server's time to answer
+	return true, nil
+}
+
+// noteWait reports a wait in the log, and as progress of a request that has progress.
+func (h *httpConn) noteWait(r *wire.Request, message string) {
+	h.owner.report.log(strings.TrimPrefix(r.Method+": "+message, ": ")) // a notification has no Method here
+	if r.Progress != nil {
+		r.Progress(append(jsontext.AppendQuoted([]byte(`{"message":`), message), '}'))
+	}
+}
+
+// mayPass reports whether a status is a rate limit, an overload or a failure of a gateway.
+func mayPass(status int) bool {
+	return slices.Contains([]int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status)
 }
 
 // asksForToken reports whether a response asks for another token and we can get one.

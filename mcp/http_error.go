@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"time"
 
 	"toolpipe/mcp/htmltext"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream"
+	"toolpipe/stream/netguard"
 )
 
 const maxErrorBody = 8 << 10 // bytes of a body that an error keeps
@@ -28,6 +30,7 @@ type statusError struct {
 	id         int64          // of the request that the body answers, as wire.ReplyID gives it
 	location   string         // of a redirection
 	unreadable error          // why the body is not JSON-RPC; nil if the status is an error
+	after      time.Time      // when the server asks to try again; zero: it does not say
 }
 
 func (e *statusError) Error() string {
@@ -46,7 +49,16 @@ func (e *statusError) Error() string {
 	case len(bytes.TrimSpace(e.body)) > 0:
 		message += ": " + e.excerpt()
 	}
-	return message
+	return message + e.advice()
+}
+
+// advice is the part of a message about the wait that the server asks for, "" if that is over.
+func (e *statusError) advice() string {
+	left := time.Until(e.after)
+	if left <= 0 {
+		return ""
+	}
+	return "; the server asks to try again in " + max(left.Round(time.Second), time.Second).String()
 }
 
 func (e *statusError) Unwrap() error {
@@ -62,6 +74,9 @@ func (h *httpConn) readFailure(res *http.Response) *statusError {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	h.owner.report.message('<', fmt.Appendf(nil, "HTTP %d %s", res.StatusCode, body))
 	e := &statusError{status: res.StatusCode, body: body, header: res.Header}
+	if wait := netguard.RetryAfter(res.Header); wait > 0 {
+		e.after = time.Now().Add(wait)
+	}
 	for ev, err := range stream.Events(bytes.NewReader(body), len(body)) {
 		if err == nil { // some servers send errors as events
 			body = ev.Data

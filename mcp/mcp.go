@@ -3,9 +3,9 @@
 // prompts and resources and calls the tools.
 //
 // A revision is a dated version of the protocol. "Modern" is 2026-07-28, which has no
-// handshake but metadata on every request; "legacy" means every earlier revision. A call is
-// sent at most once, every wait is limited, no process outlives its Session, and no secret of
-// the Spec appears in a hook or an error.
+// handshake but metadata on every request; "legacy" means every earlier revision. A call that
+// may change something runs at most once, every wait is limited, no process outlives its Session,
+// and no secret of the Spec appears in a hook or an error.
 package mcp
 
 import (

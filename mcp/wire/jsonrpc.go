@@ -146,7 +146,8 @@ type Request struct {
 	Meta       []byte // members of _meta, without braces; nil for none
 	Name       string // 2026-07-28 over HTTP: Mcp-Name
 	Headers    []HeaderField
-	AtMostOnce bool                // tools/call: sent at most once
+	AtMostOnce bool                // tools/call: sent again only if it did not run
+	ReadOnly   bool                // the tool claims to be read-only: after a 503 the call is sent again
 	Opening    bool                // the probe or initialize: no session yet
 	Progress   func(params []byte) // called for progress, from any goroutine; nil requests none
 	Ask        AskFunc             // asks the user the server's questions; nil: as for all requests

@@ -7,6 +7,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"github.com/tidwall/gjson"
 
 	"toolpipe/mcp/testdata/mcpdouble"
 	"toolpipe/mcp/testdata/mcpdouble/mcpweb"
@@ -23,6 +27,7 @@ type fakeServer struct {
 
 func newFakeServer(args []string) (*fakeServer, error) {
 	s := &fakeServer{}
+	var busy string
 	oauth, a := false, &fakeIssuer{codes: map[string]url.Values{}, access: map[string][]string{}, refresh: map[string][]string{}}
 	var err error
 	s.Server.Server, err = mcpdouble.New(args, func(flags *flag.FlagSet) {
@@ -43,12 +48,25 @@ func newFakeServer(args []string) (*fakeServer, error) {
 		flags.BoolVar(&a.down, "down", false, "oauth: fail at every refresh")
 		flags.BoolVar(&s.SSE, "sse", false, "answer as an event stream")
 		flags.BoolVar(&s.Session, "session", false, "use a session id")
+		flags.StringVar(&busy, "busy", "", "METHOD:SECONDS: refuse the first request with this method with 429 and that Retry-After")
 	})
 	if err != nil {
 		return nil, err
 	}
 	if oauth {
 		s.issuer, a.hostile, s.Admits = a, s.Hostile, a.admits
+	}
+	if method, seconds, ok := strings.Cut(busy, ":"); ok {
+		var refused atomic.Bool
+		s.Admits = func(w http.ResponseWriter, _ *http.Request, message gjson.Result) bool {
+			if message.Get("method").String() != method || !refused.CompareAndSwap(false, true) {
+				return true
+			}
+			s.Record("%s refused", method)
+			w.Header().Set("Retry-After", seconds)
+			http.Error(w, "slow down", http.StatusTooManyRequests)
+			return false
+		}
 	}
 	return s, nil
 }
