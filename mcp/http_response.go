@@ -16,6 +16,7 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/netguard"
 )
 
 // responseReader reads the response to one request, or the event stream that belongs to no
@@ -49,21 +50,33 @@ func (x *responseReader) read(res *http.Response) ([]byte, error) {
 	if id := res.Header.Get("Mcp-Session-Id"); id != "" && x.r.Method == "initialize" {
 		x.h.session.Store(id)
 	}
-	err := x.body(res)
-	for err == nil && x.reply == nil && x.lastID != "" && x.h.owner.isLegacy() {
-		err = x.resume()
+	err, resumed := x.body(res), false
+	for failures := 0; failures < netguard.MaxRetries && x.mayResume(err); {
+		from := x.lastID
+		err, resumed = x.resume(failures), true
+		if failures++; err == nil || x.lastID != from { // the server may end the stream, and be asked, often
+			failures = 0
+		}
+	}
+	if x.reply != nil {
+		result, failure := x.reply.Result()
+		e, refused := errors.AsType[*wire.RPCError](failure)
+		id := wire.ReplyID(x.reply.ID)
+		switch {
+		case !refused:
+			return result, nil
+		case !resumed || id != 0: // without an id it may answer the resumption
+			return nil, &statusError{status: res.StatusCode, header: res.Header, rpc: e, id: id}
+		}
+		err = e
 	}
 	switch {
-	case x.reply != nil:
-		result, err := x.reply.Result()
-		if e, ok := errors.AsType[*wire.RPCError](err); ok {
-			return nil, &statusError{status: res.StatusCode, header: res.Header, rpc: e, id: wire.ReplyID(x.reply.ID)}
-		}
-		return result, nil
 	case err == nil:
 		err = errNoReply
 	case cutOff(err):
 		err = fmt.Errorf("%w in the middle of its answer", wire.ErrGone)
+	case resumed: // err is not wrapped: a refusal to resume is not the outcome of the request
+		err = fmt.Errorf("the answer was interrupted, and its rest cannot be read: %v", err)
 	}
 	return nil, &wire.NoReplyError{Sent: true, Cause: err}
 }
@@ -138,7 +151,7 @@ func (x *responseReader) events(r io.Reader) error {
 			return err
 		}
 		x.heard = true
-		if ev.ID != "" {
+		if ev.ID != "" && !ev.Unfinished { // the rest of an unfinished event is still to come
 			x.lastID = ev.ID
 		}
 		if ev.Retry > 0 {
@@ -202,21 +215,37 @@ const (
 	maxRetry     = time.Minute
 )
 
-// resume asks for the rest of a stream that ended before the reply.
-func (x *responseReader) resume() error {
-	if goroutine.Await(x.ctx.Done(), x.retry) {
+// mayResume reports whether the rest of a stream may still come, after its last part ended with
+// err: politely, or cut off, or with a resumption that failed for now.
+func (x *responseReader) mayResume(err error) bool {
+	if x.reply != nil || x.lastID == "" || x.ctx.Err() != nil || !x.h.owner.isLegacy() {
+		return false
+	}
+	e, refused := errors.AsType[*statusError](err)
+	return !tooLarge(err) && !errors.Is(err, errHTTPSSE) && (!refused || mayPass(e.status))
+}
+
+// resume asks for the rest of a stream that ended before the reply, after a pause that doubles
+// with each failure before.
+func (x *responseReader) resume(failures int) error {
+	if goroutine.Await(x.ctx.Done(), min(x.retry<<failures, maxRetry)) {
 		return context.Cause(x.ctx)
 	}
-	from := x.lastID
-	res, err := x.h.get(x.ctx, x.at, from)
+	res, err := x.get()
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close()
-	if err := x.events(res.Body); err != nil && (x.lastID == from || tooLarge(err)) {
-		return err
+	return x.events(res.Body)
+}
+
+// get opens the stream after its last event. If the server asks for a wait, retry follows it.
+func (x *responseReader) get() (*http.Response, error) {
+	res, err := x.h.get(x.ctx, x.at, x.lastID)
+	if e, ok := errors.AsType[*statusError](err); ok {
+		x.retry = min(max(x.retry, time.Until(e.after)), maxRetry)
 	}
-	return nil
+	return res, err
 }
 
 // tooLarge reports whether an event stream ended at an event over the limit, which the server
@@ -257,9 +286,10 @@ func (h *httpConn) listen() {
 		x := &responseReader{h: h, ctx: h.owner.life, r: &wire.Request{}, retry: defaultRetry}
 		for failures := 0; failures < listenTries; {
 			failures++
-			res, err := h.get(h.owner.life, h.state(), x.lastID)
+			x.at = h.state()
+			res, err := x.get()
 			open()
-			if e, ok := errors.AsType[*statusError](err); ok && e.status < http.StatusInternalServerError {
+			if e, ok := errors.AsType[*statusError](err); ok && e.status < http.StatusInternalServerError && !mayPass(e.status) {
 				return // the server does not offer the stream
 			}
 			if err == nil {
