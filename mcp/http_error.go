@@ -35,6 +35,8 @@ type statusError struct {
 
 func (e *statusError) Error() string {
 	switch {
+	case errors.Is(e.unreadable, errNoReply):
+		return fmt.Sprintf("%v: %s", e.unreadable, e.excerpt())
 	case e.unreadable != nil:
 		return fmt.Sprintf("the response is not JSON (%v): %s", e.unreadable, e.excerpt())
 	case e.rpc != nil && e.status == http.StatusOK:

@@ -138,6 +138,9 @@ func (x *responseReader) json(r io.Reader) error {
 			x.dispatch(m)
 		}
 	})
+	if err == nil && x.reply == nil {
+		err = errNoReply
+	}
 	if err != nil {
 		return &statusError{body: bytes.Clone(body[:min(len(body), maxErrorBody)]), unreadable: err}
 	}

@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/text/jsontext"
 )
 
 // exchange implements conn. A *statusError may also be the cause of a *wire.NoReplyError,
 // which is Sent unless the status shows that the request was not run. If a legacy server lost
-// the session, exchange begins a new one, except when the last session was lost before it
-// answered anything. Then it repeats the request, unless that may be sent only once.
+// the session, exchange begins a new one and repeats the request once, except when the last
+// session was lost before it answered anything.
 func (h *httpConn) exchange(ctx context.Context, r *wire.Request) (result []byte, err error) {
 	if r.Opening {
 		return h.exchangeAt(ctx, r, h.state())
@@ -37,15 +39,12 @@ func (h *httpConn) exchange(ctx context.Context, r *wire.Request) (result []byte
 	if again := h.renewSession(ctx, at.session); again != nil {
 		return nil, &wire.NoReplyError{Cause: fmt.Errorf("%v; a new session failed: %v", err, again)}
 	}
-	if r.AtMostOnce {
-		return nil, &wire.NoReplyError{Cause: fmt.Errorf("the server had lost the session, so the call was not run; a new session has begun, call again (the server said: %v)", err)}
-	}
 	return h.exchangeAt(ctx, r, h.state())
 }
 
-// sessionLost reports whether a request failed because the server lost the session. By the
-// specification that is a 404; servers also send a 400, a 401, or an error on 200 with
-// "session" in its message. A tool may also report another kind of session, such as a
+// sessionLost reports whether a request failed because the server lost the session, so that it
+// did not run. By the specification that is a 404; servers also send a 400, a 401, or on 200 an
+// error or another text that says so. A tool may also report another kind of session, such as a
 // browser's: for a call, an error that names the id of a request is the answer to the call.
 func sessionLost(err error, once bool) bool {
 	e, ok := errors.AsType[*statusError](err)
@@ -56,19 +55,35 @@ func sessionLost(err error, once bool) bool {
 	if e.rpc != nil {
 		text = []byte(e.rpc.Message)
 	}
-	ofSession := bytes.Contains(bytes.ToLower(text), []byte("session"))
-	if e.status != http.StatusNotFound && once && e.id != 0 {
+	text = bytes.ToLower(text)
+	ofSession := bytes.Contains(text, []byte("session"))
+	switch {
+	case e.unreadable != nil: // a whole text, since one that was cut off may be a result
+		_, broken := errors.AsType[*jsontext.SyntaxError](e.unreadable)
+		return ofSession && saysLost(text) && len(text) <= maxLostText && !broken && !e.isPage()
+	case wire.MayHaveArrived(err), e.status != http.StatusNotFound && once && e.id != 0:
 		return false
 	}
 	switch e.status {
 	case http.StatusNotFound:
-		return e.rpc == nil || ofSession || e.rpc.Code != wire.CodeMethodNotFound
+		return e.rpc == nil || ofSession || e.rpc.Code != wire.CodeMethodNotFound && (!once || e.id <= 0)
 	case http.StatusBadRequest, http.StatusUnauthorized:
 		return ofSession
 	case http.StatusOK:
-		return ofSession && e.rpc.Code <= -32000 && e.rpc.Code > -32100
+		ofServer := e.rpc.Code == 0 || e.rpc.Code <= -32000 && e.rpc.Code > -32100
+		return ofSession && ofServer && (!once || saysLost(text))
 	}
 	return false
+}
+
+// maxLostText is the length up to which another text than a reply may say that a session is lost.
+const maxLostText = 200
+
+// saysLost reports whether a text about a session, in lower case, says that there is none.
+func saysLost(text []byte) bool {
+	return slices.ContainsFunc([]string{"not found", "expired", "unknown", "invalid", "no valid", "no such", "not exist", "terminated"}, func(words string) bool {
+		return bytes.Contains(text, []byte(words))
+	})
 }
 
 // lockRenewal waits until no renewal of the session is in progress.

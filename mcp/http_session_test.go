@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -21,6 +22,8 @@ type sessions struct {
 	n     atomic.Int32
 	lost  atomic.Bool
 	after webHandler // answers what belongs to no session any more
+
+	forgetful atomic.Bool // every session is lost before its first request
 }
 
 func (s *sessions) handle(w http.ResponseWriter, r webRequest) {
@@ -36,7 +39,7 @@ func (s *sessions) handle(w http.ResponseWriter, r webRequest) {
 		s.lost.Store(false)
 		w.Header().Set("Mcp-Session-Id", fmt.Sprint("session-", s.n.Add(1)))
 		legacyWeb(w, r)
-	case r.header.Get("Mcp-Session-Id") != id || s.lost.Load():
+	case r.header.Get("Mcp-Session-Id") != id || s.lost.Load() || s.forgetful.Load() && r.ID != nil:
 		s.after(w, r)
 	case r.verb == http.MethodDelete:
 		w.WriteHeader(http.StatusNoContent)
@@ -93,30 +96,56 @@ func TestSessionEndsBesideAHungHandler(t *testing.T) {
 	}
 }
 
-// TestSessionLossInCall: the call was refused, so it is known not to have
-// run, and all the same it is not sent again.
+// TestSessionLossInCall: the call was refused, so it did not run, and it is sent again in the new
+// session.
 func TestSessionLossInCall(t *testing.T) {
-	server := &sessions{after: func(w http.ResponseWriter, r webRequest) { w.WriteHeader(404) }}
-	web := serveWeb(t, server.handle)
+	for name, after := range map[string]webHandler{
+		"404":          func(w http.ResponseWriter, r webRequest) { w.WriteHeader(404) },
+		"404 JSON-RPC": func(w http.ResponseWriter, r webRequest) { sendJSON(w, 404, r.refuse(-32001, "Session not found", "")) },
+		"400":          func(w http.ResponseWriter, r webRequest) { http.Error(w, "no such session", 400) },
+		"event": func(w http.ResponseWriter, r webRequest) { // actionhero/keryx#503
+			sendSSE(w, "event: message\ndata: {\"error\":\"Session not found\"}\n\n")
+		},
+		"null id": func(w http.ResponseWriter, r webRequest) {
+			sendJSON(w, 200, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session expired"}}`)
+		},
+		"JSON": func(w http.ResponseWriter, r webRequest) { sendJSON(w, 200, `{"message":"Session not found"}`) },
+		"text": func(w http.ResponseWriter, r webRequest) { io.WriteString(w, "Invalid session ID") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := &sessions{after: after}
+			web := serveWeb(t, server.handle)
+			s, _ := connect(t, Spec{URL: web.URL})
+			server.lost.Store(true)
+			if got := called(t, s, "t", `{}`); got != "ok" {
+				t.Errorf("the call gave %q", got)
+			}
+			if n := len(web.got("tools/call")); n != 2 {
+				t.Errorf("%d calls went out", n)
+			}
+			s.Close()
+			if ends := web.got("DELETE"); len(ends) != 1 || ends[0].header.Get("Mcp-Session-Id") != "session-2" {
+				t.Errorf("ends: %v", ends)
+			}
+		})
+	}
+}
+
+// TestSessionsThatDoNotLast: a call is sent again once.
+func TestSessionsThatDoNotLast(t *testing.T) {
+	server := &sessions{}
+	web := serveWeb(t, instead(server.handle, "tools/call", func(w http.ResponseWriter, r webRequest) { http.Error(w, "Session not found", 404) }))
 	s, _ := connect(t, Spec{URL: web.URL})
-	server.lost.Store(true)
-	if e := callFails(t, s, "t", `{}`); e.Sent || e.RPC || !strings.Contains(e.Message, "call again") {
+	if e := callFails(t, s, "t", `{}`); e.Sent || e.RPC || !strings.Contains(e.Message, "Session not found") {
 		t.Errorf("%+v", e)
 	}
-	if n := len(web.got("tools/call")); n != 1 {
-		t.Errorf("%d calls went out", n)
-	}
-	if got := called(t, s, "t", `{}`); got != "ok" {
-		t.Errorf("the next call gave %q", got)
-	}
-	s.Close()
-	if ends := web.got("DELETE"); len(ends) != 1 || ends[0].header.Get("Mcp-Session-Id") != "session-2" {
-		t.Errorf("ends: %v", ends)
+	if calls, inits := len(web.got("tools/call")), len(web.got("initialize")); calls != 2 || inits != 2 {
+		t.Errorf("%d calls and %d handshakes", calls, inits)
 	}
 }
 
 // TestErrorThatSaysSession: a call's own error is the call's outcome, whatever
-// it speaks of; the session stays and nobody is told to call again.
+// it speaks of; the session stays and the call is not sent again.
 func TestErrorThatSaysSession(t *testing.T) {
 	const said = "browser session 7 has crashed after the form was sent"
 	for name, answer := range map[string]webHandler{
@@ -124,16 +153,22 @@ func TestErrorThatSaysSession(t *testing.T) {
 		"200 event": func(w http.ResponseWriter, r webRequest) { sendSSE(w, "data: "+r.refuse(-32050, said, "")+"\n\n") },
 		"400":       func(w http.ResponseWriter, r webRequest) { sendJSON(w, 400, r.refuse(-32602, said, "")) },
 		"401":       func(w http.ResponseWriter, r webRequest) { sendJSON(w, 401, r.refuse(-32000, said, "")) },
+		"cut off": func(w http.ResponseWriter, r webRequest) {
+			sendJSON(w, 200, `{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"session not found`)
+		},
+		"null id": func(w http.ResponseWriter, r webRequest) {
+			sendJSON(w, 200, fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":%q}}`, said))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := &sessions{}
 			web := serveWeb(t, instead(server.handle, "tools/call", answer))
 			s, _ := connect(t, Spec{URL: web.URL})
-			if e := callFails(t, s, "t", `{}`); !e.RPC || e.Message != said {
+			if e := callFails(t, s, "t", `{}`); e.Sent != (name == "cut off") || !e.Sent && (!e.RPC || e.Message != said) {
 				t.Errorf("%+v", e)
 			}
-			if n := len(web.got("initialize")); n != 1 {
-				t.Errorf("%d handshakes", n)
+			if inits, calls := len(web.got("initialize")), len(web.got("tools/call")); inits != 1 || calls != 1 {
+				t.Errorf("%d handshakes and %d calls", inits, calls)
 			}
 		})
 	}
@@ -155,11 +190,10 @@ func TestLostSessionSaysWhy(t *testing.T) {
 			server := &sessions{after: after}
 			web := serveWeb(t, server.handle)
 			s, _ := connect(t, Spec{URL: web.URL})
-			server.lost.Store(true)
-			if e := callFails(t, s, "t", `{}`); e.Sent || e.RPC || !strings.Contains(e.Message, "call again") || !strings.Contains(e.Message, "no such session, see /status") {
+			server.forgetful.Store(true)
+			if e := callFails(t, s, "t", `{}`); e.Sent || !strings.Contains(e.Message, "no such session, see /status") {
 				t.Errorf("%+v", e)
 			}
-			server.lost.Store(true) // and now for good
 			if e := callFails(t, s, "t", `{}`); e.Sent || e.RPC || !strings.Contains(e.Message, "lost twice") || !strings.Contains(e.Message, "no such session, see /status") {
 				t.Errorf("%+v", e)
 			}
@@ -199,13 +233,13 @@ func TestCallsWaitForARenewal(t *testing.T) {
 		t.Errorf("a call whose time ended in the renewal: %v", err)
 	}
 	close(goOn)
-	if err := <-first; err == nil || !strings.Contains(err.Error(), "call again") {
+	if err := <-first; err != nil {
 		t.Errorf("the call that lost the session: %v", err)
 	}
 	if err := <-second; err != nil {
 		t.Errorf("the call that came in the renewal: %v", err)
 	}
-	if n := len(web.got("tools/call")); n != 2 {
+	if n := len(web.got("tools/call")); n != 3 {
 		t.Errorf("%d calls went out", n)
 	}
 }
@@ -227,11 +261,8 @@ func TestRenewalThatIsCancelled(t *testing.T) {
 	if _, err := s.Call(ctx, "t", json.RawMessage(`{}`), nil); err == nil || wire.MayHaveArrived(err) {
 		t.Errorf("%v", err)
 	}
-	if e := callFails(t, s, "t", `{}`); e.Sent || !strings.Contains(e.Message, "call again") {
-		t.Errorf("%+v", e)
-	}
 	if got := called(t, s, "t", `{}`); got != "ok" {
-		t.Errorf("after the renewal: %q", got)
+		t.Errorf("the next call: %q", got)
 	}
 	s.Close() // waits for what is sent beside
 	for _, r := range web.got("notifications/cancelled") {
