@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"strings"
 
 	"toolpipe/stream/text/jsontext"
 )
@@ -71,12 +72,12 @@ func (t *taken) progressed(e *event) {
 	if c == nil {
 		return
 	}
-	text := e.get("progress").text().Within(maxWord)
+	text := Text{Head: e.get("progress").word()} // "" while toolpipe waits to send the call again
 	if total := e.get("total"); jsontext.IsNumber(total) {
 		text.Head += " of " + total.word()
 	}
 	if message := e.get("message").text().Within(maxWord); !message.IsEmpty() {
-		text.Head += ": " + message.String()
+		text.Head = strings.TrimPrefix(text.Head+": "+message.String(), ": ")
 	}
 	if c.Progress = append(c.Progress, text); len(c.Progress) > maxProgress {
 		c.Progress, c.MoreProgress = c.Progress[1:], c.MoreProgress+1
