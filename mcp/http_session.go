@@ -1,12 +1,12 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
@@ -45,45 +45,53 @@ func (h *httpConn) exchange(ctx context.Context, r *wire.Request) (result []byte
 // sessionLost reports whether a request failed because the server lost the session, so that it
 // did not run. By the specification that is a 404; servers also send a 400, a 401, or on 200 an
 // error or another text that says so. A tool may also report another kind of session, such as a
-// browser's: for a call, an error that names the id of a request is the answer to the call.
+// browser's: for a call, an error that names the id of a request is the answer to the call,
+// unless it is an error of the server that says nothing else.
 func sessionLost(err error, once bool) bool {
 	e, ok := errors.AsType[*statusError](err)
 	if !ok {
 		return false
 	}
-	text := e.body
+	text, code := string(e.body), 0
 	if e.rpc != nil {
-		text = []byte(e.rpc.Message)
+		text, code = e.rpc.Message, e.rpc.Code
 	}
-	text = bytes.ToLower(text)
-	ofSession := bytes.Contains(text, []byte("session"))
-	switch {
+	text = strings.ToLower(text)
+	ofServer := code == 0 || code == wire.CodeInvalidRequest || code <= -32000 && code > -32100
+	switch answer := once && e.id != 0; {
 	case e.unreadable != nil: // a whole text, since one that was cut off may be a result
 		_, broken := errors.AsType[*jsontext.SyntaxError](e.unreadable)
-		return ofSession && saysLost(text) && len(text) <= maxLostText && !broken && !e.isPage()
-	case wire.MayHaveArrived(err), e.status != http.StatusNotFound && once && e.id != 0:
+		return saysLost(text) && len(text) <= maxLostText && !broken && !e.isPage()
+	case wire.MayHaveArrived(err):
 		return false
+	case answer && e.status != http.StatusNotFound, once && e.status == http.StatusOK:
+		return ofServer && saysLost(text)
 	}
+	ofSession := strings.Contains(text, "session")
 	switch e.status {
 	case http.StatusNotFound:
-		return e.rpc == nil || ofSession || e.rpc.Code != wire.CodeMethodNotFound && (!once || e.id <= 0)
+		return e.rpc == nil || ofSession || code != wire.CodeMethodNotFound && (!once || e.id <= 0)
 	case http.StatusBadRequest, http.StatusUnauthorized:
 		return ofSession
 	case http.StatusOK:
-		ofServer := e.rpc.Code == 0 || e.rpc.Code <= -32000 && e.rpc.Code > -32100
-		return ofSession && ofServer && (!once || saysLost(text))
+		return ofSession && ofServer
 	}
 	return false
 }
 
-// maxLostText is the length up to which another text than a reply may say that a session is lost.
+// maxLostText is the length up to which a text other than a reply may say that a session is lost.
 const maxLostText = 200
 
-// saysLost reports whether a text about a session, in lower case, says that there is none.
-func saysLost(text []byte) bool {
-	return slices.ContainsFunc([]string{"not found", "expired", "unknown", "invalid", "no valid", "no such", "not exist", "terminated"}, func(words string) bool {
-		return bytes.Contains(text, []byte(words))
-	})
+// saysLost reports whether a text in lower case says that the session of the protocol does not
+// exist. A noun before the word means a session of the tool, as in "browser session not found".
+func saysLost(text string) bool {
+	before, _, found := strings.Cut(text, "session")
+	before = strings.TrimRight(before, " -'\"`")
+	kind := before[strings.LastIndexAny(before, " -'\"`:;,.({\n")+1:]
+	return found && (kind == "" || slices.Contains(strings.Fields("a the this your no such valid invalid unknown expired missing mcp"), kind)) &&
+		slices.ContainsFunc([]string{"not found", "expired", "unknown", "invalid", "no valid", "no such", "not exist", "terminated"}, func(words string) bool {
+			return strings.Contains(text, words)
+		})
 }
 
 // lockRenewal waits until no renewal of the session is in progress.

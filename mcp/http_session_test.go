@@ -109,6 +109,10 @@ func TestSessionLossInCall(t *testing.T) {
 		"null id": func(w http.ResponseWriter, r webRequest) {
 			sendJSON(w, 200, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session expired"}}`)
 		},
+		"own id": func(w http.ResponseWriter, r webRequest) { sendJSON(w, 200, r.refuse(-32001, "Session not found", "")) },
+		"own id 400": func(w http.ResponseWriter, r webRequest) {
+			sendJSON(w, 400, r.refuse(-32600, "Error: invalid or expired session", ""))
+		},
 		"JSON": func(w http.ResponseWriter, r webRequest) { sendJSON(w, 200, `{"message":"Session not found"}`) },
 		"text": func(w http.ResponseWriter, r webRequest) { io.WriteString(w, "Invalid session ID") },
 	} {
@@ -198,6 +202,28 @@ func TestLostSessionSaysWhy(t *testing.T) {
 				t.Errorf("%+v", e)
 			}
 		})
+	}
+}
+
+// TestSessionOfATool: a tool may have sessions, too, and arguments with that name.
+func TestSessionOfATool(t *testing.T) {
+	for said, code := range map[string]int{
+		"Browser session 7 not found":          -32000,
+		"no such tmux session":                 -32001,
+		"Session not found: main":              wire.CodeInternal,
+		"Invalid session: not a known session": wire.CodeInvalidParams,
+	} {
+		for _, status := range []int{200, 400} {
+			server := &sessions{}
+			web := serveWeb(t, instead(server.handle, "tools/call", func(w http.ResponseWriter, r webRequest) { sendJSON(w, status, r.refuse(code, said, "")) }))
+			s, _ := connect(t, Spec{URL: web.URL})
+			if e := callFails(t, s, "t", `{}`); !e.RPC || e.Message != said {
+				t.Errorf("%+v", e)
+			}
+			if inits, calls := len(web.got("initialize")), len(web.got("tools/call")); inits != 1 || calls != 1 {
+				t.Errorf("%q: %d handshakes and %d calls", said, inits, calls)
+			}
+		}
 	}
 }
 

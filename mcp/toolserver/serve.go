@@ -96,7 +96,7 @@ func (c *connection) readAll(ctx context.Context, r io.Reader) error {
 	for {
 		msg, err := frames.Next()
 		if large, ok := errors.AsType[*wire.FrameTooLarge](err); ok && large.ID != nil {
-			c.reply(large.ID, nil, &wire.RPCError{Code: codeInvalid, Message: large.Error()})
+			c.reply(large.ID, nil, &wire.RPCError{Code: wire.CodeInvalidRequest, Message: large.Error()})
 			continue
 		}
 		if err != nil {
@@ -132,9 +132,8 @@ func (c *connection) handle(ctx context.Context, frame []byte) {
 }
 
 const (
-	codeParse   = -32700 // JSON-RPC 2.0: the message is not JSON
-	codeInvalid = -32600 // JSON-RPC 2.0: the message is not a valid request
-	codeBusy    = -32000 // JSON-RPC 2.0: the first code that is left to servers
+	codeParse = -32700 // JSON-RPC 2.0: the message is not JSON
+	codeBusy  = -32000 // JSON-RPC 2.0: the first code that is left to servers
 )
 
 const maxMethod = 1 << 10 // bytes of the name of a method

@@ -20,6 +20,7 @@ var LegacyRevisions = [...]string{"2025-11-25", "2025-06-18", "2025-03-26", "202
 
 // Error codes of JSON-RPC 2.0 and of the revisions of MCP.
 const (
+	CodeInvalidRequest     = -32600
 	CodeMethodNotFound     = -32601
 	CodeInvalidParams      = -32602
 	CodeInternal           = -32603
