@@ -147,7 +147,7 @@ func Moved(ctx context.Context, s *Settings, l Login, r *Refusal) (bool, error) 
 		return false, err
 	}
 	resource, err := a.protectedResource(ctx, r.challenge())
-	return err == nil && !slices.Contains(resource.issuers, l.Issuer), err
+	return err == nil && !resource.names(l.Issuer), err
 }
 
 // agent is an agent for the login. Its tokens go to the endpoints of its issuer. The secret
@@ -158,7 +158,7 @@ func (l *Login) agent(s *Settings) (*agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.ClientID != "" && s.ClientID != l.Client.ID || s.Issuer != "" && s.Issuer != l.Issuer {
+	if s.ClientID != "" && s.ClientID != l.Client.ID || s.Issuer != "" && !sameIssuer(s.Issuer, l.Issuer) {
 		return nil, ErrOtherClient
 	}
 	a := newAgent(server, s)

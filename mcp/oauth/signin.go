@@ -137,7 +137,7 @@ func (s *signIn) chooseScopes(c challenge) []string {
 			scopes = other
 		}
 	}
-	if s.Previous.Issuer == s.issuer.Name {
+	if sameIssuer(s.Previous.Issuer, s.issuer.Name) {
 		scopes = union(s.Previous.Scopes, scopes)
 	}
 	const offline = "offline_access"
