@@ -100,8 +100,7 @@ func (c Client) with(s *Settings) Client {
 // of l; it keeps the old refresh token if the reply has none. The caller holds the lock on
 // the stored login.
 //
-// After an *Error with Ended, or ErrOtherClient, the login cannot be used any more. After any
-// other error the old tokens are kept: the authorization server may not have seen the
+// After any error the old tokens are kept: the authorization server may not have seen the
 // request, or its answer was lost.
 func Refresh(ctx context.Context, s *Settings, l Login) (Login, error) {
 	a, err := l.agent(s)
@@ -189,8 +188,9 @@ func (e *Error) Error() string {
 	return e.Code + ": " + e.Description
 }
 
-// Ended reports whether the refresh token is no longer valid. Not all servers use the code of
-// RFC 6749 for that.
-func (e *Error) Ended() bool {
-	return slices.Contains([]string{"invalid_grant", "bad_refresh_token", "invalid_refresh_token"}, e.Code)
+// ended reports whether err says that the refresh token is not valid. Not all servers use the
+// code of RFC 6749 for that.
+func ended(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && !Passes(err) && slices.Contains([]string{"invalid_grant", "bad_refresh_token", "invalid_refresh_token"}, e.Code)
 }

@@ -56,6 +56,10 @@ func (t *Token) Expired() bool {
 	return !t.Expires.IsZero() && time.Now().After(t.Expires.Add(-margin))
 }
 
+// Alive reports whether the token's end is known and has not come. It may be true for an Expired
+// token.
+func (t *Token) Alive() bool { return t.AccessToken != "" && time.Now().Before(t.Expires) }
+
 // Authorize puts the token into a request, with a proof if the token is bound to a key.
 func (t *Token) Authorize(req *http.Request) error {
 	scheme := "Bearer "
@@ -142,12 +146,23 @@ func (a *agent) postOnce(ctx context.Context, endpoint, issuer string, c Client,
 	return a.do(req)
 }
 
-// refusal is the error in a reply; nil for none, and for no reply. Nothing else of a reply is
-// ever quoted: it may contain a token in an unknown form.
+// refusal is the error in a reply; nil for none, and for no reply. It passes if the status or the
+// code says so.
 func (r *response) refusal() error {
 	if r == nil {
 		return nil
 	}
+	err := r.complaint()
+	e, coded := errors.AsType[*Error](err)
+	if err != nil && (r.status == http.StatusTooManyRequests || r.status >= 500) || coded && slices.Contains([]string{"temporarily_unavailable", "server_error"}, e.Code) {
+		return passing{err, r.after}
+	}
+	return err
+}
+
+// complaint is the text of a refusal. Nothing else of a reply is ever quoted: it may contain a
+// token in an unknown form.
+func (r *response) complaint() error {
 	if jsontext.CheckObject(r.body, jsontext.Peer, nil) == nil {
 		if code := textOf(r.body, "error"); code != "" { // some servers send it with status 200
 			return &Error{wire.Snippet([]byte(code)), wire.Snippet([]byte(textOf(r.body, "error_description")))}
