@@ -110,9 +110,6 @@ func Refresh(ctx context.Context, s *Settings, l Login) (Login, error) {
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {l.RefreshToken}}
 	setTarget(form, l.Resource, nil)
 	t, err := a.requestToken(ctx, l.TokenURL, l.Issuer, l.Client.with(a.settings), form)
-	if err == nil && l.DPoP != nil && t.DPoP == nil {
-		err = errors.New("the new token is not bound to the key of the login")
-	}
 	if err != nil {
 		return l, fmt.Errorf("the authorization server %q does not refresh the login: %w", l.Issuer, err)
 	}

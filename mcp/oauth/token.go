@@ -181,18 +181,16 @@ func (r *response) complaint() error {
 const maxToken = 64 << 10
 
 // readTokenReply reads the reply to a request that was signed with key; nil means unsigned.
-// The server may still give a bearer token.
 func readTokenReply(doc []byte, key *ProofKey) (tokenReply, error) {
 	kind := strings.ToLower(textOf(doc, "token_type"))
-	if kind != "dpop" {
-		key = nil
-	}
 	t := tokenReply{Token{AccessToken: textOf(doc, "access_token"), DPoP: key, Obtained: time.Now()}, textOf(doc, "refresh_token"), strings.Fields(textOf(doc, "scope"))}
 	switch {
 	case t.AccessToken == "" || len(t.AccessToken) > maxToken || !wire.IsPrintable(t.AccessToken) || !wire.IsPrintable(t.refresh):
 		return tokenReply{}, fmt.Errorf("not a token reply (%d bytes)", len(doc))
-	case kind != "bearer" && key == nil:
+	case key == nil && kind != "bearer":
 		return tokenReply{}, errors.New("the token in the reply is not a bearer token")
+	case key != nil && kind != "dpop":
+		return tokenReply{}, errors.New("the token in the reply is not bound to a key, although both servers support it (DPoP, RFC 9449): a thief could use it, so it is not used")
 	}
 	const longest = 10 * 365 * 24 * 3600
 	if n, ok := jsontext.Integer(jsontext.Member(doc, "expires_in")); ok && n > 0 {
