@@ -49,8 +49,8 @@ type loginSource struct {
 	login   *oauth.Login // nil: there is none
 	refused error        // why the stored login cannot be used
 	pause   time.Time    // until then no refresh is tried
-	renewed time.Time    // when a refused token was refreshed last, or could not be
-	failed  error        // why it could not be
+	renewed time.Time    // when a refused token was refreshed last, or the refresh was refused
+	failed  error        // why the last refresh failed; nil while the token can be used
 }
 
 // HasFixedToken reports whether the Spec names another source for the token than a login. No
@@ -109,11 +109,11 @@ func (l *loginSource) token(ctx context.Context) (none oauth.Token, err error) {
 		l.login = nil
 		return none, nil
 	case err != nil && l.login.Alive(): // tried again after its end, or when the server refuses it
-		l.pause = l.login.Expires
+		l.pause, l.failed = l.login.Expires, nil
 	case over(err):
 		return none, &LoginError{Server: l.owner.spec.Name, Scopes: l.login.Scopes, Why: err}
 	case err != nil: // the old token is good until the server refuses it
-		l.pause = time.Now().Add(refreshPause)
+		l.pause, l.failed = time.Now().Add(refreshPause), err
 	}
 	return l.login.Token, nil
 }
@@ -127,7 +127,7 @@ func (l *loginSource) reread(ctx context.Context) {
 func (l *loginSource) refresh(ctx context.Context, refused string) error {
 	fresh, err := l.owner.spec.Logins.Refresh(ctx, l.owner.spec.OAuth, l.owner.spec.LoginKey(), refused)
 	if err == nil {
-		l.login = fresh
+		l.login, l.failed = fresh, nil
 	}
 	return err
 }
@@ -151,15 +151,23 @@ func (l *loginSource) renew(ctx context.Context, used string, e *statusError) er
 	case time.Since(l.renewed) < time.Minute && !l.login.Expired():
 		return l.needed(e, cmp.Or(l.failed, errors.New("the server refuses a token that was just refreshed")))
 	}
-	err := l.refresh(ctx, used)
-	if err == nil || over(err) {
-		l.renewed, l.failed = time.Now(), err
+	if l.failed == nil || time.Now().After(l.pause) { // otherwise a refresh has just failed
+		err := l.refresh(ctx, used)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err == nil || over(err):
+			l.renewed = time.Now()
+		default:
+			l.pause = time.Now().Add(refreshPause)
+		}
+		l.failed = err
 	}
-	if over(err) {
-		return l.needed(e, err)
-	}
-	if err != nil {
-		return fmt.Errorf("%w; the token could not be refreshed: %w", e, err)
+	switch {
+	case over(l.failed):
+		return l.needed(e, l.failed)
+	case l.failed != nil:
+		return fmt.Errorf("%w; the token could not be refreshed: %w", e, l.failed)
 	}
 	return nil
 }

@@ -95,12 +95,13 @@ func TestLoginRefusedAlways(t *testing.T) {
 	}
 }
 
-// refusing is a token endpoint that refuses with a code, and counts the requests.
-func refusing(t *testing.T, code string) (address string, requests *atomic.Int32) {
+// refusing is a token endpoint that refuses with a status and a code, and counts the requests.
+func refusing(t *testing.T, status int, code string) (address string, requests *atomic.Int32) {
 	requests = &atomic.Int32{}
 	as := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		requests.Add(1)
-		w.WriteHeader(http.StatusBadRequest)
+		w.Header().Set("Retry-After", "60")
+		w.WriteHeader(status)
 		fmt.Fprintf(w, `{"error":%q}`, code)
 	}))
 	t.Cleanup(as.Close)
@@ -114,7 +115,7 @@ func TestLoginRefreshRefused(t *testing.T) {
 		g := newGuarded(t)
 		g.valid.Store("token-0")
 		store, l := g.signedIn(t, "token-0")
-		tokens, refreshes := refusing(t, refusal)
+		tokens, refreshes := refusing(t, 400, refusal)
 		l.TokenURL, l.Obtained, l.Expires = tokens, time.Now().Add(-time.Hour), time.Now().Add(20*time.Second)
 		keep(t, store, l)
 		s, _ := connect(t, Spec{URL: l.Server, Logins: store})
@@ -141,7 +142,7 @@ func TestLoginRefusedEarly(t *testing.T) {
 	g := newGuarded(t)
 	g.valid.Store("token-0")
 	store, l := g.signedIn(t, "token-0")
-	tokens, refreshes := refusing(t, "invalid_grant")
+	tokens, refreshes := refusing(t, 400, "invalid_grant")
 	l.TokenURL, l.Obtained, l.Expires = tokens, time.Now(), time.Now().Add(time.Hour)
 	keep(t, store, l)
 	s, _ := connect(t, Spec{URL: l.Server, Logins: store})
@@ -155,6 +156,26 @@ func TestLoginRefusedEarly(t *testing.T) {
 	g.refuseAll.Store(false)
 	if got := called(t, s, "t", `{}`); got != "ok" {
 		t.Error(got)
+	}
+}
+
+// TestLoginDown: an authorization server that is out of order is asked once, not again for each
+// token that the server refuses. No person is asked to sign in.
+func TestLoginDown(t *testing.T) {
+	for _, left := range []time.Duration{-time.Hour, 20 * time.Second, time.Hour} {
+		g := newGuarded(t)
+		store, l := g.signedIn(t, "token-0")
+		tokens, refreshes := refusing(t, 503, "invalid_grant")
+		l.TokenURL, l.Obtained, l.Expires = tokens, time.Now().Add(-time.Hour), time.Now().Add(left)
+		keep(t, store, l)
+		most := int32(1)
+		if left == 20*time.Second {
+			most = 2 // one before the end, and one after the refusal
+		}
+		_, _, err := tryConnect(t, Spec{URL: l.Server, Logins: store})
+		if _, ok := errors.AsType[*LoginError](err); ok || err == nil || !strings.Contains(err.Error(), "could not be refreshed: ") || refreshes.Load() != most {
+			t.Errorf("%v before the end: %v after %d refreshes", left, err, refreshes.Load())
+		}
 	}
 }
 

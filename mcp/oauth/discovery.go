@@ -133,8 +133,8 @@ func (r *resource) names(issuer string) bool {
 }
 
 // sameIssuer compares two names of issuers byte for byte, except that an empty path equals the
-// path "/" (RFC 3986, 6.2.3): servers and authorization servers write the slash differently, such
-// as those of Google (github/copilot-cli#4606).
+// path "/" (RFC 3986, 6.2.3): Google's servers and its authorization server, for example, write the
+// slash differently (github/copilot-cli#4606).
 func sameIssuer(a, b string) bool {
 	short, long := min(a, b), max(a, b)
 	u, err := url.Parse(short)
