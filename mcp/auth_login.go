@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,8 @@ type loginSource struct {
 	login   *oauth.Login // nil: there is none
 	refused error        // why the stored login cannot be used
 	pause   time.Time    // until then no refresh is tried
-	renewed time.Time    // when a refused token was refreshed last
+	renewed time.Time    // when a refused token was refreshed last, or the refresh was refused
+	failed  error        // why the last refresh failed; nil while the token can be used
 }
 
 // HasFixedToken reports whether the Spec names another source for the token than a login. No
@@ -99,17 +101,19 @@ func (l *loginSource) token(ctx context.Context) (none oauth.Token, err error) {
 	case l.login.AccessToken != "" && (!l.login.Expired() || time.Now().Before(l.pause)):
 		return l.login.Token, nil
 	}
-	err = l.refresh(ctx)
+	err = l.refresh(ctx, "")
 	switch {
 	case ctx.Err() != nil:
 		return none, context.Cause(ctx)
 	case errors.Is(err, oauth.ErrSignedOut): // by another process
 		l.login = nil
 		return none, nil
+	case err != nil && l.login.Alive(): // tried again after its end, or when the server refuses it
+		l.pause, l.failed = l.login.Expires, nil
 	case over(err):
 		return none, &LoginError{Server: l.owner.spec.Name, Scopes: l.login.Scopes, Why: err}
 	case err != nil: // the old token is good until the server refuses it
-		l.pause = time.Now().Add(refreshPause)
+		l.pause, l.failed = time.Now().Add(refreshPause), err
 	}
 	return l.login.Token, nil
 }
@@ -120,11 +124,10 @@ func (l *loginSource) reread(ctx context.Context) {
 	l.login, l.refused = l.owner.spec.Logins.Get(ctx, l.owner.spec.LoginKey())
 }
 
-func (l *loginSource) refresh(ctx context.Context) error {
-	used := l.login.AccessToken
-	fresh, err := l.owner.spec.Logins.Refresh(ctx, l.owner.spec.OAuth, l.owner.spec.LoginKey(), used)
+func (l *loginSource) refresh(ctx context.Context, refused string) error {
+	fresh, err := l.owner.spec.Logins.Refresh(ctx, l.owner.spec.OAuth, l.owner.spec.LoginKey(), refused)
 	if err == nil {
-		l.login = fresh
+		l.login, l.failed = fresh, nil
 	}
 	return err
 }
@@ -146,23 +149,33 @@ func (l *loginSource) renew(ctx context.Context, used string, e *statusError) er
 	case l.login.AccessToken == "":
 		return l.needed(e, oauth.ErrEnded)
 	case time.Since(l.renewed) < time.Minute && !l.login.Expired():
-		return l.needed(e, errors.New("the server refuses a token that was just refreshed"))
+		return l.needed(e, cmp.Or(l.failed, errors.New("the server refuses a token that was just refreshed")))
 	}
-	l.renewed = time.Now()
-	err := l.refresh(ctx)
-	if over(err) {
-		return l.needed(e, err)
+	if l.failed == nil || time.Now().After(l.pause) { // otherwise a refresh has just failed
+		err := l.refresh(ctx, used)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err == nil || over(err):
+			l.renewed = time.Now()
+		default:
+			l.pause = time.Now().Add(refreshPause)
+		}
+		l.failed = err
 	}
-	if err != nil {
-		return fmt.Errorf("%w; the token could not be refreshed: %w", e, err)
+	switch {
+	case over(l.failed):
+		return l.needed(e, l.failed)
+	case l.failed != nil:
+		return fmt.Errorf("%w; the token could not be refreshed: %w", e, l.failed)
 	}
 	return nil
 }
 
 // over reports whether a login that could not be refreshed is useless from now on.
 func over(err error) bool {
-	if e, ok := errors.AsType[*oauth.Error](err); ok {
-		return e.Code != "temporarily_unavailable" && e.Code != "server_error"
+	if _, refused := errors.AsType[*oauth.Error](err); refused {
+		return !oauth.Passes(err)
 	}
 	return errors.Is(err, oauth.ErrEnded) || errors.Is(err, oauth.ErrSignedOut) || errors.Is(err, oauth.ErrOtherClient)
 }

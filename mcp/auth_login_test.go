@@ -4,10 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,6 +92,90 @@ func TestLoginRefusedAlways(t *testing.T) {
 	}
 	if n := g.tokens.Load(); n != 1 {
 		t.Errorf("%d refreshes", n)
+	}
+}
+
+// refusing is a token endpoint that refuses with a status and a code, and counts the requests.
+func refusing(t *testing.T, status int, code string) (address string, requests *atomic.Int32) {
+	requests = &atomic.Int32{}
+	as := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		w.Header().Set("Retry-After", "60")
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"error":%q}`, code)
+	}))
+	t.Cleanup(as.Close)
+	return as.URL, requests
+}
+
+// TestLoginRefreshRefused: a login whose token is good is used, whatever the refresh gives. After
+// the end of the token the refusal counts.
+func TestLoginRefreshRefused(t *testing.T) {
+	for _, refusal := range []string{"invalid_grant", "unauthorized_client"} {
+		g := newGuarded(t)
+		g.valid.Store("token-0")
+		store, l := g.signedIn(t, "token-0")
+		tokens, refreshes := refusing(t, 400, refusal)
+		l.TokenURL, l.Obtained, l.Expires = tokens, time.Now().Add(-time.Hour), time.Now().Add(20*time.Second)
+		keep(t, store, l)
+		s, _ := connect(t, Spec{URL: l.Server, Logins: store})
+		for range 2 {
+			if got := called(t, s, "t", `{}`); got != "ok" || refreshes.Load() != 1 {
+				t.Errorf("%s: %s after %d refreshes", refusal, got, refreshes.Load())
+			}
+		}
+		l.Expires = time.Now()
+		keep(t, store, l)
+		a := s.http.auth
+		a.mu.Lock()
+		a.login.login.Expires, a.login.pause = l.Expires, l.Expires
+		a.mu.Unlock()
+		if _, ok := errors.AsType[*LoginError](callFails(t, s, "t", `{}`)); !ok || refreshes.Load() != 2 {
+			t.Errorf("%s: after the end: %d refreshes", refusal, refreshes.Load())
+		}
+	}
+}
+
+// TestLoginRefusedEarly: a login that the server and its authorization server both refuse stays
+// stored until its end, and costs one refresh.
+func TestLoginRefusedEarly(t *testing.T) {
+	g := newGuarded(t)
+	g.valid.Store("token-0")
+	store, l := g.signedIn(t, "token-0")
+	tokens, refreshes := refusing(t, 400, "invalid_grant")
+	l.TokenURL, l.Obtained, l.Expires = tokens, time.Now(), time.Now().Add(time.Hour)
+	keep(t, store, l)
+	s, _ := connect(t, Spec{URL: l.Server, Logins: store})
+	g.refuseAll.Store(true)
+	for range 2 {
+		login, ok := errors.AsType[*LoginError](callFails(t, s, "t", `{}`))
+		if !ok || !strings.Contains(login.Why.Error(), "does not refresh the login: invalid_grant") || refreshes.Load() != 1 {
+			t.Errorf("%v after %d refreshes", login, refreshes.Load())
+		}
+	}
+	g.refuseAll.Store(false)
+	if got := called(t, s, "t", `{}`); got != "ok" {
+		t.Error(got)
+	}
+}
+
+// TestLoginDown: an authorization server that is out of order is asked once, not again for each
+// token that the server refuses. No person is asked to sign in.
+func TestLoginDown(t *testing.T) {
+	for _, left := range []time.Duration{-time.Hour, 20 * time.Second, time.Hour} {
+		g := newGuarded(t)
+		store, l := g.signedIn(t, "token-0")
+		tokens, refreshes := refusing(t, 503, "invalid_grant")
+		l.TokenURL, l.Obtained, l.Expires = tokens, time.Now().Add(-time.Hour), time.Now().Add(left)
+		keep(t, store, l)
+		most := int32(1)
+		if left == 20*time.Second {
+			most = 2 // one before the end, and one after the refusal
+		}
+		_, _, err := tryConnect(t, Spec{URL: l.Server, Logins: store})
+		if _, ok := errors.AsType[*LoginError](err); ok || err == nil || !strings.Contains(err.Error(), "could not be refreshed: ") || refreshes.Load() != most {
+			t.Errorf("%v before the end: %v after %d refreshes", left, err, refreshes.Load())
+		}
 	}
 }
 

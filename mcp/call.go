@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"toolpipe/mcp/oauth"
 	"toolpipe/mcp/task"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
@@ -221,10 +222,10 @@ func (s *Session) callError(err error) error {
 	refusal, refused := errors.AsType[*wire.RPCError](err)
 	_, large := errors.AsType[*wire.FrameTooLarge](err)
 	_, late := errors.AsType[TimeoutError](err)
-	_, needsLogin := errors.AsType[*LoginError](err) // it may wrap an RPC error, which is less exact
+	_, needsLogin := errors.AsType[*LoginError](err) // it may wrap an RPC error, which is less exact; so may an error that Passes
 	message := err.Error()
 	switch {
-	case needsLogin:
+	case needsLogin, oauth.Passes(err):
 	case refused:
 		message = refusal.Message
 		if e, ok := errors.AsType[*statusError](err); ok {

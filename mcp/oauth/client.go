@@ -96,6 +96,7 @@ type response struct {
 	status      int
 	contentType string
 	body        []byte
+	after       time.Duration // the wait that the server asks for; 0 for none
 }
 
 // failure is the error for an answer: its HTTP status, and a line of its body unless the body
@@ -164,7 +165,7 @@ func (a *agent) do(req *http.Request) (*response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s://%s%s: %w", req.URL.Scheme, req.URL.Host, req.URL.Path, err)
 	}
-	return &response{res.StatusCode, res.Header.Get("Content-Type"), body}, nil
+	return &response{res.StatusCode, res.Header.Get("Content-Type"), body, netguard.RetryAfter(res.Header)}, nil
 }
 
 // textOf is the text of a member of a JSON object, and textsOf the texts of a member that is

@@ -95,7 +95,7 @@ func (a *agent) originIssuer(ctx context.Context) (*resource, *issuer, error) {
 	r := &resource{id: *cmp.Or(a.settings.Resource, new(resourceOf(a.server)))} // RFC 8707 is newer than these servers, but harmless
 	origin := strings.TrimSuffix(a.server.Scheme+"://"+strings.ToLower(a.server.Host), map[string]string{"http": ":80", "https": ":443"}[a.server.Scheme])
 	a.revision = "2025-03-26"
-	found, err := a.metadata(ctx, origin, origin+"/")
+	found, err := a.metadata(ctx, origin)
 	if _, absent := errors.AsType[absence](err); absent {
 		return r, &issuer{Name: origin, AuthorizationURL: origin + "/authorize", TokenURL: origin + "/token", RegistrationURL: origin + "/register", PKCE: []string{"S256"}, assumed: true, guessed: true}, nil
 	}
@@ -109,24 +109,36 @@ func (a *agent) originIssuer(ctx context.Context) (*resource, *issuer, error) {
 	return r, found, nil
 }
 
+// chooseIssuer is the configured issuer, or else one that the server names.
 func (a *agent) chooseIssuer(r *resource, previous string) (string, error) {
-	name := a.settings.Issuer
 	switch {
-	case name != "" && (len(r.issuers) == 0 || slices.Contains(r.issuers, name) || a.settings.MetadataURL != ""):
-		return name, nil
-	case name != "":
-		return "", fmt.Errorf("the server does not name the configured issuer %q but %q", name, r.issuers)
+	case a.settings.Issuer != "":
+		return a.settings.Issuer, nil
 	case len(r.issuers) == 0:
 		return "", errors.New("the server names no authorization server")
 	}
-	name = r.issuers[max(0, slices.IndexFunc(r.issuers, a.owns))]
+	name := r.issuers[max(0, slices.IndexFunc(r.issuers, a.owns))]
 	switch {
 	case a.settings.hasSecret() && !a.owns(name):
 		return "", foreignIssuer(name)
-	case slices.Contains(r.issuers, previous) && !a.settings.hasSecret():
+	case r.names(previous) && !a.settings.hasSecret():
 		return previous, nil
 	}
 	return name, nil
+}
+
+// names reports whether the server names an issuer.
+func (r *resource) names(issuer string) bool {
+	return slices.ContainsFunc(r.issuers, func(named string) bool { return sameIssuer(named, issuer) })
+}
+
+// sameIssuer compares two names of issuers byte for byte, except that an empty path equals the
+// path "/" (RFC 3986, 6.2.3): Google's servers and its authorization server, for example, write the
+// slash differently (github/copilot-cli#4606).
+func sameIssuer(a, b string) bool {
+	short, long := min(a, b), max(a, b)
+	u, err := url.Parse(short)
+	return a == b || err == nil && u.Host != "" && short == u.Scheme+"://"+u.Host && long == short+"/"
 }
 
 // A SettingError is a failure that a setting in the config would fix.
@@ -243,9 +255,9 @@ func resourceOf(server *url.URL) string {
 	return u.String()
 }
 
-// metadata reads the issuer's metadata from the first address that has it. The issuer in it
-// must equal name or one of others, byte for byte.
-func (a *agent) metadata(ctx context.Context, name string, others ...string) (*issuer, error) {
+// metadata reads the metadata of the issuer name from the first address that has it. The result has
+// the issuer's own spelling of its name.
+func (a *agent) metadata(ctx context.Context, name string) (*issuer, error) {
 	u, err := url.Parse(name)
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("%q is not an issuer's URL", name)
@@ -263,7 +275,7 @@ func (a *agent) metadata(ctx context.Context, name string, others ...string) (*i
 	switch {
 	case !isShort(found.AuthorizationURL, found.TokenURL, found.RegistrationURL, found.RevocationURL):
 		return nil, fmt.Errorf(tooLong, address)
-	case found.Name != name && !slices.Contains(others, found.Name):
+	case !sameIssuer(found.Name, name):
 		return nil, fmt.Errorf("the metadata at %s belongs to issuer %q, not to %q", address, wire.Snippet([]byte(found.Name)), name)
 	case found.TokenURL == "":
 		return nil, fmt.Errorf("the metadata at %s has no token_endpoint", address)

@@ -28,6 +28,7 @@ type Double struct {
 	Issuer   map[string]any // the same for the issuer's metadata
 	Clients  []DoubleClient // registered by hand
 
+	AtOrigin   bool                                                      // the issuer is the origin
 	Old        bool                                                      // as MCP 2025-03-26: no protected resource metadata, and the issuer is the origin
 	Answer     func(w http.ResponseWriter, path string) bool             // answers in place of the document at a path if it returns true
 	NoResource bool                                                      // there is no protected resource metadata
@@ -63,6 +64,14 @@ func NewDouble(t testing.TB) *Double {
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Close)
 	return s
+}
+
+// Name is the issuer.
+func (s *Double) Name() string {
+	if s.Old || s.AtOrigin {
+		return s.URL
+	}
+	return s.URL + "/as"
 }
 
 // Seen are the requests for a path.
@@ -101,9 +110,8 @@ func (s *Double) serve(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/.well-known/") && s.Answer != nil && s.Answer(w, r.URL.Path) {
 		return
 	}
-	path, as := r.URL.Path, s.URL+"/as"
-	if s.Old {
-		as = s.URL
+	path, as := r.URL.Path, s.Name()
+	if as == s.URL {
 		switch path {
 		case "/.well-known/oauth-authorization-server":
 			path += "/as"
@@ -191,10 +199,7 @@ func (s *Double) authorize(w http.ResponseWriter, r *http.Request) {
 	case s.Authorize != nil:
 		wrong = s.Authorize(q)
 	}
-	back := url.Values{"state": {q.Get("state")}, "iss": {s.URL + "/as"}}
-	if s.Old {
-		back.Set("iss", s.URL)
-	}
+	back := url.Values{"state": {q.Get("state")}, "iss": {s.Name()}}
 	if wrong != "" {
 		back.Set("error", "invalid_request")
 		back.Set("error_description", wrong)

@@ -148,7 +148,7 @@ func TestUnboundLogin(t *testing.T) {
 	as.Reply = nil
 	r, _ := request(t, as, Settings{})
 	r.Refusal = asksForDPoP
-	if l, err := SignIn(t.Context(), r); err != nil || l.DPoP != nil {
+	if l, err := SignIn(t.Context(), r); err == nil || !strings.Contains(err.Error(), "is not bound to a key, although both") {
 		t.Errorf("an issuer that gives a bearer token all the same: %+v, %v", l, err)
 	}
 	bindsTokens(as, "")
@@ -159,7 +159,7 @@ func TestUnboundLogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	as.Reply = nil
-	if fresh, err := Refresh(t.Context(), nil, l); err == nil || !strings.Contains(err.Error(), "is not bound to the key") || fresh.DPoP != l.DPoP {
+	if fresh, err := Refresh(t.Context(), nil, l); err == nil || !strings.Contains(err.Error(), "is not bound to a key") || fresh.DPoP != l.DPoP {
 		t.Errorf("a refreshed token without the key: %v", err)
 	}
 	before := len(as.Seen("/as/token"))
@@ -189,5 +189,9 @@ func TestBoundGrant(t *testing.T) {
 	}
 	if seen := idp.Seen("/as/token"); len(seen) != 1 || seen[0].Header.Get("DPoP") != "" {
 		t.Errorf("at the identity provider: %+v", seen)
+	}
+	as.Reply = nil
+	if token, err := New(server, s, func(string) {}).Token(t.Context(), asksForDPoP); err == nil || token.AccessToken != "" {
+		t.Errorf("a bearer token: %+v, %v", token, err)
 	}
 }

@@ -53,6 +53,31 @@ func TestJWTBearer(t *testing.T) {
 	}
 }
 
+// TestTokenWaits: a token endpoint that is busy for a moment ends neither a grant nor a sign-in.
+func TestTokenWaits(t *testing.T) {
+	t.Parallel()
+	as := NewDouble(t)
+	as.Clients = []DoubleClient{{ID: "workload", Method: "none"}}
+	busy := true
+	as.Token = func(*http.Request, url.Values) string {
+		if busy {
+			busy = false
+			return "temporarily_unavailable"
+		}
+		return ""
+	}
+	server, _ := url.Parse(as.URL + "/mcp")
+	s := &Settings{Grant: GrantJWTBearer, ClientID: "workload", Assertion: func(context.Context) (string, error) { return "jwt", nil }}
+	if _, err := New(server, s, func(string) {}).Token(t.Context(), &Refusal{Status: 401}); err != nil || len(as.Seen("/as/token")) != 2 {
+		t.Errorf("grant: %v after %d requests", err, len(as.Seen("/as/token")))
+	}
+	busy = true
+	r, _ := request(t, as, Settings{})
+	if _, err := SignIn(t.Context(), r); err != nil || len(as.Seen("/as/token")) != 4 {
+		t.Errorf("sign-in: %v after %d requests", err, len(as.Seen("/as/token")))
+	}
+}
+
 // TestIDJAG: the identity provider exchanges the ID token for an assertion about
 // this server and its issuer, and that is traded for a token.
 func TestIDJAG(t *testing.T) {

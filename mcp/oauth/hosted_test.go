@@ -59,7 +59,8 @@ var hostedServers = map[string]hosted{
 	}, plain: "does not let programs register themselves"},
 	"Google": {bend: func(as *oauth.Double) {
 		byHand(as, "client_secret_post")
-		as.NoResource = true
+		as.AtOrigin = true
+		as.Resource = map[string]any{"authorization_servers": []string{as.URL + "/"}, "scopes_supported": []string{"https://mail.google.com/"}}
 		offline := false
 		as.Authorize = func(q url.Values) string {
 			offline = q.Get("access_type") == "offline" && q.Get("prompt") == "consent"
@@ -70,11 +71,30 @@ var hostedServers = map[string]hosted{
 				delete(reply, "refresh_token")
 			}
 		}
-	}, plain: "HTTP status 404", login: func(t *testing.T, _ *oauth.Double, l oauth.Login, _ *oauth.Settings) {
+	}, plain: "does not let programs register themselves", login: func(t *testing.T, _ *oauth.Double, l oauth.Login, _ *oauth.Settings) {
 		if l.RefreshToken == "" {
 			t.Error("no refresh token")
 		}
 	}},
+	"JumpCloud": {bend: func(as *oauth.Double) {
+		byHand(as, "none")
+		as.AtOrigin, as.Issuer["issuer"] = true, as.URL+"/"
+	}, plain: "does not let programs register themselves", login: refreshes},
+	"Expo": {bend: func(as *oauth.Double) {
+		as.AtOrigin, as.Issuer = true, map[string]any{"issuer": as.URL + "/"}
+		as.Redirect = func(back url.Values) { back.Set("iss", as.URL+"/") }
+		as.Answer = func(w http.ResponseWriter, path string) bool {
+			switch path {
+			case "/.well-known/oauth-protected-resource/mcp":
+				http.NotFound(w, nil)
+			case "/.well-known/oauth-protected-resource":
+				fmt.Fprintf(w, `{"resource":"%[1]s/mcp","authorization_servers":[%[1]q]}`, as.URL)
+			default:
+				return false
+			}
+			return true
+		}
+	}, login: refreshes},
 	"Microsoft Entra": {bend: func(as *oauth.Double) {
 		byHand(as, "none")
 		as.Issuer["code_challenge_methods_supported"] = nil
@@ -113,7 +133,7 @@ var hostedServers = map[string]hosted{
 	}, login: func(t *testing.T, as *oauth.Double, l oauth.Login, s *oauth.Settings) {
 		refreshes(t, as, l, s)
 		fresh, err := oauth.Refresh(t.Context(), s, l)
-		if refused, ok := errors.AsType[*oauth.Error](err); !ok || !refused.Ended() || fresh.RefreshToken != l.RefreshToken {
+		if refused, ok := errors.AsType[*oauth.Error](err); !ok || refused.Code != "invalid_grant" || fresh.RefreshToken != l.RefreshToken {
 			t.Errorf("a refresh token that was used: %v", err)
 		}
 	}},
@@ -168,7 +188,7 @@ func TestHostedServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := regexp.MustCompile("(?m)^\\| ([^|]+) \\| [^|]+ \\| `(.+)` \\|$").FindAllStringSubmatch(string(text), -1)
-	if len(rows) != len(hostedServers) || len(rows) != 13 {
+	if len(rows) != len(hostedServers) || len(rows) != 15 {
 		t.Errorf("%d rows, %d doubles", len(rows), len(hostedServers))
 	}
 	for _, row := range rows {
@@ -196,10 +216,10 @@ func TestHostedServers(t *testing.T) {
 func signInHosted(t *testing.T, double hosted, entry string) (check func(), err error) {
 	as := oauth.NewDouble(t)
 	double.bend(as)
-	entry = strings.NewReplacer("https://github.com/login/oauth", as.URL+"/as", "https://accounts.google.com", as.URL+"/as", "https://METADATA", as.URL+"/.well-known/oauth-authorization-server/as",
+	entry = strings.NewReplacer("https://github.com/login/oauth", as.URL+"/as", "https://accounts.google.com", as.Name(), "https://METADATA", as.URL+"/.well-known/oauth-authorization-server/as",
 		"https://login.microsoftonline.com/TENANT/oauth2/v2.0", as.URL+"/as", "localhost:8910", "localhost:"+oauth.FreePort(t)).Replace(entry)
 	if as.Issuer["issuer"] == nil {
-		entry = strings.ReplaceAll(entry, "https://ISSUER", as.URL+"/as")
+		entry = strings.ReplaceAll(entry, "https://ISSUER", as.Name())
 	}
 	s := readEntry(t, fmt.Sprintf(`{"url":%q,"oauth":%s}`, as.URL+"/mcp", entry))
 	for _, id := range []string{s.ClientID, s.ClientMetadataURL} {

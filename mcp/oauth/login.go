@@ -100,8 +100,7 @@ func (c Client) with(s *Settings) Client {
 // of l; it keeps the old refresh token if the reply has none. The caller holds the lock on
 // the stored login.
 //
-// After an *Error with Ended, or ErrOtherClient, the login cannot be used any more. After any
-// other error the old tokens are kept: the authorization server may not have seen the
+// After any error the old tokens are kept: the authorization server may not have seen the
 // request, or its answer was lost.
 func Refresh(ctx context.Context, s *Settings, l Login) (Login, error) {
 	a, err := l.agent(s)
@@ -111,9 +110,6 @@ func Refresh(ctx context.Context, s *Settings, l Login) (Login, error) {
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {l.RefreshToken}}
 	setTarget(form, l.Resource, nil)
 	t, err := a.requestToken(ctx, l.TokenURL, l.Issuer, l.Client.with(a.settings), form)
-	if err == nil && l.DPoP != nil && t.DPoP == nil {
-		err = errors.New("the new token is not bound to the key of the login")
-	}
 	if err != nil {
 		return l, fmt.Errorf("the authorization server %q does not refresh the login: %w", l.Issuer, err)
 	}
@@ -147,7 +143,7 @@ func Moved(ctx context.Context, s *Settings, l Login, r *Refusal) (bool, error) 
 		return false, err
 	}
 	resource, err := a.protectedResource(ctx, r.challenge())
-	return err == nil && !slices.Contains(resource.issuers, l.Issuer), err
+	return err == nil && !resource.names(l.Issuer), err
 }
 
 // agent is an agent for the login. Its tokens go to the endpoints of its issuer. The secret
@@ -158,7 +154,7 @@ func (l *Login) agent(s *Settings) (*agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.ClientID != "" && s.ClientID != l.Client.ID || s.Issuer != "" && s.Issuer != l.Issuer {
+	if s.ClientID != "" && s.ClientID != l.Client.ID || s.Issuer != "" && !sameIssuer(s.Issuer, l.Issuer) {
 		return nil, ErrOtherClient
 	}
 	a := newAgent(server, s)
@@ -189,8 +185,9 @@ func (e *Error) Error() string {
 	return e.Code + ": " + e.Description
 }
 
-// Ended reports whether the refresh token is no longer valid. Not all servers use the code of
-// RFC 6749 for that.
-func (e *Error) Ended() bool {
-	return slices.Contains([]string{"invalid_grant", "bad_refresh_token", "invalid_refresh_token"}, e.Code)
+// ended reports whether err says that the refresh token is not valid. Not all servers use the
+// code of RFC 6749 for that.
+func ended(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && !Passes(err) && slices.Contains([]string{"invalid_grant", "bad_refresh_token", "invalid_refresh_token"}, e.Code)
 }

@@ -70,7 +70,7 @@ func (g *Grant) Token(ctx context.Context, r *Refusal) (Token, error) {
 	case len(g.scopes) == 0:
 		g.scopes = g.resource.scopes
 	}
-	t, err := g.request(ctx)
+	t, err := patiently(ctx, patience, func() (tokenReply, error) { return g.request(ctx) })
 	g.secret(t.AccessToken)
 	if err != nil {
 		return Token{}, fmt.Errorf("oauth: issuer %q: %w", g.issuer.Name, err)
@@ -108,7 +108,7 @@ func (g *Grant) request(ctx context.Context) (tokenReply, error) {
 	setTarget(form, g.resource.id, g.scopes)
 	client := Client{ID: s.ClientID, Secret: s.Secret, AuthMethod: s.authMethod(g.issuer.AuthMethods)}
 	t, err := g.agent.requestToken(ctx, g.issuer.TokenURL, g.issuer.Name, client, form)
-	if err != nil && s.grant() != GrantClientCredentials {
+	if err != nil && s.grant() != GrantClientCredentials && !Passes(err) {
 		g.refused = err
 	}
 	return t, err

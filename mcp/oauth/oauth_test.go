@@ -88,7 +88,7 @@ func TestFailure(t *testing.T) {
 		{"text/html; charset=utf-8", "<x-app>secret", "HTTP status 404 with a web page (text/html; charset=utf-8)"},
 		{"text/plain", strings.Repeat("x ", 1<<19), "HTTP status 404: " + strings.Repeat("x ", 150) + "…"},
 	} {
-		if got := (&response{404, tt.contentType, []byte(tt.body)}).failure().Error(); got != tt.want {
+		if got := (&response{status: 404, contentType: tt.contentType, body: []byte(tt.body)}).failure().Error(); got != tt.want {
 			t.Errorf("%.40q: %q", tt.body, got)
 		}
 	}

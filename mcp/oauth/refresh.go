@@ -22,14 +22,16 @@ const settleTime = 3 * time.Second
 // Scopes are the scopes that the server names in its challenge.
 func (r *Refusal) Scopes() []string { return readChallenge(r.Challenges).scopes }
 
-// Refresh returns a login with another access token than used, which has expired or was
-// refused. If several processes ask at once, the first one with the lock makes the only
-// request, and the others read the tokens that it stored. An authorization server that sees a
-// refresh token twice takes it for stolen and ends the login (RFC 9700, 4.14.2).
+// Refresh returns a login with a new access token. refused is the token that the server refused;
+// "" if the stored one has expired. If several processes ask at once, the first one with the lock
+// makes the only request, and the others read the tokens that it stored. An authorization server
+// that sees a refresh token twice takes it for stolen and ends the login (RFC 9700, 4.14.2).
 //
 // The error is ErrSignedOut if no login is stored, and ErrEnded if the stored one cannot be
-// refreshed any more. After any other error the stored tokens are unchanged.
-func (s *Store) Refresh(ctx context.Context, settings *Settings, k Key, used string) (*Login, error) {
+// refreshed any more. After any other error the stored tokens are unchanged. As long as the
+// access token is alive, a refusal changes nothing: some authorization servers refresh a token
+// only after its end (NousResearch/hermes-agent#110720).
+func (s *Store) Refresh(ctx context.Context, settings *Settings, k Key, refused string) (*Login, error) {
 	unlock, err := s.lock(ctx, k)
 	if err == nil {
 		defer unlock()
@@ -44,23 +46,26 @@ func (s *Store) Refresh(ctx context.Context, settings *Settings, k Key, used str
 		return nil, err
 	case l == nil:
 		return nil, ErrSignedOut
-	case l.AccessToken != used && l.AccessToken != "" && !l.Expired():
+	case l.AccessToken != refused && l.AccessToken != "" && !l.Expired():
 		return l, nil
 	case l.RefreshToken == "":
 		return nil, ErrEnded
 	}
-	ctx, cancel := outlast(ctx)
+	longer, cancel := outlast(ctx)
 	defer cancel()
-	fresh, err := Refresh(ctx, settings, *l)
-	refused, ok := errors.AsType[*Error](err)
+	limit := patience
+	if l.Alive() && l.AccessToken != refused {
+		limit = 0 // the token can be used meanwhile
+	}
+	fresh, err := patiently(ctx, limit, func() (Login, error) { return Refresh(longer, settings, *l) })
 	switch {
-	case ok && refused.Ended():
-		return nil, errors.Join(ErrEnded, s.markEnded(ctx, k, l))
+	case ended(err) && !l.Alive():
+		return nil, errors.Join(ErrEnded, s.markEnded(longer, k, l))
 	case err != nil:
 		return nil, err
 	}
 	s.tellSecrets(&fresh)
-	s.keep(ctx, &fresh, l)
+	s.keep(longer, &fresh, l)
 	return &fresh, nil
 }
 

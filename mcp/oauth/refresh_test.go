@@ -154,13 +154,6 @@ func TestRefreshGenerations(t *testing.T) {
 
 // TestRefresh: what is stored after each outcome of a refresh.
 func TestRefresh(t *testing.T) {
-	answer := func(status int, body string) func(http.ResponseWriter) bool {
-		return func(w http.ResponseWriter) bool {
-			w.WriteHeader(status)
-			io.WriteString(w, body)
-			return true
-		}
-	}
 	lost := func(w http.ResponseWriter) bool { panic(http.ErrAbortHandler) }
 	for _, tt := range []struct {
 		name                 string
@@ -170,10 +163,11 @@ func TestRefresh(t *testing.T) {
 	}{
 		{"rotated", nil, false, false, "access-1", "refresh-1"},
 		{"not rotated", nil, true, false, "access-1", "refresh-0"},
-		{"ended", answer(400, `{"error":"invalid_grant","error_description":"revoked"}`), false, true, "", ""},
-		{"another refusal", answer(401, `{"error":"invalid_client"}`), false, false, "access-0", "refresh-0"},
-		{"broken", answer(502, "<html>refresh-0</html>"), false, false, "access-0", "refresh-0"},
-		{"not a token", answer(200, `{"access_token":"a b\u0007","token_type":"Bearer"}`), false, false, "access-0", "refresh-0"},
+		{"ended", answerWith(400, `{"error":"invalid_grant","error_description":"revoked"}`), false, true, "", ""},
+		{"another refusal", answerWith(401, `{"error":"invalid_client"}`), false, false, "access-0", "refresh-0"},
+		{"broken", answerWith(502, "<html>refresh-0</html>"), false, false, "access-0", "refresh-0"},
+		{"busy, and says so as if it had ended", answerWith(429, `{"error":"invalid_grant"}`), false, false, "access-0", "refresh-0"},
+		{"not a token", answerWith(200, `{"access_token":"a b\u0007","token_type":"Bearer"}`), false, false, "access-0", "refresh-0"},
 		{"without an answer", lost, false, false, "access-0", "refresh-0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -198,6 +192,103 @@ func TestRefresh(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// answerWith answers every request; a status that passes asks for a wait of a minute.
+func answerWith(status int, body string) func(http.ResponseWriter) bool {
+	return func(w http.ResponseWriter) bool {
+		w.Header().Set("Retry-After", "60")
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+		return true
+	}
+}
+
+// TestRefreshEarly: before the end of the access token, a refused refresh changes nothing, and
+// nobody waits for a server that is busy. After it, the login has ended.
+func TestRefreshEarly(t *testing.T) {
+	for _, status := range []int{400, 429, 503} {
+		a := newRotating(t)
+		s, _ := newStore(t)
+		l := a.expired(t, s)
+		l.Expires, l.Obtained = time.Now().Add(20*time.Second), time.Now().Add(-time.Hour)
+		put(t, s, l)
+		a.reply = answerWith(status, `{"error":"invalid_grant"}`)
+		if _, err := s.Refresh(t.Context(), nil, l.Key(), ""); err == nil || errors.Is(err, ErrEnded) || a.requests != 1 || got(t, s, l.Key()).RefreshToken != "refresh-0" {
+			t.Errorf("%d: %v after %d requests", status, err, a.requests)
+		}
+		a.reply = nil
+		a.good = "another"
+		if _, err := s.Refresh(t.Context(), nil, l.Key(), "access-0"); err == nil || errors.Is(err, ErrEnded) || a.requests != 2 || got(t, s, l.Key()).RefreshToken != "refresh-0" {
+			t.Errorf("%d, and then a refused token: %v", status, err)
+		}
+		l.Expires = time.Now()
+		put(t, s, l)
+		if _, err := s.Refresh(t.Context(), nil, l.Key(), ""); !errors.Is(err, ErrEnded) || got(t, s, l.Key()).RefreshToken != "" {
+			t.Errorf("%d, and then after the end: %v", status, err)
+		}
+	}
+}
+
+// TestRefreshWaits: a status that passes is waited for, whatever the words are: as long as the
+// server asks, else longer each time, and not beyond patience.
+func TestRefreshWaits(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, after string
+		statuses    []int
+		least, most time.Duration
+		requests    int
+		ok          bool
+	}{
+		{"as long as it asks", "1", []int{429}, time.Second, 10 * time.Second, 2, true},
+		{"growing", "", []int{500, 503}, 1500 * time.Millisecond, 10 * time.Second, 3, true},
+		{"three times", "0.1", []int{503, 503, 503, 503, 503}, 0, 10 * time.Second, 4, false},
+		{"too long", "3600", []int{429}, 0, 10 * time.Second, 1, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			a := newRotating(t)
+			s, _ := newStore(t)
+			k := a.expired(t, s).Key()
+			a.reply = func(w http.ResponseWriter) bool {
+				if a.requests > len(tt.statuses) {
+					return false
+				}
+				w.Header().Set("Retry-After", tt.after)
+				w.WriteHeader(tt.statuses[a.requests-1])
+				io.WriteString(w, `{"error":"something else"}`)
+				return true
+			}
+			began := time.Now()
+			_, err := s.Refresh(t.Context(), nil, k, "access-0")
+			took := time.Since(began)
+			if (err == nil) != tt.ok || !tt.ok && !Passes(err) || a.requests != tt.requests || took < tt.least || took > tt.most {
+				t.Errorf("%v after %d requests and %v", err, a.requests, took)
+			}
+			if tt.after == "3600" && !strings.HasSuffix(err.Error(), "something else, and asks to wait 1h0m0s") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// TestRefreshWaitEnds: the end of a run ends a wait.
+func TestRefreshWaitEnds(t *testing.T) {
+	a := newRotating(t)
+	s, _ := newStore(t)
+	k := a.expired(t, s).Key()
+	ctx, cancel := context.WithCancel(t.Context())
+	a.reply = func(w http.ResponseWriter) bool {
+		defer cancel()
+		w.Header().Set("Retry-After", "15")
+		w.WriteHeader(503)
+		return true
+	}
+	began := time.Now()
+	if _, err := s.Refresh(ctx, nil, k, "access-0"); !Passes(err) || a.requests != 1 || time.Since(began) > settleTime {
+		t.Errorf("%v after %v", err, time.Since(began))
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 func (a *agent) registration(ctx context.Context, is *issuer, previous *Login, redirectURI string) (Client, error) {
 	s := a.settings
 	switch {
-	case s.ClientID != "" && previous.Client.ID == s.ClientID && previous.Issuer != is.Name && s.Issuer == "" && s.TokenURL == "":
+	case s.ClientID != "" && previous.Client.ID == s.ClientID && !sameIssuer(previous.Issuer, is.Name) && s.Issuer == "" && s.TokenURL == "":
 		return Client{}, fmt.Errorf("the server names the authorization server %q now; the client_id belongs to %q, where the last sign-in was: if the new server is right, add its \"issuer\" to \"oauth\"", is.Name, previous.Issuer)
 	case s.ClientID != "":
 		return Client{ID: s.ClientID, AuthMethod: s.authMethod(is.AuthMethods), RedirectURI: redirectURI}, nil
@@ -35,7 +35,7 @@ func (a *agent) registration(ctx context.Context, is *issuer, previous *Login, r
 
 // reusable reports whether the issuer still knows the registration of the previous login.
 func reusable(l *Login, is *issuer) bool {
-	return l.Client.Dynamic && l.Issuer == is.Name && (l.Client.SecretExpires.IsZero() || time.Now().Before(l.Client.SecretExpires))
+	return l.Client.Dynamic && sameIssuer(l.Issuer, is.Name) && (l.Client.SecretExpires.IsZero() || time.Now().Before(l.Client.SecretExpires))
 }
 
 // byHand is the error of a failed registration. Its hint explains how the user registers by

@@ -137,7 +137,7 @@ func (s *signIn) chooseScopes(c challenge) []string {
 			scopes = other
 		}
 	}
-	if s.Previous.Issuer == s.issuer.Name {
+	if sameIssuer(s.Previous.Issuer, s.issuer.Name) {
 		scopes = union(s.Previous.Scopes, scopes)
 	}
 	const offline = "offline_access"
@@ -224,7 +224,7 @@ func (s *signIn) finish(ctx context.Context, query url.Values) (Login, error) {
 	if code == "" {
 		return Login{}, errors.New("the redirect contains neither a code nor an error")
 	}
-	t, err := s.exchange(ctx, code)
+	t, err := patiently(ctx, patience, func() (tokenReply, error) { return s.exchange(ctx, code) })
 	if err != nil {
 		return Login{}, fmt.Errorf("the authorization server %q gives no token: %w", s.issuer.Name, err)
 	}

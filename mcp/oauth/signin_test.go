@@ -255,6 +255,10 @@ func TestPins(t *testing.T) {
 			as.Redirect = func(back url.Values) { back.Set("iss", "https://login.test/real") }
 			s.Issuer, s.MetadataURL = "https://login.test/real", as.URL+"/.well-known/oauth-authorization-server/as"
 		}, "/mcp"},
+		{"issuer, and the server names another one", func(as *Double, s *Settings) {
+			as.Resource = map[string]any{"authorization_servers": []string{"https://login.test"}}
+			s.Issuer = as.URL + "/as"
+		}, "/mcp"},
 		{"issuer, beside more scopes than are shown", func(as *Double, s *Settings) {
 			as.Resource = map[string]any{"scopes_supported": []string{strings.Repeat("x", maxShown)}}
 			s.Issuer = as.URL + "/as"
@@ -290,6 +294,49 @@ func TestPins(t *testing.T) {
 					t.Errorf("%s: resource %q at %s", tt.name, seen.Query["resource"], path)
 				}
 			}
+		}
+	}
+}
+
+// TestIssuerSlash: an issuer without a path is the same with a slash, in every place where its
+// name is compared. No other two names are the same.
+func TestIssuerSlash(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		named, own, pin string // behind the origin; "-" for no pin
+		want            bool
+	}{
+		{"/", "", "-", true}, {"", "/", "-", true}, {"/", "/", "-", true},
+		{"/", "", "", true}, {"/", "", "/", true}, {"", "/", "", true}, {"", "/", "/", true},
+		{"", "//", "-", false}, {"/", "/?", "-", false}, {"", "/as", "-", false}, {"/as", "/as/", "-", false}, {"/as/", "/as", "-", false},
+	} {
+		as := NewDouble(t)
+		as.AtOrigin = !strings.HasPrefix(tt.named, "/as")
+		as.Resource = map[string]any{"authorization_servers": []string{as.URL + tt.named}}
+		as.Issuer = map[string]any{"issuer": as.URL + tt.own}
+		as.Redirect = func(back url.Values) { back.Set("iss", as.URL+tt.own) }
+		s := Settings{}
+		if tt.pin != "-" {
+			s.Issuer = as.URL + tt.pin
+		}
+		r, _ := request(t, as, s)
+		l, err := SignIn(t.Context(), r)
+		if (err == nil) != tt.want || tt.want && l.Issuer != as.URL+tt.own {
+			t.Errorf("%+v: %+v, %v", tt, l, err)
+		}
+		if !tt.want {
+			continue
+		}
+		if moved, err := Moved(t.Context(), &s, l, nil); moved || err != nil {
+			t.Errorf("%+v: moved %t, %v", tt, moved, err)
+		}
+		if _, err := Refresh(t.Context(), &s, l); err != nil {
+			t.Errorf("%+v: %v", tt, err)
+		}
+		l.Issuer = as.URL + tt.named // as an older login has it
+		r.Previous = &l
+		if again, err := SignIn(t.Context(), r); err != nil || again.Client.ID != l.Client.ID || len(as.Seen("/register")) != 1 {
+			t.Errorf("%+v: a second time: %+v, %v", tt, again.Client, err)
 		}
 	}
 }

@@ -56,6 +56,10 @@ func (t *Token) Expired() bool {
 	return !t.Expires.IsZero() && time.Now().After(t.Expires.Add(-margin))
 }
 
+// Alive reports whether the token's end is known and has not come. It may be true for an Expired
+// token.
+func (t *Token) Alive() bool { return t.AccessToken != "" && time.Now().Before(t.Expires) }
+
 // Authorize puts the token into a request, with a proof if the token is bound to a key.
 func (t *Token) Authorize(req *http.Request) error {
 	scheme := "Bearer "
@@ -142,12 +146,23 @@ func (a *agent) postOnce(ctx context.Context, endpoint, issuer string, c Client,
 	return a.do(req)
 }
 
-// refusal is the error in a reply; nil for none, and for no reply. Nothing else of a reply is
-// ever quoted: it may contain a token in an unknown form.
+// refusal is the error in a reply; nil for none, and for no reply. It passes if the status or the
+// code says so.
 func (r *response) refusal() error {
 	if r == nil {
 		return nil
 	}
+	err := r.complaint()
+	e, coded := errors.AsType[*Error](err)
+	if err != nil && (r.status == http.StatusTooManyRequests || r.status >= 500) || coded && slices.Contains([]string{"temporarily_unavailable", "server_error"}, e.Code) {
+		return passing{err, r.after}
+	}
+	return err
+}
+
+// complaint is the text of a refusal. Nothing else of a reply is ever quoted: it may contain a
+// token in an unknown form.
+func (r *response) complaint() error {
 	if jsontext.CheckObject(r.body, jsontext.Peer, nil) == nil {
 		if code := textOf(r.body, "error"); code != "" { // some servers send it with status 200
 			return &Error{wire.Snippet([]byte(code)), wire.Snippet([]byte(textOf(r.body, "error_description")))}
@@ -166,18 +181,16 @@ func (r *response) refusal() error {
 const maxToken = 64 << 10
 
 // readTokenReply reads the reply to a request that was signed with key; nil means unsigned.
-// The server may still give a bearer token.
 func readTokenReply(doc []byte, key *ProofKey) (tokenReply, error) {
 	kind := strings.ToLower(textOf(doc, "token_type"))
-	if kind != "dpop" {
-		key = nil
-	}
 	t := tokenReply{Token{AccessToken: textOf(doc, "access_token"), DPoP: key, Obtained: time.Now()}, textOf(doc, "refresh_token"), strings.Fields(textOf(doc, "scope"))}
 	switch {
 	case t.AccessToken == "" || len(t.AccessToken) > maxToken || !wire.IsPrintable(t.AccessToken) || !wire.IsPrintable(t.refresh):
 		return tokenReply{}, fmt.Errorf("not a token reply (%d bytes)", len(doc))
-	case kind != "bearer" && key == nil:
+	case key == nil && kind != "bearer":
 		return tokenReply{}, errors.New("the token in the reply is not a bearer token")
+	case key != nil && kind != "dpop":
+		return tokenReply{}, errors.New("the token in the reply is not bound to a key, although both servers support it (DPoP, RFC 9449): a thief could use it, so it is not used")
 	}
 	const longest = 10 * 365 * 24 * 3600
 	if n, ok := jsontext.Integer(jsontext.Member(doc, "expires_in")); ok && n > 0 {

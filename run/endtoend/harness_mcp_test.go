@@ -38,6 +38,7 @@ func newFakeServer(args []string) (*fakeServer, error) {
 		flags.StringVar(&a.writes, "write-scope", "", "oauth: scope that a call of write needs")
 		flags.BoolVar(&a.open, "open", false, "oauth: only calls need a token")
 		flags.StringVar(&a.withdraw, "withdraw", "", "oauth: withdraw the token of the first request with this method")
+		flags.StringVar(&a.refuse, "refuse", "", "oauth: the answers to the first refreshes, such as '429 slow_down,503'")
 		flags.BoolVar(&a.final, "final", false, "oauth: refuse every refresh token")
 		flags.BoolVar(&a.alone, "no-refresh", false, "oauth: give no refresh token")
 		flags.StringVar(&a.page, "page", "", "oauth: address of the page to sign in")

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -28,6 +29,7 @@ type fakeIssuer struct {
 	writes   string // the scope that a call of the tool write needs
 	open     bool   // only calls need a token
 	withdraw string // the method whose first request finds its token withdrawn
+	refuse   string // the answers to the first refreshes: a status and perhaps a code, separated by commas
 	final    bool   // no refresh token is good
 	alone    bool   // gives no refresh token
 	down     bool   // the token endpoint fails at a refresh
@@ -141,6 +143,16 @@ func (a *fakeIssuer) give(w http.ResponseWriter, r *http.Request) {
 		good = known && asked.Get("code_challenge") == base64.RawURLEncoding.EncodeToString(sum[:])
 		scopes = strings.Fields(asked.Get("scope"))
 		delete(a.codes, r.FormValue("code"))
+	} else if answer, rest, _ := strings.Cut(a.refuse, ","); answer != "" {
+		status, code, _ := strings.Cut(answer, " ")
+		a.refuse = rest
+		w.Header().Set("Retry-After", "1")
+		number, _ := strconv.Atoi(status)
+		w.WriteHeader(number)
+		if code != "" {
+			fmt.Fprintf(w, `{"error":%q}`, code)
+		}
+		return
 	} else if a.down {
 		http.Error(w, "down for maintenance, your token was "+old, http.StatusServiceUnavailable)
 		return

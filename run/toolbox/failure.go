@@ -56,6 +56,9 @@ func settingHint(s *servers.Server, err error) string {
 	if login, ok := errors.AsType[*mcp.LoginError](err); ok {
 		return loginHint(s, login)
 	}
+	if oauth.Passes(err) {
+		return "" // no setting helps
+	}
 	if plain, ok := errors.AsType[mcp.PlainHTTPError](err); ok {
 		return "use https, or allow it with --insecure-http " + config.ShellQuote(plain.Host)
 	}
