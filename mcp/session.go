@@ -44,10 +44,17 @@ type Session struct {
 	ready  atomic.Bool // the list of tools came, which ends the start
 	warned sync.Map    // the keys of past warnings by warnOnce
 
-	tried []string // what Connect tried, for its error
+	attempts
 
 	mu         sync.Mutex // guards junkSample, and is locked while life ends
 	junkSample string     // the first line of the server's stdout that was not a message
+}
+
+// attempts are what Connect tried, for its error.
+type attempts struct {
+	tried []string
+	ended string // how the first process ended, if Connect then started another one; "" if it did not end by itself
+	words string // the stderr of that process
 }
 
 // An agreement is the result of the negotiation. A new one replaces it when a lost session is
