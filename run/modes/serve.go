@@ -61,7 +61,7 @@ func (m *mode) serve(ctx context.Context) error {
 	h.server.Instructions = m.instructions()
 	h.server.Front = &toolserver.Front{
 		Call: h.call, Request: h.request, Subscribe: h.subscribe,
-		ToolsChange: h.follows(), Completes: h.completes(),
+		ToolsChange: slices.ContainsFunc(h.box.Conns, h.box.Follows), Completes: h.completes(),
 	}
 	if m.socket != nil {
 		h.server.Meta = toolbox.AppendFarServers(nil, h.behind())

@@ -116,7 +116,7 @@ func (b *Toolbox) heedHost() {
 }
 
 // start starts a server, first with the protocol revision in the lock, if there is one. With
-// --serve it asks the server to announce changes of its lists.
+// --serve, or if its tools follow its list, it asks the server to announce changes.
 func (b *Toolbox) start(ctx context.Context, c *Connection) {
 	only := c.Spec.Protocol.Only
 	if only == "" || only == "auto" {
@@ -127,7 +127,7 @@ func (b *Toolbox) start(ctx context.Context, c *Connection) {
 		return
 	}
 	b.compareRevision(c)
-	if c.Local == nil && b.inv.Config.Mode == config.Serve {
+	if mode := b.inv.Config.Mode; c.Local == nil && mode == config.Serve || mode == config.Answer && b.Follows(c) {
 		c.Session.Watch()
 	}
 }
