@@ -72,6 +72,9 @@ func (s *Session) AnnouncesTools() bool {
 // ToolsAnnounced reports whether the list of tools was announced as changed since it was read.
 func (s *Session) ToolsAnnounced() bool { return s.changes.announced.Load() }
 
+// DoubtTools makes ToolsAnnounced true, as if the server had announced a change.
+func (s *Session) DoubtTools() { s.changes.announced.Store(true) }
+
 // Relist lists the tools again. From then on Tools returns the new list.
 func (s *Session) Relist(ctx context.Context) ([]wire.Tool, error) {
 	s.changes.announced.Store(false)

@@ -78,6 +78,7 @@ func useAll(t *testing.T, s *Session) {
 
 		"AnnouncesTools": func() { s.AnnouncesTools() },
 		"ToolsAnnounced": func() { s.ToolsAnnounced() },
+		"DoubtTools":     func() { s.DoubtTools() },
 
 		"Subscribe":    func() { s.Subscribe(ctx, "file:///x", true) },
 		"Unsubscribe":  func() { s.Subscribe(ctx, "file:///x", false) },

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -98,8 +99,14 @@ func (s *Session) Instructions() string { return s.agreed.Load().instructions }
 // About is the _meta with the server's description of itself; nil for none.
 func (s *Session) About() []byte { return s.agreed.Load().meta }
 
-// Lost is the reason why the server cannot be reached any more; nil while it can.
-func (s *Session) Lost() error { return s.conn.lost() }
+// Lost says why the server cannot be reached any more, with its name and the end of its stderr;
+// nil while it can be reached.
+func (s *Session) Lost() error {
+	if cause := s.conn.lost(); cause != nil {
+		return errors.New(s.report.hide(s.lostMessage(cause)))
+	}
+	return nil
+}
 
 // Close ends the session and its process, within a limited time. No hook is called after it
 // returned. A question to the user that is still open is abandoned.

@@ -67,7 +67,7 @@ func (m *mode) serve(ctx context.Context) error {
 		h.server.Meta = toolbox.AppendFarServers(nil, h.behind())
 	}
 	h.server.Replace(h.offered())
-	v.Host.Store(&invocation.Host{Announced: h.announced, Restarting: h.resubscribe, Log: h.server.Log})
+	v.Host.Store(&invocation.Host{Announced: h.announced, Restarting: h.restarting, Log: h.server.Log})
 	if m.socket != nil {
 		v.Face.Notef("listening on %s", m.cfg.Listen)
 		ctx, stop := context.WithCancelCause(ctx)

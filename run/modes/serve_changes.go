@@ -78,8 +78,10 @@ func (h *host) subscribe(ctx context.Context, uri string, on bool) error {
 	return session.Subscribe(ctx, uri, on)
 }
 
-// resubscribe subscribes to the resources that the host still follows at a server that restarts.
-func (h *host) resubscribe(server string) {
+// restarting brings the tools and the subscriptions of the host up to date at a server that
+// restarts.
+func (h *host) restarting(server string) {
+	h.announced(server, "notifications/tools/list_changed", nil)
 	goroutine.Start(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), subscribeLimit)
 		defer cancel()

@@ -155,7 +155,8 @@ func (b *Toolbox) Hooks(s *servers.Server) mcp.Hooks {
 			if code == "input_refused" {
 				message += "; --elicit ask lets it ask you on the terminal"
 			}
-			if b.concerns(code, s.Name, message) {
+			retold := code == "server_lost" && revives(s) // the revival says it with what follows
+			if !retold && b.concerns(code, s.Name, message) {
 				b.inv.Warn(code, s.Name, message)
 			} else {
 				b.inv.Face.VerboseLine(message)

@@ -275,9 +275,15 @@ func (b *Toolbox) Items(ctx context.Context, c *Connection, l mcp.List, visit fu
 	return err == nil
 }
 
-// Settle makes the sessions warn about a changed list of tools, except where the tools follow it.
+// Settle warns about changes that the run has not used: lists of tools that changed, except where
+// the tools follow the list, and servers that were lost after their last call.
 func (b *Toolbox) Settle() {
 	b.eachSession(func(c *Connection) bool { return !b.Follows(c) }, func(s *mcp.Session) { s.Settle(time.Second) })
+	for _, c := range b.Conns {
+		if c.again != nil && c.NotUsed() == nil {
+			c.again.settle(c.Session, c.later)
+		}
+	}
 }
 
 // Close ends all sessions in parallel. Each session limits the time of its end.
@@ -295,11 +301,11 @@ func (b *Toolbox) EachSession(do func(*mcp.Session)) {
 	b.eachSession(func(*Connection) bool { return true }, do)
 }
 
-// eachSession is EachSession for the servers that which accepts.
-func (b *Toolbox) eachSession(which func(*Connection) bool, do func(*mcp.Session)) {
+// eachSession is EachSession for the servers that keep accepts.
+func (b *Toolbox) eachSession(keep func(*Connection) bool, do func(*mcp.Session)) {
 	var sessions []*mcp.Session
 	for _, c := range b.Conns {
-		if session := c.current(); session != nil && which(c) {
+		if session := c.current(); session != nil && keep(c) {
 			sessions = append(sessions, session)
 		}
 	}

@@ -176,3 +176,52 @@ func (c *changing) Receive() ([]byte, error) {
 	}
 	return msg, err
 }
+
+// TestRevivalPause: a server that does not start again is tried three times in a row, and
+// then once a minute. An answered call gives it three tries again.
+func TestRevivalPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		starts, warned, works := 0, 0, false
+		server := toolserver.New("s", "")
+		r := &revival{warn: func(string, string) { warned++ }}
+		r.start = func(*mcp.Session) *laterStart {
+			starts++
+			l := &laterStart{begin: func() {}, done: make(chan struct{}), started: &Connection{firstStart: firstStart{Err: errors.New("no disk")}}}
+			l.check = func(c *Connection) *failure.Error { return failure.Usage("no disk") }
+			if works {
+				s, err := mcp.Connect(t.Context(), mcp.Spec{Name: "s", Local: func() wire.Transport { return server.Pipe() }}, mcp.Hooks{}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.started.firstStart = firstStart{Session: s}
+				l.check = func(*Connection) *failure.Error { return nil }
+			}
+			close(l.done)
+			return l
+		}
+		c := &Connection{again: r}
+		r.next = r.start(nil)
+		use := func(times, want, wantWarned int) {
+			t.Helper()
+			starts, warned = 0, 0
+			for range times {
+				if _, err := c.Use(t.Context()); wire.MayHaveArrived(err) {
+					t.Error(err)
+				}
+			}
+			if starts != want || warned != wantWarned {
+				t.Errorf("%d starts, want %d; %d warnings", starts, want, warned)
+			}
+		}
+		use(6, 3, 1)
+		time.Sleep(time.Minute)
+		use(6, 1, 1)
+		time.Sleep(time.Minute)
+		works = true
+		use(6, 1, 0)
+		c.Answered()
+		works = false
+		r.next.session().Close()
+		use(6, 3, 1)
+	})
+}
