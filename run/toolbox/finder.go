@@ -120,8 +120,8 @@ func (f *Finder) index() {
 	})
 }
 
-// Update makes the tools that can be found those of the toolbox, and returns the offered tools
-// without the ones that it does not have any more.
+// Update indexes the tools of the toolbox anew, and returns the offered tools without the ones that
+// the toolbox has no more.
 func (f *Finder) Update(offered []stream.Tool) []stream.Tool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -155,8 +155,8 @@ func (b *Toolbox) Hooks(s *servers.Server) mcp.Hooks {
 			if code == "input_refused" {
 				message += "; --elicit ask lets it ask you on the terminal"
 			}
-			retold := code == "server_lost" && revives(s) // the revival says it with what follows
-			if !retold && b.concerns(code, s.Name, message) {
+			byRevival := code == "server_lost" && revives(s) // it warns when it knows what follows
+			if !byRevival && b.concerns(code, s.Name, message) {
 				b.inv.Warn(code, s.Name, message)
 			} else {
 				b.inv.Face.VerboseLine(message)
