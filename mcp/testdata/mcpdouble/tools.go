@@ -113,11 +113,10 @@ func (s *Server) call(m message, kind string) {
 	case "fork": // leaves a process behind, in a session of its own
 		leaveBehind()
 		text("forked")
-	case "load": // adds the tool loaded, or removes it, and announces that a little later, as servers of the Go SDK do
+	case "load": // adds the tool loaded, or removes it
 		s.loaded.Store(!s.loaded.Load())
-		text("ok")
-		time.Sleep(10 * time.Millisecond)
 		m.send(listChanged)
+		text("ok")
 	case "loaded":
 		text("loaded")
 	case "change":
