@@ -63,6 +63,18 @@ func (s *Session) Settle(limit time.Duration) {
 	}
 }
 
+// AnnouncesTools reports whether the server declares that it announces changes of its list of
+// tools.
+func (s *Session) AnnouncesTools() bool {
+	return jsontext.IsTrue(jsontext.Member(jsontext.Member(s.agreed.Load().capabilities, "tools"), "listChanged"))
+}
+
+// ToolsAnnounced reports whether the list of tools was announced as changed since it was read.
+func (s *Session) ToolsAnnounced() bool { return s.changes.announced.Load() }
+
+// DoubtTools makes ToolsAnnounced true, as if the server had announced a change.
+func (s *Session) DoubtTools() { s.changes.announced.Store(true) }
+
 // Relist lists the tools again. From then on Tools returns the new list.
 func (s *Session) Relist(ctx context.Context) ([]wire.Tool, error) {
 	s.changes.announced.Store(false)
@@ -77,10 +89,14 @@ func (s *Session) Relist(ctx context.Context) ([]wire.Tool, error) {
 }
 
 // Watch asks a server of 2026-07-28 to announce changes of its lists. Servers of other
-// revisions do so without being asked. Call it once.
+// revisions do so without being asked, over HTTP on the stream that belongs to no request. Call
+// it once.
 func (s *Session) Watch() {
-	if s.Protocol() == wire.ModernRevision {
+	switch {
+	case s.Protocol() == wire.ModernRevision:
 		s.listen(s.life, `"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true`)
+	case s.transport == "http" && !s.elicits():
+		s.start(s.http.listen)
 	}
 }
 

@@ -75,6 +75,11 @@ func useAll(t *testing.T, s *Session) {
 		"About":        func() { s.About() },
 		"Relist":       func() { s.Relist(ctx) },
 		"Watch":        func() { s.Watch() },
+
+		"AnnouncesTools": func() { s.AnnouncesTools() },
+		"ToolsAnnounced": func() { s.ToolsAnnounced() },
+		"DoubtTools":     func() { s.DoubtTools() },
+
 		"Subscribe":    func() { s.Subscribe(ctx, "file:///x", true) },
 		"Unsubscribe":  func() { s.Subscribe(ctx, "file:///x", false) },
 		"Completes":    func() { s.Completes() },

@@ -99,8 +99,12 @@ func (s *Session) spawn() error {
 		return err
 	}
 	if s.child != nil {
+		gone := s.conn.lost()
 		s.child.proc.KillTree(restartLimit) // two copies could want the same port or file
 		s.conn.close()
+		if gone != nil && s.ended == "" {
+			s.ended, s.words = gone.Error(), s.stderr()
+		}
 	}
 	c, err := startStdio(&s.spec, s.procs, s.junk, s.report.logStderr)
 	if err != nil {

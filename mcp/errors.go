@@ -69,6 +69,12 @@ func (s *Session) connectError(err error) *ConnectError {
 	tried := strings.Join(s.tried, ", ")
 	e := &ConnectError{Stderr: strings.TrimSpace(process.TellingLines(s.stderr(), 10)), Cause: err}
 	e.Message = fmt.Sprintf("server %q (%s): %s", s.spec.Name, s.transport, strings.Join(strings.Fields(plainError(err)), " "))
+	if first := strings.TrimSpace(process.TellingLines(s.words, 10)); !strings.Contains(e.Stderr, first) {
+		e.Stderr = strings.TrimSpace(first + "\n" + e.Stderr)
+	}
+	if s.ended != "" && s.ended != err.Error() {
+		defer func() { e.Message += "; the first process: " + s.ended }()
+	}
 	if tried != "" {
 		defer func() { e.Message += " (tried: " + tried + ")" }()
 	}

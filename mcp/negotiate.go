@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
 )
@@ -19,7 +20,7 @@ func (s *Session) negotiateStream(ctx context.Context) error {
 	}
 	if known := s.spec.Protocol.spokeLegacy(); known != "" {
 		err := s.initialize(ctx, known)
-		if err == nil || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || s.endedUnread(err) {
 			return err
 		}
 		if err := s.restart("initialize failed (" + err.Error() + ") at a server that spoke " + known + " before"); err != nil {
@@ -30,7 +31,7 @@ func (s *Session) negotiateStream(ctx context.Context) error {
 	switch ended := err != nil && !answered(err); {
 	case errors.Is(err, errSilent):
 		return s.restartSilent(ctx)
-	case ended && (ctx.Err() != nil || s.spec.Protocol.Only == wire.ModernRevision):
+	case ended && (ctx.Err() != nil || s.spec.Protocol.Only == wire.ModernRevision || s.endedUnread(err)):
 		return err
 	case ended:
 		return s.restartLegacy(ctx, "", "the server ended on server/discover")
@@ -52,6 +53,13 @@ var (
 	errNotModern = errors.New("the server does not speak " + wire.ModernRevision)
 	errSilent    = errors.New("the server does not answer server/discover")
 )
+
+// endedUnread reports whether a request failed because the process ended before it read the
+// request. The request is then not the reason, and another process would end in the same way.
+func (s *Session) endedUnread(err error) bool {
+	e, ok := errors.AsType[*wire.NoReplyError](err)
+	return ok && s.child != nil && s.conn.lost() != nil && (!e.Sent || process.Unread(s.child.in))
+}
 
 func (s *Session) restartLegacy(ctx context.Context, version, why string) error {
 	if err := s.restart(why); err != nil {

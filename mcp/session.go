@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,10 +45,17 @@ type Session struct {
 	ready  atomic.Bool // the list of tools came, which ends the start
 	warned sync.Map    // the keys of past warnings by warnOnce
 
-	tried []string // what Connect tried, for its error
+	attempts
 
 	mu         sync.Mutex // guards junkSample, and is locked while life ends
 	junkSample string     // the first line of the server's stdout that was not a message
+}
+
+// attempts are what Connect tried, for its error.
+type attempts struct {
+	tried []string
+	ended string // how the first process ended, if Connect then started another one; "" if it did not end by itself
+	words string // the stderr of that process
 }
 
 // An agreement is the result of the negotiation. A new one replaces it when a lost session is
@@ -91,8 +99,14 @@ func (s *Session) Instructions() string { return s.agreed.Load().instructions }
 // About is the _meta with the server's description of itself; nil for none.
 func (s *Session) About() []byte { return s.agreed.Load().meta }
 
-// Lost is the reason why the server cannot be reached any more; nil while it can.
-func (s *Session) Lost() error { return s.conn.lost() }
+// Lost says why the server cannot be reached any more, with its name and the end of its stderr;
+// nil while it can be reached.
+func (s *Session) Lost() error {
+	if cause := s.conn.lost(); cause != nil {
+		return errors.New(s.report.hide(s.lostMessage(cause)))
+	}
+	return nil
+}
 
 // Close ends the session and its process, within a limited time. No hook is called after it
 // returned. A question to the user that is still open is abandoned.

@@ -142,7 +142,7 @@ func TestStdioRefused(t *testing.T) {
 		change func(*Spec)
 		want   []string // in message, hint and stderr
 	}{
-		{`-exit 1 -stderr one\ntwo\ncannot-find-the-database\n`, nil, []string{`server "peer" (stdio)`, "tried: server/discover, a fresh process, initialize", "exit status 1", "cannot-find-the-database"}},
+		{`-exit 1 -stderr one\ntwo\ncannot-find-the-database\n`, nil, []string{`server "peer" (stdio)`, "tried: server/discover", "exit status 1", "cannot-find-the-database"}},
 		{"-silent", brief, []string{"start-up timeout of 3s", "tried: server/discover, a fresh process, initialize)", "Content-Length", "startup_timeout"}},
 		{"-framing content-length", nil, []string{"initialize", "no frame"}},
 		{"-fault silent-start", brief, []string{"start-up timeout of 3s", "tried: server/discover, initialize)", "hint: raise startup_timeout"}},

@@ -319,3 +319,26 @@ func TestFirstListEndsTheSession(t *testing.T) {
 		t.Errorf("%d times ended", n)
 	}
 }
+
+// TestWatchOverHTTP: a server of a revision with a handshake announces changes on the stream
+// that belongs to no request.
+func TestWatchOverHTTP(t *testing.T) {
+	ended := make(chan struct{})
+	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
+		if r.verb != http.MethodGet {
+			legacyWeb(w, r)
+			return
+		}
+		sendSSE(w, `data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n\n")
+		w.(http.Flusher).Flush()
+		<-ended
+	})
+	s, _ := connect(t, Spec{URL: web.URL})
+	defer close(ended)
+	s.Watch()
+	for ctx := bounded(t); !s.ToolsAnnounced(); time.Sleep(time.Millisecond) {
+		if ctx.Err() != nil {
+			t.Fatal("the announcement was not heard")
+		}
+	}
+}

@@ -344,8 +344,9 @@ func (c *Client) written(messages []Message, i int) *Message {
 	return m.withIDs(func(id string) string { return c.dialect.ids.sent(id, own, &c.options) })
 }
 
-// Rewrite makes the next request encode all messages anew, after a change of Instead.
-func (c *Client) Rewrite() { c.encoder = nil }
+// Rewrite makes the next request encode everything anew, after a change of Instead or of tools
+// that were sent.
+func (c *Client) Rewrite() { c.encoder, c.head = nil, segments{} }
 
 // headKey holds the values that the head of a request depends on: the options, and the number
 // of tools and of system messages.

@@ -61,13 +61,13 @@ func (m *mode) serve(ctx context.Context) error {
 	h.server.Instructions = m.instructions()
 	h.server.Front = &toolserver.Front{
 		Call: h.call, Request: h.request, Subscribe: h.subscribe,
-		ToolsChange: h.follows(), Completes: h.completes(),
+		ToolsChange: slices.ContainsFunc(h.box.Conns, h.box.Follows), Completes: h.completes(),
 	}
 	if m.socket != nil {
 		h.server.Meta = toolbox.AppendFarServers(nil, h.behind())
 	}
 	h.server.Replace(h.offered())
-	v.Host.Store(&invocation.Host{Announced: h.announced, Restarting: h.resubscribe, Log: h.server.Log})
+	v.Host.Store(&invocation.Host{Announced: h.announced, Restarting: h.restarting, Log: h.server.Log})
 	if m.socket != nil {
 		v.Face.Notef("listening on %s", m.cfg.Listen)
 		ctx, stop := context.WithCancelCause(ctx)

@@ -10,7 +10,6 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
-	"toolpipe/run/config"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/text/jsontext"
@@ -28,26 +27,20 @@ func (m *mode) instructions() string {
 	return m.inv.Secrets.Message().HideString(strings.Join(all, "\n\n"))
 }
 
-// follows reports whether the host's tools follow changes at the servers: not with a lock, which
-// pins them, and only for a trusted server.
-func (h *host) follows() bool {
-	return h.cfg.ToolsLock == "" && slices.ContainsFunc(h.box.Conns, func(c *toolbox.Connection) bool { return c.Trusted && c.Local == nil })
-}
-
 // completes reports whether a server completes arguments of prompts and templates. A server that
 // starts later is not counted.
 func (h *host) completes() (yes bool) {
 	return slices.ContainsFunc(h.box.Conns, func(c *toolbox.Connection) bool { return c.Session != nil && c.Session.Completes() })
 }
 
-// relistLimit is how long a server may take to list its tools again.
-const relistLimit = 30 * time.Second
+// subscribeLimit is how long a restarted server may take to accept the subscriptions again.
+const subscribeLimit = 30 * time.Second
 
 func (h *host) announced(server, method string, params []byte) {
 	switch method {
 	case "notifications/tools/list_changed":
 		i := slices.IndexFunc(h.box.Conns, func(c *toolbox.Connection) bool { return c.Name == server })
-		if i >= 0 && h.cfg.ToolsLock == "" && h.box.Conns[i].Trusted {
+		if i >= 0 && h.box.Follows(h.box.Conns[i]) {
 			goroutine.Start(func() { h.relist(h.box.Conns[i]) })
 		}
 		return
@@ -63,28 +56,11 @@ func (h *host) announced(server, method string, params []byte) {
 	h.server.Announce(method, params)
 }
 
-// relist offers the host the current tools of a server, under the same rules. A tool with a changed
-// definition could mislead a model that knows the old one. It is removed, and the user is warned.
+// relist offers the host the current tools of a server.
 func (h *host) relist(c *toolbox.Connection) {
 	h.relisting.Lock()
 	defer h.relisting.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), relistLimit)
-	defer cancel()
-	session, err := c.Use(ctx)
-	var now []wire.Tool
-	if err == nil && session != nil {
-		now, err = session.Relist(ctx)
-	}
-	if err != nil || session == nil {
-		return // keep the offered tools
-	}
-	before := h.box.All()
-	var changed []string
-	h.plan.Locked(func() { changed = h.box.Update(c, now) })
-	if len(changed) > 0 {
-		h.inv.Warn("tools_changed", c.Name, "server "+strconv.Quote(c.Name)+" has changed definitions of tools, which are not offered until the next start: "+config.JoinFew(changed))
-	}
-	if !slices.Equal(before, h.box.All()) {
+	if h.box.Relist(context.Background(), c, h.plan.Locked) {
 		h.server.Replace(h.offered())
 	}
 }
@@ -102,10 +78,12 @@ func (h *host) subscribe(ctx context.Context, uri string, on bool) error {
 	return session.Subscribe(ctx, uri, on)
 }
 
-// resubscribe subscribes to the resources that the host still follows at a server that restarts.
-func (h *host) resubscribe(server string) {
+// restarting brings the tools and the subscriptions of the host up to date at a server that
+// restarts.
+func (h *host) restarting(server string) {
+	h.announced(server, "notifications/tools/list_changed", nil)
 	goroutine.Start(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), relistLimit)
+		ctx, cancel := context.WithTimeout(context.Background(), subscribeLimit)
 		defer cancel()
 		for _, uri := range h.server.Subscribed() {
 			if c := h.ownerOf(ctx, uri); c != nil && c.Name == server {

@@ -89,13 +89,19 @@ func (c *Connection) add(definition wire.Tool) *Tool {
 	if !included || twice || config.MatchAny(c.Exclude, definition.Name) {
 		return nil
 	}
+	t := c.newTool(definition)
+	c.Listed = append(c.Listed, t)
+	return t
+}
+
+// newTool makes a tool of the server, without adding it.
+func (c *Connection) newTool(definition wire.Tool) *Tool {
 	t := &Tool{Tool: definition, Conn: c, ModelName: mcp.OfferedName(c.Name, definition.Name)}
 	if c.AtSocket() {
 		if said, own, is := readFarTool(definition.Meta); is {
 			t.far, t.Meta = &said, own
 		}
 	}
-	c.Listed = append(c.Listed, t)
 	return t
 }
 

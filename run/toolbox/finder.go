@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,14 +100,15 @@ func newFinder(v *invocation.Invocation, box *Toolbox) (*Finder, []stream.Tool) 
 		return nil, all
 	}
 	f := &Finder{box: box, wanted: map[*Tool]bool{}, offered: map[*Tool]bool{}}
-	for _, t := range box.All() {
-		if !t.Withheld && !t.Conn.Agent { // agents are for every task, so they are always offered
-			f.tools = append(f.tools, t)
-		}
-	}
-	if len(f.tools) == 0 {
+	if f.index(); len(f.tools) == 0 {
 		return nil, all
 	}
+	return f, all
+}
+
+// index makes all tools findable. Agents are for every task, so they are always offered.
+func (f *Finder) index() {
+	f.tools = slices.DeleteFunc(slices.Clone(f.box.All()), func(t *Tool) bool { return t.Withheld || t.Conn.Agent || t.Conn == f.conn })
 	f.ranking = newRanking(len(f.tools), func(i int, add func(string, float64)) {
 		t := f.tools[i]
 		add(t.Conn.Name+" "+t.Name, 3)
@@ -116,7 +118,16 @@ func newFinder(v *invocation.Invocation, box *Toolbox) (*Finder, []stream.Tool) 
 			add(jsontext.Unquote(name), 1)
 		}
 	})
-	return f, all
+}
+
+// Update indexes the tools of the toolbox anew, and returns the offered tools without the ones that
+// the toolbox has no more.
+func (f *Finder) Update(offered []stream.Tool) []stream.Tool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.index()
+	maps.DeleteFunc(f.offered, func(t *Tool, _ bool) bool { return f.box.Tool(t.ModelName) != t })
+	return slices.DeleteFunc(slices.Clone(offered), func(t stream.Tool) bool { return f.box.Tool(t.Name) == nil })
 }
 
 func (f *Finder) server(version string) *toolserver.Server {
@@ -148,14 +159,14 @@ func (f *Finder) servers() string {
 
 // find lists the tools that fit the query best, and marks them for the next request.
 func (f *Finder) find(query string, limit int) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	best := f.ranking.best(query)
 	if len(best) == 0 {
 		return "No tool fits. There are tools of: " + f.servers()
 	}
 	limit = min(max(limit, 1), mostFoundTools, len(best))
 	var b strings.Builder
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	for _, i := range best[:limit] {
 		t := f.tools[i]
 		f.wanted[t] = true

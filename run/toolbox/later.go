@@ -184,6 +184,12 @@ func (b *Toolbox) checkStarted(c, started *Connection) *failure.Error {
 	if b.locked.items == nil {
 		of = "the tools that were offered"
 		is = slices.DeleteFunc(is, func(item LockItem) bool { _, known := was[item.Title()]; return !known })
+		if b.Follows(c) { // a tool that is gone is withdrawn when the list is read again
+			maps.DeleteFunc(was, func(title string, _ LockItem) bool {
+				return !slices.ContainsFunc(is, func(item LockItem) bool { return item.Title() == title })
+			})
+			started.Session.DoubtTools()
+		}
 	}
 	diff := lockDiff(was, is)
 	if diff == "" {

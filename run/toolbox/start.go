@@ -116,7 +116,7 @@ func (b *Toolbox) heedHost() {
 }
 
 // start starts a server, first with the protocol revision in the lock, if there is one. With
-// --serve it asks the server to announce changes of its lists.
+// --serve, or if its tools follow its list, it asks the server to announce changes.
 func (b *Toolbox) start(ctx context.Context, c *Connection) {
 	only := c.Spec.Protocol.Only
 	if only == "" || only == "auto" {
@@ -127,7 +127,7 @@ func (b *Toolbox) start(ctx context.Context, c *Connection) {
 		return
 	}
 	b.compareRevision(c)
-	if c.Local == nil && b.inv.Config.Mode == config.Serve {
+	if mode := b.inv.Config.Mode; c.Local == nil && mode == config.Serve || mode == config.Answer && b.Follows(c) {
 		c.Session.Watch()
 	}
 }
@@ -155,7 +155,8 @@ func (b *Toolbox) Hooks(s *servers.Server) mcp.Hooks {
 			if code == "input_refused" {
 				message += "; --elicit ask lets it ask you on the terminal"
 			}
-			if b.concerns(code, s.Name, message) {
+			byRevival := code == "server_lost" && revives(s) // it warns when it knows what follows
+			if !byRevival && b.concerns(code, s.Name, message) {
 				b.inv.Warn(code, s.Name, message)
 			} else {
 				b.inv.Face.VerboseLine(message)

@@ -30,7 +30,7 @@ import (
 )
 
 // A Toolbox holds all servers, and a table that maps names in calls to tools. It is empty until the
-// servers are about to start. It changes during calls only with --serve (Update).
+// servers are about to start. It changes during calls only with --serve (Relist).
 type Toolbox struct {
 	Conns []*Connection
 
@@ -134,51 +134,6 @@ func (b *Toolbox) withdraw(t *Tool) {
 		delete(b.table.byName, t.ModelName)
 		b.table.all = slices.DeleteFunc(slices.Clone(b.table.all), func(other *Tool) bool { return other == t })
 	}
-}
-
-// Update replaces the tools of a server by its new list. A new tool gets the same rules as the
-// others; a missing tool is withdrawn. A tool with a changed definition is withdrawn until the next
-// start, and listed in changed. The caller must prevent verdicts meanwhile.
-func (b *Toolbox) Update(c *Connection, now []wire.Tool) (changed []string) {
-	listed := map[string]bool{}
-	for i := range now {
-		listed[now[i].Name] = true
-		if t := b.update(c, &now[i]); t != nil {
-			changed = append(changed, t.ModelName)
-		}
-	}
-	for _, t := range c.Listed {
-		if !listed[t.Name] {
-			b.withdraw(t)
-		}
-	}
-	return changed
-}
-
-// update processes one tool of a server's new list, and returns it if its definition has changed.
-func (b *Toolbox) update(c *Connection, now *wire.Tool) *Tool {
-	i := slices.IndexFunc(c.Listed, func(t *Tool) bool { return t.Name == now.Name })
-	if i >= 0 && (c.Listed[i].changed || LockTool(c.Name, c.Listed[i].ModelName, now).Digest() != c.Listed[i].Locked().Digest()) {
-		t := c.Listed[i]
-		again := t.changed
-		t.changed = true
-		b.withdraw(t)
-		if again {
-			return nil
-		}
-		return t
-	}
-	var t *Tool
-	if i >= 0 {
-		t = c.Listed[i]
-	} else if t = c.add(*now); t != nil {
-		b.labelTool(t)
-		t.Withheld = b.Denies(t)
-	}
-	if t != nil && t.passes(b.inv.Config.Tools, b.inv.Config.ExcludeTools) && b.Tool(t.ModelName) == nil {
-		b.Offer(t)
-	}
-	return nil
 }
 
 // offers reports whether glob matches a tool of a server, or may match one: the tools of a server
@@ -320,9 +275,15 @@ func (b *Toolbox) Items(ctx context.Context, c *Connection, l mcp.List, visit fu
 	return err == nil
 }
 
-// Settle makes the sessions warn about a changed list of tools.
+// Settle warns about changes that the run has not used: lists of tools that changed, except where
+// the tools follow the list, and servers that were lost after their last call.
 func (b *Toolbox) Settle() {
-	b.EachSession(func(s *mcp.Session) { s.Settle(time.Second) })
+	b.eachSession(func(c *Connection) bool { return !b.Follows(c) }, func(s *mcp.Session) { s.Settle(time.Second) })
+	for _, c := range b.Conns {
+		if c.again != nil && c.NotUsed() == nil {
+			c.again.settle(c.Session, c.later)
+		}
+	}
 }
 
 // Close ends all sessions in parallel. Each session limits the time of its end.
@@ -337,9 +298,14 @@ func (b *Toolbox) Close() {
 
 // EachSession calls do with all sessions in parallel.
 func (b *Toolbox) EachSession(do func(*mcp.Session)) {
+	b.eachSession(func(*Connection) bool { return true }, do)
+}
+
+// eachSession is EachSession for the servers that keep accepts.
+func (b *Toolbox) eachSession(keep func(*Connection) bool, do func(*mcp.Session)) {
 	var sessions []*mcp.Session
 	for _, c := range b.Conns {
-		if session := c.current(); session != nil {
+		if session := c.current(); session != nil && keep(c) {
 			sessions = append(sessions, session)
 		}
 	}

@@ -11,12 +11,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"toolpipe/approve"
 	"toolpipe/mcp"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
+	"toolpipe/run/invocation"
 	"toolpipe/run/servers"
+	"toolpipe/stream"
 )
 
 func conn(name, spelling string, tools ...string) *Connection {
@@ -175,4 +178,113 @@ func (c *changing) Receive() ([]byte, error) {
 		msg = bytes.ReplaceAll(msg, []byte(`"one"`), []byte(`"two"`))
 	}
 	return msg, err
+}
+
+// TestRevivalPause: a server that does not start again is tried three times in a row, and
+// then once a minute. An answered call gives it three tries again.
+func TestRevivalPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		starts, warned, works := 0, 0, false
+		server := toolserver.New("s", "")
+		r := &revival{warn: func(string, string) { warned++ }}
+		r.start = func(*mcp.Session) *laterStart {
+			starts++
+			l := &laterStart{begin: func() {}, done: make(chan struct{}), started: &Connection{firstStart: firstStart{Err: errors.New("no disk")}}}
+			l.check = func(c *Connection) *failure.Error { return failure.Usage("no disk") }
+			if works {
+				s, err := mcp.Connect(t.Context(), mcp.Spec{Name: "s", Local: func() wire.Transport { return server.Pipe() }}, mcp.Hooks{}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.started.firstStart = firstStart{Session: s}
+				l.check = func(*Connection) *failure.Error { return nil }
+			}
+			close(l.done)
+			return l
+		}
+		c := &Connection{again: r}
+		r.next = r.start(nil)
+		use := func(times, want, wantWarned int) {
+			t.Helper()
+			starts, warned = 0, 0
+			for range times {
+				if _, err := c.Use(t.Context()); wire.MayHaveArrived(err) {
+					t.Error(err)
+				}
+			}
+			if starts != want || warned != wantWarned {
+				t.Errorf("%d starts, want %d; %d warnings", starts, want, warned)
+			}
+		}
+		use(6, 3, 1)
+		time.Sleep(time.Minute)
+		use(6, 1, 1)
+		time.Sleep(time.Minute)
+		works = true
+		use(6, 1, 0)
+		c.Answered()
+		works = false
+		r.next.session().Close()
+		use(6, 3, 1)
+	})
+}
+
+// TestFollowLate: a change that is announced 10 ms after the result of a call is read before
+// the next request. A server that announces nothing is awaited only a little.
+func TestFollowLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := toolserver.New("s", "")
+		add := func(name string) {
+			server.Add(wire.Tool{Name: name, InputSchema: []byte(`{"type":"object"}`)}, func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
+				return toolserver.TextResult("ok"), nil
+			})
+		}
+		add("one")
+		session, err := mcp.Connect(t.Context(), mcp.Spec{Name: "s", Local: func() wire.Transport { return &late{Transport: server.Pipe()} }}, mcp.Hooks{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer session.Close()
+		b := &Toolbox{inv: &invocation.Invocation{Config: &config.Config{}, Gate: &approve.Gate{}}, table: table{byName: map[string]*Tool{}}}
+		c := &Connection{Server: servers.Server{Spec: mcp.Spec{Name: "s"}}, firstStart: firstStart{Session: session}}
+		c.Trusted = true
+		b.Conns = []*Connection{c}
+		b.Offer(c.add(session.Tools()[0]))
+		follow := func(want bool, wait time.Duration) {
+			t.Helper()
+			began := time.Now()
+			changed := b.Follow(t.Context(), []stream.Call{{Name: "s__one"}}, func(do func()) { do() })
+			if took := time.Since(began); changed != want || took != wait {
+				t.Errorf("changed: %v, after %v", changed, took)
+			}
+		}
+		follow(false, announceDelay)
+		add("two")
+		if _, err := session.Call(t.Context(), "one", []byte("{}"), nil); err != nil {
+			t.Fatal(err)
+		}
+		follow(true, announceDelay)
+		if b.Tool("s__two") == nil {
+			t.Errorf("the tools are %q", b.Names())
+		}
+		c.Trusted = false
+		follow(false, 0)
+	})
+}
+
+// late is a transport of a server that announces a change 10 ms after the result of a call.
+type late struct {
+	wire.Transport
+	called, announced bool
+}
+
+func (l *late) Receive() ([]byte, error) {
+	if l.called && !l.announced {
+		l.announced = true
+		time.Sleep(10 * time.Millisecond)
+		return []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`), nil
+	}
+	msg, err := l.Transport.Receive()
+	l.called = l.called || bytes.Contains(msg, []byte(`"content"`))
+	return bytes.Replace(msg, []byte(`"tools":{}`), []byte(`"tools":{"listChanged":true}`), 1), err
 }

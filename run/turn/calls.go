@@ -328,9 +328,16 @@ func (r *round) ask(ctx context.Context, c *call, server *mcp.Session, progress 
 		return r.resumeTask(ctx, c, server, progress)
 	}
 	begins := func(id string) error { return r.beginTask(c, id, server.Protocol()) }
-	result, err := server.CallTool(ctx, &mcp.ToolCall{Tool: c.tool.Sent(), Args: c.args, Meta: c.trace.Meta(), Progress: progress, Task: begins, Ask: r.asksHost(c)})
+	sent := &mcp.ToolCall{Tool: c.tool.Sent(), Args: c.args, Meta: c.trace.Meta(), Progress: progress, Task: begins, Ask: r.asksHost(c)}
+	result, err := server.CallTool(ctx, sent)
+	if unsent, ok := errors.AsType[*wire.NoReplyError](err); ok && !unsent.Sent && server.Lost() != nil { // it was lost just before
+		if server, err = c.tool.Conn.Use(ctx); err == nil {
+			result, err = server.CallTool(ctx, sent)
+		}
+	}
 	r.stop(r.box.Look(c.tool.Conn, r.emit))
 	if err == nil {
+		c.tool.Conn.Answered()
 		err = c.tool.Lost(result)
 	}
 	return result, err

@@ -184,13 +184,29 @@ func (l *Loop) answer(ctx context.Context, calls []stream.Call, lines []string) 
 	l.Add(counts)
 	l.model.Request.Messages = append(l.model.Request.Messages, answers...)
 	l.stored.saved = len(l.model.Request.Messages) // each result is saved already
-	if l.finder != nil {
-		l.model.Request.Tools = append(l.model.Request.Tools, l.finder.Next(calls)...)
-	}
 	if errors.Is(err, errUsedUp) {
 		return l.budget.usedUp() // with the tokens of the nested runs that were running
 	}
+	if err == nil {
+		l.offer(ctx, calls)
+	}
 	return err
+}
+
+// offer updates the tools of the next request. A nested run keeps the tools that it began with.
+func (l *Loop) offer(ctx context.Context, calls []stream.Call) {
+	tools := &l.model.Request.Tools
+	if l.nest == nil && l.box.Follow(ctx, calls, l.plan.Locked) {
+		if l.finder != nil {
+			*tools = l.finder.Update(*tools)
+		} else {
+			*tools = l.box.Offered()
+		}
+		l.model.Client.Rewrite()
+	}
+	if l.finder != nil {
+		*tools = append(*tools, l.finder.Next(calls)...)
+	}
 }
 
 // turn is one exchange with the model, or the rest of a paused one.

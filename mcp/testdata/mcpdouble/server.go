@@ -40,6 +40,7 @@ type Server struct {
 	came    int               // messages
 	held    string            // an answer
 	calls   atomic.Int64      // while the fault is one in a call
+	loaded  atomic.Bool       // the tool load has added the tool loaded
 	mu      sync.Mutex        // guards what follows, and stdout
 	asked   chan gjson.Result // takes the answer to the request 77 of ours
 	meeting []chan bool

@@ -18,7 +18,11 @@ func (s *Server) definitions() (list []string) {
 	if s.fault == "changed-mind" && s.calls.Load() > 0 {
 		return []string{changedDefinitions}
 	}
-	for _, name := range strings.Split(s.tools, ",") {
+	names := strings.Split(s.tools, ",")
+	if s.loaded.Load() {
+		names = append(names, "loaded")
+	}
+	for _, name := range names {
 		if name == "" {
 			continue
 		}
@@ -109,6 +113,12 @@ func (s *Server) call(m message, kind string) {
 	case "fork": // leaves a process behind, in a session of its own
 		leaveBehind()
 		text("forked")
+	case "load": // adds the tool loaded, or removes it
+		s.loaded.Store(!s.loaded.Load())
+		m.send(listChanged)
+		text("ok")
+	case "loaded":
+		text("loaded")
 	case "change":
 		m.send(listChanged)
 		text("changed")
