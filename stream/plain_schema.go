@@ -16,13 +16,24 @@ import (
 // (modelcontextprotocol/servers#2014), and llama.cpp cannot use many patterns and limits
 // (firecrawl/firecrawl#4512). The model reads the rest of a schema in its description.
 type plainWriter struct {
-	edit  *schemaEdit // copies the result
-	root  gjson.Result
-	steps int // schemas that were written; references can make them many
+	edit *schemaEdit // copies the result
+	root gjson.Result
+	read int // bytes; references and anyOf can make them many
+}
+
+// maxPlain is how many bytes plainWriter reads of the schema of one tool. The rest is any text.
+const maxPlain = 4 << 20
+
+func (p *plainWriter) fits(bytes int) bool {
+	p.read += bytes
+	return p.read <= maxPlain
 }
 
 // schema returns a schema in plain form, without the parts that the copying rewrites later.
 func (p *plainWriter) schema(v gjson.Result) gjson.Result {
+	if !p.fits(len(v.Raw)) {
+		return gjson.Parse(`{"type":"string"}`)
+	}
 	v = mended(p.unfolded(v))
 	if v.Get("anyOf").Exists() {
 		return v
@@ -55,7 +66,7 @@ func (p *plainWriter) keywords(v gjson.Result, kind string) gjson.Result {
 	v.ForEach(func(name, value gjson.Result) bool {
 		values := ""
 		switch key := name.Str; {
-		case key == "enum" || key == "const":
+		case key == "enum" || key == "const" && !value.IsArray():
 			values = plainValues(value)
 		case key == "required":
 			value = gjson.Parse(only(value, func(name gjson.Result) bool { return memberOf(properties, name.Str).Exists() }))
@@ -91,12 +102,11 @@ func plainValues(value gjson.Result) string {
 // result is anyOf alone, or has none. A reference leads nowhere if it leads to a schema around it.
 func (p *plainWriter) unfolded(v gjson.Result) gjson.Result {
 	for {
-		p.steps++
 		ref, all, one, some, prefix := v.Get("$ref"), v.Get("allOf"), v.Get("oneOf"), v.Get("anyOf"), v.Get("prefixItems")
 		switch {
 		case ref.Exists():
 			v = withMember(v, "$ref", "")
-			if to := pointed(p.root, ref.Str); to.IsObject() && !slices.Contains(p.edit.inside, ref.Str) && p.steps < maxSchemaSteps {
+			if to := pointed(p.root, ref.Str); to.IsObject() && !slices.Contains(p.edit.inside, ref.Str) && p.fits(len(to.Raw)) {
 				p.edit.inside = append(p.edit.inside, ref.Str)
 				v = joined(v, to)
 			}
@@ -115,7 +125,7 @@ func (p *plainWriter) unfolded(v gjson.Result) gjson.Result {
 				return !b.IsObject() || b.Get("type").Str == "null" || b.Get("const").Raw == "null" // a call can leave the value out
 			})
 			switch {
-			case len(branches) == 0:
+			case len(branches) == 0, !p.fits(len(branches) * len(v.Raw)):
 			case v.Get("properties").Exists():
 				v = withMember(v, "description", string(jsontext.Quoted(described(v, []string{"anyOf: " + some.Raw}))))
 			case len(branches) == 1:

@@ -160,8 +160,7 @@ func leadingIndex(text string) (index int, rest string) {
 
 // isAboutSchemas reports whether a refusal of tools is about their schemas.
 func (f *refusal) isAboutSchemas() bool {
-	return f.names("input_schema", "function_declarations") ||
-		f.says("schema", "parameters", "properties", "inputschema", "functiondeclaration", "grammar", "pattern", "json_schema")
+	return f.names("parameters", "input_schema", "inputschema", "function_declarations") || f.says("schema", "json_schema", "properties", "grammar", "pattern")
 }
 
 // hasPlainer reports whether the plain form differs for a schema that the endpoint may have refused.

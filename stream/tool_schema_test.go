@@ -2,6 +2,8 @@ package stream
 
 import (
 	"encoding/json"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -74,6 +76,26 @@ func TestToolSchema(t *testing.T) {
 			if got := gjson.GetBytes(root, "properties.p").Raw; got != want || !json.Valid(root) {
 				t.Errorf("%s, plain %t:\ngot  %s\nwant %s", x.schema, plain, got, want)
 			}
+		}
+	}
+}
+
+// A small schema can have a plain form without end.
+func TestPlainSchemaEnds(t *testing.T) {
+	wide := `{}`
+	for range 40 {
+		wide = `{"anyOf":[{"title":"a"},{"title":"b"}],"items":` + wide + `}`
+	}
+	items := `{"$ref":"#/$defs/d"}`
+	for i := range 2000 {
+		items += `,{"$ref":"#/$defs/d","title":"` + strconv.Itoa(i) + `"}`
+	}
+	for name, schema := range map[string]string{
+		"anyOf":      `{"type":"object","properties":{"p":` + wide + `}}`,
+		"references": `{"type":"object","properties":{"p":{"type":"array","items":[` + items + `]}},"$defs":{"d":{"description":"` + strings.Repeat("x", 100_000) + `"}}}`,
+	} {
+		if plain := toolSchema(json.RawMessage(schema), true); len(plain) > 2*maxPlain || !json.Valid(plain) {
+			t.Errorf("%s: %d bytes", name, len(plain))
 		}
 	}
 }
