@@ -21,15 +21,17 @@ type plainWriter struct {
 	read int // bytes; references and anyOf can make them many
 }
 
-// maxPlain is how many bytes plainWriter reads of the schema of one tool. The rest is any text.
+// maxPlain is how many bytes of schemas plainWriter reads for one tool. In place of a schema after
+// them, any text is allowed.
 const maxPlain = 4 << 20
 
+// fits reports whether that many more bytes may be read.
 func (p *plainWriter) fits(bytes int) bool {
 	p.read += bytes
 	return p.read <= maxPlain
 }
 
-// schema returns a schema in plain form, without the parts that the copying rewrites later.
+// schema returns a schema in plain form. The schemas in it are rewritten when they are copied.
 func (p *plainWriter) schema(v gjson.Result) gjson.Result {
 	if !p.fits(len(v.Raw)) {
 		return gjson.Parse(`{"type":"string"}`)
@@ -98,8 +100,8 @@ func plainValues(value gjson.Result) string {
 	return only(value, func(v gjson.Result) bool { return v.Type == gjson.String && v.Str != "" })
 }
 
-// unfolded returns a schema without references, allOf, oneOf and the old and new forms of tuples. The
-// result is anyOf alone, or has none. A reference leads nowhere if it leads to a schema around it.
+// unfolded returns a schema without $ref, allOf, oneOf and prefixItems. It is either anyOf alone, or
+// has no anyOf. A reference to a schema around it is left out.
 func (p *plainWriter) unfolded(v gjson.Result) gjson.Result {
 	for {
 		ref, all, one, some, prefix := v.Get("$ref"), v.Get("allOf"), v.Get("oneOf"), v.Get("anyOf"), v.Get("prefixItems")
@@ -113,7 +115,9 @@ func (p *plainWriter) unfolded(v gjson.Result) gjson.Result {
 		case all.Exists():
 			v = withMember(v, "allOf", "")
 			for _, part := range all.Array() {
-				v = joined(v, p.unfolded(part))
+				if p.fits(len(v.Raw)) {
+					v = joined(v, p.unfolded(part))
+				}
 			}
 		case one.Exists() && !some.Exists():
 			v = withMember(withMember(v, "oneOf", ""), "anyOf", one.Raw)

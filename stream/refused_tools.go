@@ -10,8 +10,8 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// maxLeftOut is how many tools are left out at most, because an endpoint refuses them. With many
-// fewer tools than the user wants, a run does something else.
+// maxLeftOut is how many tools are left out at most. A run without many of its tools is not the run
+// that the user wants.
 const maxLeftOut = 8
 
 // names is a set of names of tools, which have no spaces. It can be compared.
@@ -29,8 +29,8 @@ func withoutTools(r *Request, leftOut names) *Request {
 	return &fewer
 }
 
-// leaveOut leaves the tools that the refusal names out of the requests from now on, and reports
-// whether it did. The endpoint accepts the others (anthropics/claude-code#58841).
+// leaveOut leaves the tools that the refusal names out of all later requests, and reports whether it
+// did. Otherwise one tool makes all others useless (anthropics/claude-code#58841).
 func (x *exchange) leaveOut() bool {
 	refused, o := x.refusal.refusedTools(x.request), &x.client.options
 	if len(refused) == 0 || slices.ContainsFunc(refused, x.mustStay) || len(strings.Fields(string(o.leftOut)))+len(refused) > maxLeftOut {
@@ -53,7 +53,7 @@ func (x *exchange) toolHint(refused []Tool) string {
 	if i := slices.IndexFunc(refused, x.mustStay); i >= 0 {
 		return fmt.Sprintf("%s; a run without it is possible if --tools and tool_choice do not name %s", hint, refused[i].Name)
 	}
-	return fmt.Sprintf("%s; at most %d tools are left out by themselves, and --exclude-tools leaves out more", hint, maxLeftOut)
+	return fmt.Sprintf("%s; at most %d tools are left out automatically, and --exclude-tools leaves out more", hint, maxLeftOut)
 }
 
 // toolNames is "the tool fs__read", or more names.
@@ -68,10 +68,11 @@ func toolNames(tools []Tool) string {
 	return "the tools " + strings.Join(list, ", ")
 }
 
-// refusedTools returns the tools of r that the refusal names, or else those with the indexes that it
-// names. A refusal of a message or of tool_choice also names tools, but does not refuse them.
+// refusedTools returns the tools of r that the refusal names, or, if it has no name, the tools at the
+// indexes that it names. A refusal of a message, of tool_choice or of a field that all tools have may
+// contain the name of a tool that is right.
 func (f *refusal) refusedTools(r *Request) (refused []Tool) {
-	if len(r.Tools) == 0 || f.says("tool_choice", "tool choice") {
+	if len(r.Tools) == 0 || f.says("tool_choice", "tool choice") || f.names("cache_control", "strict") {
 		return nil
 	}
 	text := f.param + "\n" + f.words

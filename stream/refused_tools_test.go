@@ -31,9 +31,10 @@ func TestRefusedTools(t *testing.T) {
 		"tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'root': type is not defined>":                  "[]",
 		"tool_choice: the tool fs__b is not in tools[1]":                                                                                          "[]",
 		"messages.3.content.0.tool_use.name: fs__b is not valid":                                                                                  "[]",
-		"server_tools[1] is not accepted": "[]",
-		"only 2 tools are accepted":       "[]",
-		"tools: 1.5":                      "[]",
+		"server_tools[1] is not accepted":                         "[]",
+		"tools.0.function.strict: Extra inputs are not permitted": "[]",
+		"only 2 tools are accepted":                               "[]",
+		"tools: 1.5":                                              "[]",
 	} {
 		body := []byte(refusal)
 		var got []string

@@ -13,9 +13,9 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// toolSchema returns the schema of a tool in the form in which a request has it. Only the request
-// has this form: calls are checked against the schema of the tool server. The form has the member
-// properties, which OpenAI demands. A plain form is for endpoints that refuse the usual one.
+// toolSchema returns the schema of a tool for a request. Only the model sees it: calls are checked
+// against the schema of the tool server. It has the member properties, which OpenAI demands. The
+// plain form is for endpoints that refuse the usual one.
 func toolSchema(schema json.RawMessage, plain bool) []byte {
 	schema = bytes.TrimSpace(schema)
 	if root := gjson.ParseBytes(schema); root.IsObject() && valid(schema) {
@@ -24,7 +24,7 @@ func toolSchema(schema json.RawMessage, plain bool) []byte {
 			root = renamed(root)
 			edit.rewrite = (&plainWriter{edit: &edit, root: root}).schema
 		}
-		schema = edit.append(nil, root, false)
+		schema = edit.append(make([]byte, 0, len(schema)+len(schema)/8), root, false)
 	}
 	inner := innerObject(schema)
 	switch {
@@ -97,51 +97,53 @@ func (e *schemaEdit) appendMember(w []byte, name, value gjson.Result) []byte {
 	return e.append(w, value, slices.Contains(namedSchemas, name.Str))
 }
 
-// mended returns a schema in words that all providers know, without the parts of its own schemas.
-// JSON Schema 2020-12 must allow it: Anthropic and SGLang check this, and refuse the complete
+// mended returns a schema in a form that all providers accept. The schemas in it stay as they are.
+// JSON Schema 2020-12 must allow the form: Anthropic and SGLang check this, and refuse the complete
 // request otherwise (Dokploy/mcp#74). An array has one schema for its items, because OpenAI, Gemini
 // and Moonshot demand it (vercel/ai#18921). A constant or an enum has its type.
 func mended(v gjson.Result) gjson.Result {
-	var list []member
-	same := true
-	v.ForEach(func(name, value gjson.Result) bool {
-		raw := mendedValue(v, name.Str, value)
-		if same = same && raw == value.Raw; raw != "" {
-			list = append(list, member{name.Raw, raw})
-		}
-		return true
-	})
-	add := func(name, value string) {
-		same = false
-		list = append(list, newMember(name, []byte(value)))
-	}
-	types, items, prefix := v.Get("type"), v.Get("items"), v.Get("prefixItems")
+	var types, items, prefix, enum, constant gjson.Result
+	find(v, wanted{"type", &types}, wanted{"items", &items}, wanted{"prefixItems", &prefix}, wanted{"enum", &enum}, wanted{"const", &constant})
+	var more []member
+	add := func(name, value string) { more = append(more, newMember(name, []byte(value))) }
 	isArray := slices.ContainsFunc(types.Array(), func(t gjson.Result) bool { return strings.EqualFold(t.Str, "array") }) // of one type or of several
-	switch n := len(items.Array()); {
-	case items.IsArray() && n > 0:
-		more := v.Get("additionalItems")
+	switch {
+	case items.IsArray() && len(items.Array()) > 0:
+		n, others := strconv.Itoa(len(items.Array())), v.Get("additionalItems")
 		if !v.Get("minItems").Exists() {
-			add("minItems", strconv.Itoa(n))
+			add("minItems", n)
 		}
-		if !v.Get("maxItems").Exists() && !more.IsObject() && !more.Bool() {
-			add("maxItems", strconv.Itoa(n))
+		if !v.Get("maxItems").Exists() && !others.IsObject() && !others.Bool() {
+			add("maxItems", n)
 		}
 	case items.Type == gjson.False && prefix.IsArray() && !v.Get("maxItems").Exists():
 		add("maxItems", strconv.Itoa(len(prefix.Array())))
 	case !items.Exists() && (isArray || prefix.IsArray()):
 		add("items", "{}")
 	}
-	values := v.Get("enum").Array()
-	if value := v.Get("const"); value.Exists() {
-		values = []gjson.Result{value}
+	values := enum.Array()
+	if constant.Exists() {
+		values = []gjson.Result{constant}
 	}
 	if name := commonType(values); !types.Exists() && name != "" {
 		add("type", strconv.Quote(name))
 	}
+	same := more == nil
+	v.ForEach(func(name, value gjson.Result) bool {
+		same = same && mendedValue(v, name.Str, value) == value.Raw
+		return same
+	})
 	if same {
 		return v
 	}
-	return gjson.ParseBytes(formed("{?}", joinMembers(list)))
+	var list []member
+	v.ForEach(func(name, value gjson.Result) bool {
+		if raw := mendedValue(v, name.Str, value); raw != "" {
+			list = append(list, member{name.Raw, raw})
+		}
+		return true
+	})
+	return gjson.ParseBytes(formed("{?}", joinMembers(append(list, more...))))
 }
 
 // mendedValue returns the value of a keyword of a schema, "" for a keyword that is left out.
@@ -186,6 +188,9 @@ var typeNames = []string{"array", "boolean", "integer", "null", "number", "objec
 
 // mendedType returns the value of the keyword type without names that are no types; "" for none.
 func mendedType(value gjson.Result) string {
+	if value.Type == gjson.String && slices.Contains(typeNames, value.Str) {
+		return value.Raw
+	}
 	var names []string
 	given := value.Array()
 	for _, t := range given {
@@ -235,10 +240,10 @@ func anyItem(schemas, others gjson.Result) string {
 // only returns an array with the elements that are kept, each once; "" if none of several is left.
 func only(list gjson.Result, keep func(gjson.Result) bool) string {
 	var kept []gjson.Result
-	all := list.Array()
+	all, seen := list.Array(), map[string]bool{}
 	for _, v := range all {
-		if keep(v) && !slices.ContainsFunc(kept, func(k gjson.Result) bool { return k.Raw == v.Raw }) {
-			kept = append(kept, v)
+		if keep(v) && !seen[v.Raw] {
+			kept, seen[v.Raw] = append(kept, v), true
 		}
 	}
 	switch {

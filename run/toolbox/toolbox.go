@@ -206,8 +206,7 @@ func (b *Toolbox) Offered() []stream.Tool {
 	return all
 }
 
-// forModel is a tool in a request. A run without a tool that --tools names, without a wildcard, is
-// not the run that the user asks for.
+// forModel is a tool in a request. It is required if --tools names it without a wildcard.
 func (b *Toolbox) forModel(t *Tool) stream.Tool {
 	m := t.ForModel()
 	m.Required = slices.ContainsFunc(config.Elements(b.inv.Config.Tools), func(pattern string) bool {
