@@ -75,6 +75,9 @@ func (x *exchange) reply() (*Reply, error) {
 	if err != nil {
 		return nil, x.complete(err)
 	}
+	if x.client.options.plainSchemas {
+		originalNames(x.request.Tools, reply.Message.Calls)
+	}
 	o := &reply.Message.Opaque
 	o.api, o.endpoint, o.model = x.client.dialect.name, x.client.endpoint.origin, x.request.Model
 	reply.Wrapped = wrapsAnswers(x.client.options) && formSchema(x.request, x.client.options) != nil

@@ -100,6 +100,8 @@ func (x *exchange) hint(kind Kind, f *refusal) string {
 		return `the chat template may not know tool messages: "tool_role": false in the model's profile writes them as text`
 	case f.status == 400 && f.says("http request") && f.says("https"):
 		return "is it an https:// endpoint?"
+	case kind == ToolRefused && len(f.refusedTools(x.request)) > 0:
+		return x.toolHint(f.refusedTools(x.request))
 	case kind == KeyRefused && cfg.Key == "":
 		return cfg.Hints.NoKey
 	case f.status/100 == 3:

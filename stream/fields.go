@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
-
-	"toolpipe/stream/text/jsontext"
 )
 
 // fields writes the members of a request object. A param of the user replaces
@@ -156,7 +154,7 @@ func (f *fields) tools(o options, begin, schema, end, lastEnd string) {
 		if i == len(tools)-1 {
 			end = lastEnd
 		}
-		w.put(`,"`+schema+`":??`, toolSchema(t.Schema), []byte(end))
+		w.put(`,"`+schema+`":??`, toolSchema(t.Schema, o.plainSchemas), []byte(end))
 	}
 	for _, own := range endpointTools(f.r) {
 		w.item()
@@ -167,87 +165,6 @@ func (f *fields) tools(o options, begin, schema, end, lastEnd string) {
 
 // roomOfTool is about how many bytes a tool takes beside its texts.
 const roomOfTool = 100
-
-// toolSchema returns the schema of a tool with the member properties, which OpenAI demands.
-func toolSchema(schema json.RawMessage) []byte {
-	schema = bytes.TrimSpace(schema)
-	if bytes.Contains(schema, []byte(`"array"`)) && valid(schema) {
-		schema = addItems.append(nil, gjson.ParseBytes(schema), false)
-	}
-	inner := innerObject(schema)
-	switch {
-	case len(schema) > 0 && schema[0] != '{', gjson.GetBytes(schema, "properties").Exists():
-		return schema
-	case len(inner) == 0:
-		return []byte(`{"type":"object","properties":{}}`)
-	}
-	return formed(`{?,"properties":{}}`, inner)
-}
-
-// Members of a schema. valueMembers hold values, which are no schemas; namedSchemas hold
-// schemas under names that the tool chose.
-var (
-	valueMembers = []string{"default", "const", "enum", "examples", "example"}
-	namedSchemas = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
-)
-
-// schemaEdit is what changes in a schema while it is copied. A function that is nil changes nothing.
-type schemaEdit struct {
-	ref  func(ref string) string          // returns the value of $ref
-	more func(schema gjson.Result) []byte // returns members to add, as ,"name":value
-}
-
-// append appends a schema or, if byName is set, the value of a member of namedSchemas.
-func (e *schemaEdit) append(w []byte, v gjson.Result, byName bool) []byte {
-	foreign := e.ref != nil && !byName && v.IsObject() && v.Get("$id").Exists() // its references are relative to its own URI
-	if !v.IsObject() && !v.IsArray() || foreign {
-		return append(w, v.Raw...)
-	}
-	w = append(w, v.Raw[0])
-	begin := len(w)
-	v.ForEach(func(name, value gjson.Result) bool {
-		switch {
-		case v.IsObject() && !byName:
-			w = e.appendMember(w, name, value)
-			return true
-		case len(w) > begin:
-			w = append(w, ',')
-		}
-		if byName {
-			w = append(append(w, name.Raw...), ':')
-		}
-		w = e.append(w, value, false)
-		return true
-	})
-	if e.more != nil && v.IsObject() && !byName {
-		w = append(w, e.more(v)...)
-	}
-	return append(w, v.Raw[len(v.Raw)-1])
-}
-
-// appendMember appends a member of a schema to an object without its end.
-func (e *schemaEdit) appendMember(w []byte, name, value gjson.Result) []byte {
-	if w[len(w)-1] != '{' {
-		w = append(w, ',')
-	}
-	w = append(append(w, name.Raw...), ':')
-	switch {
-	case slices.Contains(valueMembers, name.Str):
-		return append(w, value.Raw...)
-	case name.Str == "$ref" && e.ref != nil && value.Type == gjson.String:
-		return jsontext.AppendQuoted(w, e.ref(value.Str))
-	}
-	return e.append(w, value, slices.Contains(namedSchemas, name.Str))
-}
-
-// addItems adds items to each array without them, because Gemini and others demand them.
-var addItems = schemaEdit{more: func(v gjson.Result) []byte {
-	isArray := slices.ContainsFunc(v.Get("type").Array(), func(t gjson.Result) bool { return t.Str == "array" }) // of one type or of several
-	if !isArray || v.Get("items").Exists() || v.Get("prefixItems").Exists() {
-		return nil
-	}
-	return []byte(`,"items":{}`)
-}}
 
 // conversation begins the array of messages, which is the last member.
 func (f *fields) conversation(name string) {

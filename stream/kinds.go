@@ -57,6 +57,8 @@ func (f *refusal) kind(r *Request) Kind {
 		return WrongPath
 	case f.isBadSample():
 		return BadSample
+	case (f.status == 0 || f.status == 400 || f.status == 422) && len(f.refusedTools(r)) > 0: // a schema can have any words
+		return ToolRefused
 	case f.isModeration():
 		return Moderation
 	case f.isQuota():

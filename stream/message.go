@@ -126,7 +126,8 @@ type Call struct {
 type Tool struct {
 	Name        string
 	Description string
-	Schema      json.RawMessage // a JSON object with "type":"object"; sent as it is
+	Schema      json.RawMessage // a JSON object with "type":"object"; sent in a form that providers take
+	Required    bool            // an endpoint that refuses the tool fails the request, instead of getting it without the tool
 }
 
 // Param is a request field given by the user; it replaces the dialect's field of the same name.

@@ -187,25 +187,6 @@ func TestForeignIDs(t *testing.T) {
 	}
 }
 
-func TestSchemaItems(t *testing.T) {
-	for schema, want := range map[string]string{
-		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}}}}`: "",
-		`{"type":"object","properties":{"a":{ "type":"array" }}}`:                         `{"type":"object","properties":{"a":{"type":"array","items":{}}}}`,
-		`{"properties":{"a":{"type":["array","null"]},"enum":{"type":"array"}}}`:          `{"properties":{"a":{"type":["array","null"],"items":{}},"enum":{"type":"array","items":{}}}}`,
-		`{"properties":{"a":{"anyOf":[{"type":"array"},{"type":"string"}]}}}`:             `{"properties":{"a":{"anyOf":[{"type":"array","items":{}},{"type":"string"}]}}}`,
-		`{"properties":{"a":{"default":{"type":"array"},"enum":[{"type":"array"}]}}}`:     "",
-		`{"properties":{"a":{"type":"array","prefixItems":[]}}}`:                          "",
-		`{"properties":{"type":{"type":"string"},"b":{"const":"array"}}}`:                 "",
-	} {
-		if want == "" {
-			want = schema
-		}
-		if got := string(toolSchema(json.RawMessage(schema))); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	}
-}
-
 // Endpoints that refuse something get the request once more without it.
 func TestRepairsOfTools(t *testing.T) {
 	long := strings.Repeat("é", 2000)

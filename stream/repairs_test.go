@@ -52,8 +52,8 @@ func TestRepairsEnd(t *testing.T) {
 		requests    int
 	}{
 		{400, "image input is not supported", "", 2},
-		{400, "tools.0.description: string too long", long, 2},
-		{400, "tools.0.description: string too long", long[1:], 1},
+		{400, "tools.0.description: string too long", long, 3}, // at last without the tool
+		{400, "tools.0.description: string too long", long[1:], 2},
 		{413, "tools.0.description: string too long", long, 1},
 		{403, "stream_options: extra inputs are not permitted", "", 1},
 	} {

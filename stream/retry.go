@@ -90,18 +90,24 @@ func (x *exchange) repair(err error) bool {
 		list = c.dialect.formRepairs(o, r, f, e.Kind)
 	case ForeignCall:
 		list = foreignRepairs(o, r, f)
-	case ToolRefused, RoleRefused, RequestDefect:
+	case ToolRefused:
+		list = []repair{{&o.plainSchemas, f.isAboutSchemas() && hasPlainer(r, f), "with simpler schemas of tools"}}
+	case RoleRefused, RequestDefect:
 	default:
 		return false
 	}
 	list = append(list, c.dialect.repairs(o, r, f)...)
 	change := firstNeeded(append(list, repair{&o.shortTexts, f.isDescription() && hasLongDescription(r),
 		fmt.Sprintf("with descriptions of tools of at most %d characters", maxDescription)})...)
+	code, message := "request_repaired", strings.TrimSuffix("the endpoint answered "+strconv.Itoa(f.status), " 0")+"; the request is sent again "+change+", and so are later ones"
 	if change == "" {
-		return false
+		if e.Kind != ToolRefused || !x.leaveOut() {
+			return false
+		}
+		code, message = "tool_left_out", "this and later requests are sent without "+toolNames(f.refusedTools(r))+": "+e.Message
 	}
 	if x.sink.Warn != nil {
-		x.sink.Warn("request_repaired", strings.TrimSuffix("the endpoint answered "+strconv.Itoa(f.status), " 0")+"; the request is sent again "+change+", and so are later ones")
+		x.sink.Warn(code, message)
 	}
 	c.encoder = nil // the conversation is written anew
 	return true

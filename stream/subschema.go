@@ -2,7 +2,9 @@ package stream
 
 import (
 	"bytes"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -159,11 +161,16 @@ func (w *partWriter) keywords(v gjson.Result) (out []byte, description string) {
 		}
 		return true
 	})
-	description = v.Get("description").Str
+	return out, described(v, rest)
+}
+
+// described returns the description of a schema with the keywords that only the model reads.
+func described(v gjson.Result, rest []string) string {
+	text := v.Get("description").Str
 	if rest != nil {
-		description = strings.TrimSpace(description + "\n" + strings.Join(rest, ", "))
+		text = strings.TrimSpace(text + "\n" + strings.Join(rest, ", "))
 	}
-	return out, description
+	return text
 }
 
 // typesOf returns the value of the keyword type for the values of an enum or a const. It fails
@@ -171,8 +178,8 @@ func (w *partWriter) keywords(v gjson.Result) (out []byte, description string) {
 func (w *partWriter) typesOf(values []gjson.Result) []byte {
 	var names []string
 	for _, v := range values {
-		name := map[gjson.Type]string{gjson.Null: "null", gjson.String: "string", gjson.True: "boolean", gjson.False: "boolean", gjson.Number: "number"}[v.Type]
-		if name == "" {
+		name := typeName(v)
+		if v.Type == gjson.JSON {
 			w.fail()
 		} else if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -189,6 +196,19 @@ func (w *partWriter) typesOf(values []gjson.Result) []byte {
 		return list[0]
 	}
 	return formed("[?]", bytes.Join(list, []byte(",")))
+}
+
+// typeName returns the type of a value.
+func typeName(v gjson.Result) string {
+	switch {
+	case v.IsObject():
+		return "object"
+	case v.IsArray():
+		return "array"
+	case v.IsBool():
+		return "boolean"
+	}
+	return strings.ToLower(v.Type.String()) // null, number or string
 }
 
 func (w *partWriter) object(out []byte, v gjson.Result, depth int) []byte {
@@ -344,11 +364,33 @@ func merged(v gjson.Result, keyword string, inner gjson.Result) (gjson.Result, b
 // localSchema returns the definition, or the complete schema, to which a reference leads.
 func localSchema(root gjson.Result, ref string) (schema gjson.Result) {
 	section, name, _ := strings.Cut(strings.TrimPrefix(ref, "#/"), "/")
-	switch {
-	case ref == "#":
-		return root
-	case strings.HasPrefix(ref, "#/") && (section == "$defs" || section == "definitions") && !strings.ContainsAny(name, "/~%"):
-		return memberOf(memberOf(root, section), name)
+	if ref == "#" || (section == "$defs" || section == "definitions") && !strings.ContainsAny(name, "/~%") {
+		return pointed(root, ref)
+	}
+	return schema
+}
+
+// pointed returns the part of a schema to which a reference within it leads (RFC 6901).
+func pointed(schema gjson.Result, ref string) gjson.Result {
+	path, local := strings.CutPrefix(ref, "#")
+	if path == "" && local {
+		return schema
+	}
+	if path, local = strings.CutPrefix(path, "/"); !local {
+		return gjson.Result{}
+	}
+	for key := range strings.SplitSeq(path, "/") {
+		if plain, err := url.PathUnescape(key); err == nil {
+			key = plain
+		}
+		key = strings.NewReplacer("~1", "/", "~0", "~").Replace(key)
+		if !schema.IsArray() {
+			schema = memberOf(schema, key)
+		} else if n, err := strconv.Atoi(key); err == nil && 0 <= n && n < len(schema.Array()) {
+			schema = schema.Array()[n]
+		} else {
+			return gjson.Result{}
+		}
 	}
 	return schema
 }

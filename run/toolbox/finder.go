@@ -71,10 +71,10 @@ func StartFinder(ctx context.Context, v *invocation.Invocation, box *Toolbox, ms
 		return nil, nil, failure.Usage("--find-tools %s: a rule denies %s, the tool that finds tools for the model", v.Config.FindTools, own.ModelName)
 	}
 	f.box.Offer(own)
-	offered := []stream.Tool{own.ForModel()}
+	offered := []stream.Tool{f.box.forModel(own)}
 	for _, t := range f.box.All() {
 		if t.Conn.Agent && !t.Withheld {
-			offered = append(offered, t.ForModel())
+			offered = append(offered, f.box.forModel(t))
 		}
 	}
 	for i := range msgs {
@@ -187,7 +187,7 @@ func (f *Finder) Next(calls []stream.Call) (more []stream.Tool) {
 	offer := func(t *Tool) {
 		if !f.offered[t] {
 			f.offered[t] = true
-			more = append(more, t.ForModel())
+			more = append(more, f.box.forModel(t))
 		}
 	}
 	for _, c := range calls {

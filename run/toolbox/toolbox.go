@@ -155,10 +155,19 @@ func (b *Toolbox) Offered() []stream.Tool {
 	var all []stream.Tool
 	for _, t := range b.All() {
 		if !t.Withheld {
-			all = append(all, t.ForModel())
+			all = append(all, b.forModel(t))
 		}
 	}
 	return all
+}
+
+// forModel is a tool in a request. It is required if --tools names it without a wildcard.
+func (b *Toolbox) forModel(t *Tool) stream.Tool {
+	m := t.ForModel()
+	m.Required = slices.ContainsFunc(config.Elements(b.inv.Config.Tools), func(pattern string) bool {
+		return !strings.ContainsAny(pattern, "*?") && t.IsLike([]string{pattern})
+	})
+	return m
 }
 
 func (b *Toolbox) infos() []event.ServerInfo {
