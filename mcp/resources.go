@@ -15,6 +15,13 @@ type Contents struct {
 	URI, MIME string
 	Text      json.RawMessage // string literal as received; nil for a blob
 	Blob      []byte          // base64 as received
+	Raw       []byte          // all of the part
+}
+
+// Show returns the form of a part for a model.
+func (c *Contents) Show() wire.Shown {
+	b := wire.ResourceBlock(c.Raw)
+	return b.Show()
 }
 
 // ReadResource reads all parts of a resource.
@@ -25,7 +32,7 @@ func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, err
 	}
 	var parts []Contents
 	for v := range jsontext.Elements(jsontext.Member(raw, "contents")) {
-		c := Contents{URI: jsontext.Text(jsontext.Member(v, "uri")), MIME: jsontext.Text(jsontext.Member(v, "mimeType"))}
+		c := Contents{URI: jsontext.Text(jsontext.Member(v, "uri")), MIME: jsontext.Text(jsontext.Member(v, "mimeType")), Raw: v}
 		if inline := jsontext.Member(v, "text"); jsontext.Kind(inline) == '"' {
 			c.Text = json.RawMessage(inline)
 		} else {
@@ -38,10 +45,9 @@ func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, err
 
 // PromptMessage is one message of a prompt.
 type PromptMessage struct {
-	Role string // "user" or "assistant"
-	Text string // the text blocks, and a line for each other block, joined with a newline
-	// Images are the image blocks, in order. Each one is also a line of Text.
-	Images []wire.Image
+	Role  string       // "user" or "assistant"
+	Text  string       // the texts of the blocks, joined with a newline
+	Media []wire.Media // in order; the text describes each
 }
 
 // GetPrompt fills in a prompt. args must not be nil. The request is repeated after a lost
@@ -54,13 +60,18 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 		return nil, s.failed(fmt.Sprintf("prompt %q", name), err)
 	}
 	var messages []PromptMessage
-	for m := range jsontext.Elements(jsontext.Member(raw, "messages")) {
-		content := wire.Result{Content: wire.ReadBlocks(jsontext.Member(m, "content"))}
+	for v := range jsontext.Elements(jsontext.Member(raw, "messages")) {
+		m := PromptMessage{Role: jsontext.Text(jsontext.Member(v, "role"))}
 		var parts []string
-		for _, b := range content.Content {
-			parts = append(parts, jsontext.Unquote(wire.BlockLiteral(b)))
+		for _, b := range wire.ReadBlocks(jsontext.Member(v, "content")) {
+			shown := b.Show()
+			parts = append(parts, jsontext.Unquote(shown.Text))
+			if shown.Media != nil {
+				m.Media = append(m.Media, *shown.Media)
+			}
 		}
-		messages = append(messages, PromptMessage{jsontext.Text(jsontext.Member(m, "role")), strings.Join(parts, "\n"), content.Render(0).Images})
+		m.Text = strings.Join(parts, "\n")
+		messages = append(messages, m)
 	}
 	return messages, nil
 }

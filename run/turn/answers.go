@@ -67,10 +67,15 @@ func (c *caller) rendered(r *wire.Result) *answer {
 	if m.Truncated && c.wholeResults {
 		a.event.Text = r.Render(0).JSON
 	}
-	for _, img := range m.Images {
-		a.parts = append(a.parts, stream.Part{Image: &stream.Image{MIME: img.MIME, Data: string(img.Data)}})
+	for i := range m.Media {
+		a.parts = append(a.parts, MediaPart(&m.Media[i]))
 	}
 	return a
+}
+
+// MediaPart is the part of a message for data of a tool server.
+func MediaPart(m *wire.Media) stream.Part {
+	return stream.Part{Image: &stream.Image{MIME: m.MIME, Name: m.Name, Data: string(m.Data), Optional: true}}
 }
 
 func (c *caller) changed(done *confine.Change) (e event.Change) {
