@@ -78,6 +78,33 @@ func MediaPart(m *wire.Media) stream.Part {
 	return stream.Part{Image: &stream.Image{MIME: m.MIME, Name: m.Name, Data: string(m.Data), Optional: true}}
 }
 
+// annotate adds lines of toolpipe itself to a result.
+func (r *round) annotate(c *call) {
+	if refusal := r.box.Refusal(c.tool.Conn, c.answer.text); refusal != "" {
+		c.answer.append(Prefix + refusal)
+	}
+	r.noteMisfit(c)
+	if unseen := r.plan.staging.unseen(c.tool); unseen != "" {
+		c.answer.append(unseen)
+	}
+}
+
+// noteMisfit warns, once for each tool, about structured content that violates the tool's schema, and
+// adds a line about it to the result.
+func (r *round) noteMisfit(c *call) {
+	misfit, first := c.tool.MisfitOfResult(c.answer.result)
+	if misfit == "" {
+		return
+	}
+	text := "the structured content does not fit the output schema of the tool: " + misfit
+	if first {
+		r.emit(&event.Warning{Code: "result_misfit", Server: c.tool.Conn.Name, Message: c.Name + ": " + text})
+	}
+	if !r.separate {
+		c.answer.append(Prefix + text)
+	}
+}
+
 func (c *caller) changed(done *confine.Change) (e event.Change) {
 	if done != nil {
 		e = event.Change{File: done.Path, Diff: shortDiff(c.secrets.Content().HideString(done.Diff)), New: done.New}

@@ -312,12 +312,7 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	c.answer = r.rendered(result)
 	c.answer.result = result
 	c.answer.event.Change = r.changed(bounds.Change)
-	if refusal := r.box.Refusal(c.tool.Conn, c.answer.text); refusal != "" {
-		c.answer.append("[toolpipe] " + refusal)
-	}
-	if unseen := r.plan.staging.unseen(c.tool); unseen != "" {
-		c.answer.append(unseen)
-	}
+	r.annotate(c)
 }
 
 func (r *round) ask(ctx context.Context, c *call, server *mcp.Session, progress func(wire.Progress)) (*wire.Result, error) {
