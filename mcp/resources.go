@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"toolpipe/mcp/wire"
@@ -26,7 +28,7 @@ func (c *Contents) Show() wire.Shown {
 
 // ReadResource reads all parts of a resource.
 func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, error) {
-	raw, err := s.Request(ctx, "resources/read", uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'))
+	raw, err := s.RequestNamed(ctx, readRequest(uri, nil))
 	if err != nil {
 		return nil, s.failed(fmt.Sprintf("resource %q", uri), err)
 	}
@@ -42,6 +44,29 @@ func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, err
 	}
 	return parts, nil
 }
+
+// ReadForModel reads a resource as a call of a tool: the parts are blocks of the result, and the
+// errors are those of CallTool.
+func (s *Session) ReadForModel(ctx context.Context, uri string, ask wire.AskFunc) (*wire.Result, error) {
+	raw, err := s.RequestNamed(ctx, readRequest(uri, ask))
+	if err != nil {
+		return nil, s.callError(err)
+	}
+	var blocks [][]byte
+	for v := range jsontext.Elements(jsontext.Member(raw, "contents")) {
+		blocks = append(blocks, wire.ResourceBlock(v).Raw)
+	}
+	r := &wire.Result{Raw: slices.Concat([]byte("["), bytes.Join(blocks, []byte(",")), []byte("]")), Meta: jsontext.Member(raw, "_meta")}
+	r.Content = wire.ReadBlocks(r.Raw)
+	return r, nil
+}
+
+func readRequest(uri string, ask wire.AskFunc) *Named {
+	return &Named{"resources/read", uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'), ask}
+}
+
+// HasResources reports whether the server has resources.
+func (s *Session) HasResources() bool { return s.has("resources") }
 
 // PromptMessage is one message of a prompt.
 type PromptMessage struct {

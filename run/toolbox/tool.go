@@ -27,6 +27,7 @@ type Tool struct {
 	approve.Traits
 	pinned *LockItem // its item in the lock, if its server starts later
 	far    *FarTool  // description from a toolpipe at a socket; nil for none
+	Reader bool      // it reads the resources of its server, which does not list it; see OfferReaders
 
 	schemas struct {
 		input, output compiled
