@@ -188,13 +188,13 @@ func (l *Loop) answer(ctx context.Context, calls []stream.Call, lines []string) 
 		return l.budget.usedUp() // with the tokens of the nested runs that were running
 	}
 	if err == nil {
-		l.offer(ctx, calls)
+		l.offer(ctx, calls, answers)
 	}
 	return err
 }
 
 // offer updates the tools of the next request. A nested run keeps the tools that it began with.
-func (l *Loop) offer(ctx context.Context, calls []stream.Call) {
+func (l *Loop) offer(ctx context.Context, calls []stream.Call, answers []stream.Message) {
 	tools := &l.model.Request.Tools
 	if l.nest == nil && l.box.Follow(ctx, calls, l.plan.Locked) {
 		if l.finder != nil {
@@ -207,6 +207,7 @@ func (l *Loop) offer(ctx context.Context, calls []stream.Call) {
 	if l.finder != nil {
 		*tools = append(*tools, l.finder.Next(calls)...)
 	}
+	*tools = append(*tools, l.box.OfferReaders(answers)...)
 }
 
 // turn is one exchange with the model, or the rest of a paused one.
