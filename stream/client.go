@@ -232,7 +232,7 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 				return nil, err
 			}
 		}
-		x := exchange{client: c, request: withoutTools(r, c.options.leftOut), sink: sink}
+		x := exchange{client: c, request: withoutTools(r, c.options.refusedTools), sink: sink}
 		reply, err := x.run(ctx)
 		x.hideSecrets(reply, err)
 		sink.Said = x.draft.text.only(x.draft.text.said)

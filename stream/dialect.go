@@ -85,7 +85,7 @@ type options struct {
 	noToolNames      bool   // leave the names of tools in their results out
 	shortTexts       bool   // cut the descriptions of tools
 	plainSchemas     bool   // write the schemas of tools in plain form
-	leftOut          names  // of the tools that are left out
+	refusedTools     names  // of the tools that are left out
 	bareRounds       bool   // leave the endpoint's state out of the rounds with left-out results
 	noState          bool   // leave the endpoint's state out of the messages up to now
 	stateless        int    // the number of these messages

@@ -33,11 +33,11 @@ func withoutTools(r *Request, leftOut names) *Request {
 // did. Otherwise one tool makes all others useless (anthropics/claude-code#58841).
 func (x *exchange) leaveOut() bool {
 	refused, o := x.refusal.refusedTools(x.request), &x.client.options
-	if len(refused) == 0 || slices.ContainsFunc(refused, x.mustStay) || len(strings.Fields(string(o.leftOut)))+len(refused) > maxLeftOut {
+	if len(refused) == 0 || slices.ContainsFunc(refused, x.mustStay) || len(strings.Fields(string(o.refusedTools)))+len(refused) > maxLeftOut {
 		return false
 	}
 	for _, t := range refused {
-		o.leftOut += names(t.Name + " ")
+		o.refusedTools += names(t.Name + " ")
 	}
 	return true
 }
