@@ -92,6 +92,8 @@ func useAll(t *testing.T, s *Session) {
 		"Request":      func() { s.Request(ctx, "prompts/get", "p", json.RawMessage(`{"name":"p"}`)) },
 		"RequestNamed": func() { s.RequestNamed(ctx, &Named{Method: "prompts/get", Name: "p", Params: []byte(`{"name":"p"}`)}) },
 		"LogFrom":      func() { s.LogFrom(ctx, "info") },
+		"Skill":        func() { s.Skill(ctx, "x://s/SKILL.md") },
+		"SkillText":    func() { s.SkillText(ctx, &Skill{URI: "x://s/SKILL.md"}) },
 		"Close":        nil,
 	}
 	for m := range reflect.TypeFor[*Session]().Methods() {

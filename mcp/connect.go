@@ -136,21 +136,21 @@ func (s *Session) clientInfo() []byte {
 	return fmt.Appendf(nil, `{"name":"toolpipe","version":%s}`, jsontext.Quoted(cmp.Or(s.spec.Client.Version, "0")))
 }
 
-// clientCapabilities declares tasks if the revision has them, and elicitation if the user can
-// be asked. A server does not use a capability that is not declared.
+// clientCapabilities declares tasks and skills if the revision has them, and elicitation if the
+// user can be asked. A server does not use a capability that is not declared.
 func (s *Session) clientCapabilities(modern, asks bool) string {
 	switch {
 	case modern && asks:
-		return `{"elicitation":{"form":{}},` + tasks + `}`
+		return `{"elicitation":{"form":{}},` + extensions + `}`
 	case modern:
-		return `{` + tasks + `}`
+		return `{` + extensions + `}`
 	case asks:
 		return `{"elicitation":{}}`
 	}
 	return "{}"
 }
 
-const tasks = `"extensions":{"` + task.Extension + `":{}}`
+const extensions = `"extensions":{"` + task.Extension + `":{},"` + skillsExtension + `":{}}`
 
 // begin records the agreed revision and the server's description of itself.
 func (s *Session) begin(revision string, result []byte) {

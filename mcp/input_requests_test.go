@@ -71,7 +71,7 @@ func TestRounds(t *testing.T) {
 				t.Errorf("leaked into another call: %s", next.Params)
 			}
 			declared := string(jsontext.Member(calls[0].Params, "_meta", "io.modelcontextprotocol/clientCapabilities"))
-			if want := map[bool]string{true: `{"elicitation":{"form":{}},` + tasks + `}`, false: `{` + tasks + `}`}[tt.elicit == "defaults" || tt.elicit == "decline"]; declared != want {
+			if want := map[bool]string{true: `{"elicitation":{"form":{}},` + extensions + `}`, false: `{` + extensions + `}`}[tt.elicit == "defaults" || tt.elicit == "decline"]; declared != want {
 				t.Errorf("capabilities %s, want %s", declared, want)
 			}
 		})

@@ -190,8 +190,10 @@ func (s *Session) logMessage(params []byte) {
 	s.report.log(jsontext.Text(jsontext.Member(params, "level")) + ": " + line)
 }
 
+// has reports whether the server declares a capability or an extension.
 func (s *Session) has(capability string) bool {
-	return jsontext.Member(s.agreed.Load().capabilities, capability) != nil
+	declared := s.agreed.Load().capabilities
+	return jsontext.Member(declared, capability) != nil || jsontext.Member(declared, "extensions", capability) != nil
 }
 
 func (s *Session) Completes() bool { return s.has("completions") }

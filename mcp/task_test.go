@@ -35,7 +35,7 @@ func TestTaskOverHTTP(t *testing.T) {
 		t.Fatalf("%v, %v, told of %q", result, err, told)
 	}
 	for _, r := range append(web.got("tasks/get"), web.got("tools/call")...) {
-		if !strings.Contains(r.body, `"extensions":{"io.modelcontextprotocol/tasks":{}}`) {
+		if !strings.Contains(r.body, `"extensions":{"io.modelcontextprotocol/tasks":{},"io.modelcontextprotocol/skills":{}}`) {
 			t.Errorf("the request does not declare tasks: %s", r.body)
 		}
 	}

@@ -15,10 +15,22 @@ import (
 )
 
 // withServerMessages adds the messages that servers give: --mcp-prompt adds messages at the
-// beginning, --mcp-resource attaches resources to the last user message.
+// beginning, --skill and --mcp-resource attach texts and images to the last user message.
 func (v *conversation) withServerMessages(ctx context.Context, msgs []stream.Message) ([]stream.Message, error) {
 	var attached []stream.Part
 	var labels approve.Labels
+	skills, err := v.plan.Box.FindSkills(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range skills {
+		text, err := v.plan.Box.SkillText(ctx, &skills[i])
+		if err != nil {
+			return nil, err
+		}
+		attached = append(attached, stream.Part{Text: text})
+		labels |= skills[i].Conn.Exposes
+	}
 	for _, f := range v.inv.Config.Resources {
 		c, parts, err := v.resource(ctx, f)
 		if err != nil {

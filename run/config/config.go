@@ -88,6 +88,18 @@ type Context struct {
 	Trim    string // auto, off or a number of tokens; "" is auto
 }
 
+// ServerMessages are the texts and images of servers at the beginning of a conversation.
+type ServerMessages struct {
+	Resources []string // NAME:URI
+	Prompt    string   // NAME:PROMPT[,arg=value…]
+	Skills    []string // NAME:SKILL, the name or the URI of a skill
+}
+
+// AsksServers reports whether the run needs servers for more than their tools.
+func (m *ServerMessages) AsksServers() bool {
+	return m.Prompt != "" || len(m.Resources)+len(m.Skills) > 0
+}
+
 // Config is one invocation as plain data: the flags, nothing resolved. The zero value of a field
 // means that the flag was not given.
 type Config struct {
@@ -115,9 +127,8 @@ type Config struct {
 	Context
 	System     *string
 	SystemFile string
-	Session    string   // the file that keeps the conversation
-	Resources  []string // NAME:URI
-	Prompt     string   // NAME:PROMPT[,arg=value…]
+	Session    string // the file that keeps the conversation
+	ServerMessages
 
 	// model
 	Model           string
@@ -230,7 +241,7 @@ func (c *Config) NamesServers() bool { return len(c.Servers)+len(c.ServerConfigs
 
 // GivesPrompt reports whether the command line alone contains a prompt.
 func (c *Config) GivesPrompt() bool {
-	return len(c.Args)+len(c.Files)+len(c.Resources) > 0 || c.Prompt != ""
+	return len(c.Args)+len(c.Files) > 0 || c.AsksServers()
 }
 
 // AttachesInput reports whether standard input is one of the attached files.

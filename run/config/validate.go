@@ -43,7 +43,7 @@ func (c *Config) choices() []choice {
 		{"start", c.Start, []string{"first", "beside", "call"}},
 		{"find-tools", c.FindTools, []string{"never", "auto", "always"}},
 		{"elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},
-		{"list", list, []string{"servers", "models", "resources", "prompts", "logins"}},
+		{"list", list, []string{"servers", "models", "resources", "prompts", "skills", "logins"}},
 		{"report", report, []string{"markdown", "html"}},
 		{"api", c.API, stream.APIs()},
 		{"trim", "", []string{"auto", "off"}}, // or a number: mistakes checks it

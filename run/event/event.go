@@ -379,9 +379,9 @@ func Unconnected(e Event) Event {
 	return e
 }
 
-// Item is one resource, prompt or model of a list.
+// Item is one resource, prompt, skill or model of a list.
 type Item struct {
-	Kind        string           `event:",plain"` // the type: "resource", "prompt" or "model"
+	Kind        string           `event:",plain"` // the type: "resource", "prompt", "skill" or "model"
 	Server      string           `event:"server,opt,plain"`
 	URI         string           `event:"uri,opt"`
 	Name        string           `event:"name"`

@@ -52,6 +52,8 @@ func (o *ListOutput) Event(e Event) error {
 			return o.row("MODEL", e.Name)
 		case "resource":
 			row = []string{"SERVER", e.Server, "URI", e.URI, "NAME", e.Name}
+		case "skill":
+			row = []string{"SERVER", e.Server, "SKILL", e.Name, "URI", e.URI}
 		}
 		return o.row(append(row, "TYPE", e.MIME, "DESCRIPTION", e.Description, "ARGUMENTS", argumentNames(e.Arguments))...)
 	case *Check:

@@ -52,6 +52,8 @@ func inputFlags(c *config.Config) []Flag {
 			Help: "attach the resource URI of the tool server NAME"},
 		{Name: "mcp-prompt", Value: "NAME:PROMPT[,ARG=VALUE...]", Setting: &c.Prompt,
 			Help: "begin with a prompt of the tool server NAME"},
+		{Name: "skill", Value: "NAME:SKILL", Setting: &c.Skills,
+			Help: "attach a skill of the tool server NAME, by its name or its URI"},
 	}
 }
 
@@ -126,7 +128,7 @@ func modeFlags(c *config.Config) []Flag {
 		{Name: "list-tools", Everyday: true, Setting: config.ListTools,
 			Help: "print the tools and their verdicts; with -v also findings in their definitions"},
 		{Name: "list", Everyday: true, Value: "WHAT", Setting: config.List,
-			Help: "print servers, models, resources, prompts or logins"},
+			Help: "print servers, models, resources, prompts or skills; also logins"},
 		{Name: "describe-tool", Value: "NAME", Setting: config.DescribeTool,
 			Help: "print the definition of the tool NAME and exit"},
 		{Name: "call", Everyday: true, Value: "NAME", Setting: config.CallTool,

@@ -235,6 +235,10 @@ func (k *checkup) servers(ctx context.Context) {
 			return
 		}
 		k.judged()
+		if _, err := k.plan.Box.FindSkills(ctx); err != nil {
+			k.failed("skills", err)
+			return
+		}
 		if k.inv.Config.ToolsLock != "" {
 			k.ok("lock", k.inv.Config.ToolsLock+" matches the tools offered")
 		}

@@ -55,13 +55,7 @@ func (m *mode) run(ctx context.Context) error {
 		m.listTools()
 		return nil
 	case config.UpdateLock:
-		path := m.cfg.ToolsLock
-		lines, err := toolbox.WriteLock(ctx, path, m.box.Locked(nil), m.box.Revisions())
-		if err == nil {
-			m.inv.Face.Notef("%s: locked tools: %d, instructions of servers: %d", path, len(lines["tools"]), len(lines["servers"]))
-			m.sayFindings(m.box.Review())
-		}
-		return err
+		return m.updateLock(ctx)
 	case config.List:
 		return m.list(ctx)
 	case config.ReadResource:
@@ -86,12 +80,32 @@ func (m *mode) run(ctx context.Context) error {
 	return m.callOnce(ctx, t, args)
 }
 
+func (m *mode) updateLock(ctx context.Context) error {
+	skills, err := m.box.FindSkills(ctx)
+	if err != nil {
+		return err
+	}
+	items := m.box.Locked(nil)
+	for i := range skills {
+		items = append(items, skills[i].Locked())
+	}
+	lines, err := toolbox.WriteLock(ctx, m.cfg.ToolsLock, items, m.box.Revisions())
+	if err != nil {
+		return err
+	}
+	m.inv.Face.Notef("%s: locked tools: %d, skills: %d, instructions of servers: %d", m.cfg.ToolsLock, len(lines["tools"]), len(lines["skills"]), len(lines["servers"]))
+	m.sayFindings(m.box.Review())
+	return nil
+}
+
 func (m *mode) list(ctx context.Context) error {
 	switch m.cfg.Target {
 	case "servers":
 		return m.listServers()
 	case "resources":
 		return m.listItems(ctx, mcp.Resources, mcp.Templates)
+	case "skills":
+		return m.listItems(ctx, mcp.Skills)
 	}
 	return m.listItems(ctx, mcp.Prompts)
 }

@@ -48,6 +48,10 @@ func (m *mode) listItems(ctx context.Context, lists ...mcp.List) error {
 
 func itemEvent(server string, l mcp.List, item []byte) *event.Item {
 	text := func(key string) string { return jsontext.Text(jsontext.Member(item, key)) }
+	if l == mcp.Skills {
+		of := func(key string) string { return jsontext.Text(jsontext.Member(item, "frontmatter", key)) }
+		return &event.Item{Kind: "skill", Server: server, URI: text("uri"), Name: of("name"), Description: of("description")}
+	}
 	if l != mcp.Prompts {
 		return &event.Item{
 			Kind: "resource", Server: server, URI: text(l.Identity), Name: cmp.Or(text("title"), text("name")), Description: text("description"),

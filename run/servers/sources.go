@@ -43,7 +43,7 @@ func Configured(ctx context.Context, c *config.Config, from Sources, stdin io.Re
 	}
 	for _, srv := range all {
 		excluded := !srv.fromFlag && (srv.off || chosen != nil && !slices.ContainsFunc(chosen, srv.is))
-		mayOffer := srv.Far || len(c.Tools) == 0 || c.Prompt != "" || len(c.Resources) > 0 || srv.MayOffer(c.Tools)
+		mayOffer := srv.Far || len(c.Tools) == 0 || c.AsksServers() || srv.MayOffer(c.Tools)
 		if excluded || !mayOffer {
 			unused = append(unused, srv)
 			continue

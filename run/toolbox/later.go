@@ -70,7 +70,7 @@ func (b *Toolbox) pin() error {
 		l := b.locked.items[title]
 		server := l.Text("server")
 		switch {
-		case l.List == "servers":
+		case l.List != "tools":
 		case server == "" || l.Name != mcp.OfferedName(server, l.Text("tool")):
 			return failure.UsageError([]string{"--tools-lock-update writes the file anew"}, "--start %s: %q has no complete definition of the tool %q", b.inv.Config.Start, b.inv.Config.ToolsLock, l.Name)
 		default:

@@ -22,17 +22,19 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// The lock is the file of --tools-lock. It pins the definition of every offered tool, and the
-// instructions of servers that go into the system message, so that they cannot change after a
-// person has reviewed them; such a change is known as a rug pull. The file is JSON, one item a
-// line in a fixed order, so that git shows what changed. The member servers is absent if no
-// instructions are used. The member protocols pins nothing: it has the revision that each
-// server spoke, so that toolpipe asks for that revision first:
+// The lock is the file of --tools-lock. It pins the definition of every offered tool, the
+// instructions of servers that go into the system message, and the skills of --skill, so that they
+// cannot change after a person has reviewed them; such a change is known as a rug pull. The file is
+// JSON, one item a line in a fixed order, so that git shows what changed. The members servers and
+// skills are absent if they are empty. The member protocols pins nothing: it has the revision that
+// each server spoke, so that toolpipe asks for that revision first:
 //
 //	{"version":1,"protocols":{
 //	"fs":"2025-11-25"
 //	},"servers":[
 //	{"name":"fs","sha256":"…","instructions":"…"}
+//	],"skills":[
+//	{"name":"fs:skill://review/SKILL.md","sha256":"…","server":"fs","frontmatter":{…},"resources":[{"uri":"…","digest":"sha256:…","size":9},…]}
 //	],"tools":[
 //	{"name":"fs__read","sha256":"…","server":"fs","tool":"read","description":"…","schema":{…}},
 //	…
@@ -40,10 +42,10 @@ import (
 //
 // The digest covers the rest of the line.
 
-// A LockItem is one line of the file: a tool, or the instructions of a server.
+// A LockItem is one line of the file: a tool, a skill, or the instructions of a server.
 type LockItem struct {
-	List string // the list in the file: "servers" or "tools"
-	Name string // the tool's name for the model, or the server's name
+	List string // the list in the file: "servers", "skills" or "tools"
+	Name string // the tool's name for the model, the value of --skill, or the server's name
 	body []byte // the line without name and digest: an object, empty if there is nothing to lock
 }
 
@@ -171,7 +173,7 @@ func readLock(c *config.Config, path string, warn config.Warner) (all map[string
 			for _, server := range m.Members() {
 				revisions[server.Key] = server.Text()
 			}
-		case "servers", "tools":
+		case "servers", "skills", "tools":
 			for _, e := range m.Elements() {
 				l, err := readLockItem(m.Key, e)
 				if err != nil {
@@ -180,7 +182,7 @@ func readLock(c *config.Config, path string, warn config.Warner) (all map[string
 				all[l.Title()] = l
 			}
 		default:
-			return nil, nil, m.Unknown([]string{"version", "protocols", "servers", "tools"})
+			return nil, nil, m.Unknown([]string{"version", "protocols", "servers", "skills", "tools"})
 		}
 	}
 	return all, revisions, nil
@@ -212,8 +214,9 @@ func lockDiff(locked map[string]LockItem, offered []LockItem) (diff string) {
 	for _, is := range offered {
 		was, ok := locked[is.Title()]
 		delete(locked, is.Title())
-		if !ok && is.List == "tools" {
-			diff += "\n+ " + is.Title() + " is new: " + shortLockText(0, []byte(cmp.Or(string(is.member("description")), "(no description)")))
+		if !ok && is.List != "servers" {
+			description := cmp.Or(string(is.member("description")), string(jsontext.Member(is.member("frontmatter"), "description")), "(no description)")
+			diff += "\n+ " + is.Title() + " is new: " + shortLockText(0, []byte(description))
 			continue
 		}
 		diff += changedMembers(was, is)
@@ -230,8 +233,11 @@ func lockDiff(locked map[string]LockItem, offered []LockItem) (diff string) {
 
 // Title names an item in messages.
 func (l LockItem) Title() string {
-	if l.List == "servers" {
+	switch l.List {
+	case "servers":
 		return "server " + l.Name
+	case "skills":
+		return "skill " + l.Name
 	}
 	return l.Name
 }

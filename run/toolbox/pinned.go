@@ -73,11 +73,14 @@ func (b *Toolbox) Revisions() map[string]string {
 
 // leaveOut drops a server if the lock has tools of it and --tools selects none of them.
 func (b *Toolbox) leaveOut() {
-	if len(b.inv.Config.Tools) == 0 || b.inv.Config.Prompt != "" || len(b.inv.Config.Resources) > 0 {
+	if len(b.inv.Config.Tools) == 0 || b.inv.Config.AsksServers() {
 		return
 	}
 	known, chosen := map[string]bool{}, map[string]bool{} // servers with tools in the lock, and servers with a tool to offer
 	for _, l := range b.locked.items {
+		if l.List != "tools" {
+			continue
+		}
 		server := l.Text("server")
 		known[server] = true
 		chosen[server] = chosen[server] || b.chooses(l)
@@ -101,13 +104,13 @@ func (b *Toolbox) chooses(l LockItem) bool {
 	return t.passes(b.inv.Config.Tools, b.inv.Config.ExcludeTools)
 }
 
-// inUse are the locked items that this run offers: no tools that flags exclude, and no items of
-// unused servers. of limits them to one server; "" is any.
+// inUse are the locked tools and instructions that this run offers: no tools that flags exclude, and
+// no items of unused servers. of limits them to one server; "" is any.
 func (b *Toolbox) inUse(of string) map[string]LockItem {
 	use := map[string]LockItem{}
 	for title, l := range b.locked.items {
 		server := l.Server()
-		if of != "" && of != server {
+		if of != "" && of != server || l.List == "skills" {
 			continue
 		}
 		if servers.Find(b.inv.Unused, server) == nil && (l.List == "servers" || b.chooses(l) && !b.hides(new(l.Definition()))) {

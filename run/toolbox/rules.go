@@ -62,9 +62,13 @@ func (b *Toolbox) UseServers() error {
 	if b.locked.items == nil {
 		return nil
 	}
-	diff := lockDiff(b.inUse(""), b.Locked(b.locked.items))
+	return b.lockError("the tools", lockDiff(b.inUse(""), b.Locked(b.locked.items)))
+}
+
+// lockError is the error for a difference between the lock and what the servers have now.
+func (b *Toolbox) lockError(what, diff string) error {
 	if diff == "" {
 		return nil
 	}
-	return &failure.Error{Status: failure.StatusServer, Message: "the tools differ from the tools of " + strconv.Quote(c.ToolsLock) + ":" + diff, Hints: []string{lockReviewHint}}
+	return &failure.Error{Status: failure.StatusServer, Message: what + " differ from " + what + " of " + strconv.Quote(b.inv.Config.ToolsLock) + ":" + diff, Hints: []string{lockReviewHint}}
 }

@@ -37,6 +37,7 @@ type Toolbox struct {
 	inv     *invocation.Invocation
 	table   table
 	locked  locked
+	skills  []Skill // of --skill
 	starts  laterStarts
 	warned  *sync.Once            // about servers with unknown effects
 	sandbox *builtin.Sandbox      // of commands; nil: none
@@ -227,7 +228,7 @@ func (b *Toolbox) known() []approve.Server {
 // given, except agents and the tool that finds tools.
 func (b *Toolbox) Narrowed(globs []string, given bool) (*Toolbox, error) {
 	n := With()
-	n.inv, n.warned, n.sandbox, n.watch = b.inv, b.warned, b.sandbox, b.watch
+	n.inv, n.warned, n.sandbox, n.watch, n.skills = b.inv, b.warned, b.sandbox, b.watch, b.skills
 	n.table.only = globs
 	for _, t := range b.All() {
 		if t.Conn.Agent || t.Conn.Name == finderServer || given && !t.IsLike(globs) {

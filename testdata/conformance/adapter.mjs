@@ -11,6 +11,7 @@ import { join } from 'node:path';
 
 const [toolpipe, url] = process.argv.slice(2);
 const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT || '{}');
+const scenario = process.env.MCP_CONFORMANCE_SCENARIO || '';
 
 // plan returns the calls of the model: pairs of the offered name and the arguments.
 function plan(tools) {
@@ -21,6 +22,7 @@ function plan(tools) {
   const known = {
     add_numbers: () => ({ a: 5, b: 3 }),
     valid_tool: () => ({ region: 'us-west1' }),
+    read_resource: () => ({ uri: 'skill://pdf-processing/references/FORMS.md' }), // of a skill that should have been refused
   };
   const calls = [];
   for (const { function: f } of tools) {
@@ -110,6 +112,8 @@ function run(args, input) {
 // that it names, and runs it again; a few times at most.
 model.listen(0, '127.0.0.1', async () => {
   const args = ['-y', '--elicit', 'defaults', '--max-result-bytes', '16777216', '--base-url', `http://127.0.0.1:${model.address().port}/v1`, '-m', 'm'];
+  if (scenario === 'sep-2640-client-no-prefetch') args.push('--list', 'skills');
+  else if (scenario.startsWith('sep-2640-')) args.push('--skill', 'c:pdf-processing');
   let status;
   for (let logins = 0; ; logins++) {
     const result = await run(args, 'run every tool\n');

@@ -45,6 +45,7 @@ type Server struct {
 	asked   chan gjson.Result // takes the answer to the request 77 of ours
 	meeting []chan bool
 	tasks   tasks
+	skills  skills
 }
 
 // New makes a server with the options in args, which may be more than those over stdio.
@@ -68,6 +69,7 @@ func New(args []string, more func(*flag.FlagSet)) (*Server, error) {
 	flags.BoolVar(&s.pages, "pages", false, "list one tool a page")
 	flags.StringVar(&s.framing, "framing", "newline", "newline or content-length")
 	flags.StringVar(&s.tasks.dir, "tasks", "", "with -modern: the directory in which tasks are kept; the tool task begins one")
+	flags.Func("skills", "file of skills, a JSON array", s.skills.read)
 	flags.Func("log", "file for what came in", func(path string) (err error) {
 		s.log, err = os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 		return err
@@ -144,7 +146,7 @@ func (s *Server) Handle(came gjson.Result, send func(string)) {
 		kind = `"resultType":"complete",`
 		cached = kind + `"ttlMs":0,"cacheScope":"private",`
 	}
-	const capabilities = `"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true},"prompts":{},"completions":{}}`
+	capabilities := `"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true},"prompts":{},"completions":{}` + s.skills.extension() + `}`
 	switch m.method() {
 	case "server/discover":
 		if !s.modern {
@@ -193,10 +195,22 @@ func (s *Server) Handle(came gjson.Result, send func(string)) {
 			"note://pdf":     `{"uri":"note://a/b.pdf","blob":"JVBERi0xLjQK"}`,
 		}[uri]
 		if !ok {
+			contents = s.skills.contents(uri)
+		}
+		if !ok && contents == "" {
 			m.refuse(-32602, "no such resource: "+uri, `,"data":{"uri":`+quote(uri)+`}`)
 			return
 		}
 		m.reply(`{` + cached + `"contents":[` + contents + `]}`)
+	case "skills/list":
+		m.reply(`{` + cached + s.skills.list(m) + `}`)
+	case "skills/get":
+		entry := s.skills.get(m.Get("params.uri").String())
+		if entry == "" {
+			m.refuse(-32602, "no such skill", "")
+			return
+		}
+		m.reply(`{` + cached + entry + `}`)
 	case "prompts/list":
 		m.reply(`{` + cached + `"prompts":[{"name":` + s.named("greet") + `,"description":` + s.named("greets somebody") + `,"arguments":[{"name":` + s.named("who") + `,"required":true}]}]}`)
 	case "prompts/get":
