@@ -131,9 +131,7 @@ func (f *refusal) isBadSample() bool {
 }
 
 func (f *refusal) isModeration() bool {
-	switch f.status {
-	case 0, 400, 403, 421, 422, 451, 500:
-	default:
+	if !slices.Contains([]int{0, 400, 403, 421, 422, 451, 500}, f.status) {
 		return false
 	}
 	return f.is("content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed", "datainspectionfailed",
@@ -183,12 +181,7 @@ func (f *refusal) ofModel() bool { return f.param == "" || f.param == "model" }
 // lacksModel reports whether a sentence about the model says that it is not there. A text that
 // says what a model does not support is about something else.
 func (f *refusal) lacksModel(model string) bool {
-	switch f.status {
-	case 0, 400, 401, 403, 404, 422:
-	default:
-		return false
-	}
-	if !f.ofModel() {
+	if !f.ofModel() || !slices.Contains([]int{0, 400, 401, 403, 404, 422}, f.status) {
 		return false
 	}
 	for _, subject := range []string{strings.ToLower(model), "model", "deployment", "engine"} {

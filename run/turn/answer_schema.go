@@ -100,6 +100,24 @@ func (l *Loop) checkForm(ctx context.Context) (again bool, err error) {
 	return true, l.emit(&event.Warning{Code: "answer_invalid", Message: "the answer does not fit " + l.form.from + ", and the model is asked once more: " + text})
 }
 
+// isAnswer reports whether the text of the turn is an answer to a schema.
+func (l *Loop) isAnswer(reply *stream.Reply) bool {
+	return l.model.Schema != nil && len(l.Text) > 0 && reply.Stop != stream.StopPause && len(reply.Message.Calls)+len(l.commandLines(l.Text)) == 0
+}
+
+// release emits the text of a reply to a schema. The sink held it, because only a complete text
+// shows whether the answer is a part of it.
+func (l *Loop) release(text event.Pieces) error {
+	if l.model.Schema == nil || !l.hasText {
+		return nil
+	}
+	var err error
+	for _, piece := range text {
+		err = cmp.Or(err, l.emit(&event.Text{Turn: l.Turns, Text: []byte(piece)}))
+	}
+	return err
+}
+
 // answerIn is the answer in a text of the model: the content of a code block or of the object that
 // the request asked for.
 func answerIn(form json.RawMessage, wrapped bool, text string) string {

@@ -348,24 +348,6 @@ func position(n int) json.RawMessage {
 	return strconv.AppendInt(nil, int64(n), 10)
 }
 
-// isAnswer reports whether the text of the turn is an answer to a schema.
-func (l *Loop) isAnswer(reply *stream.Reply) bool {
-	return l.model.Schema != nil && len(l.Text) > 0 && reply.Stop != stream.StopPause && len(reply.Message.Calls)+len(l.commandLines(l.Text)) == 0
-}
-
-// release emits the text of a reply to a schema. The sink held it, because only a complete text
-// shows whether the answer is a part of it.
-func (l *Loop) release(text event.Pieces) error {
-	if l.model.Schema == nil || !l.hasText {
-		return nil
-	}
-	var err error
-	for _, piece := range text {
-		err = cmp.Or(err, l.emit(&event.Text{Turn: l.Turns, Text: []byte(piece)}))
-	}
-	return err
-}
-
 func piecesOf(parts []stream.Part) (text event.Pieces) {
 	for _, p := range parts {
 		text = append(text, p.Text)
