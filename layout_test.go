@@ -30,7 +30,7 @@ var imports = map[string]string{
 	"run/face":       "run/config run/event run/failure run/stdio stream/goroutine stream/text/escape stream/text/jsontext stream/text/readable stream/text/secrets",
 	"run/failure":    "",
 	"run/flags":      "run/config run/document run/failure run/invocation run/manual",
-	"run/input":      "run/config run/document run/failure approve stream stream/goroutine stream/text/jsontext",
+	"run/input":      "run/config run/document run/failure approve stream stream/goroutine stream/text/jsontext stream/text/readable",
 	"run/invocation": "run/config run/document run/event run/face run/failure run/schema run/servers run/stdio approve mcp/oauth mcp/process stream stream/disk stream/goroutine stream/netguard stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/manual":     "mcp/builtin/protected",
 	"run/modes":      "run/config run/event run/failure run/invocation run/servers run/session run/stage run/toolbox run/turn approve mcp mcp/builtin/code mcp/oauth mcp/process mcp/socket mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",

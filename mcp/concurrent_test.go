@@ -80,6 +80,8 @@ func useAll(t *testing.T, s *Session) {
 		"Completes":    func() { s.Completes() },
 		"GetPrompt":    func() { s.GetPrompt(ctx, "p", map[string]string{"a": "b"}) },
 		"ReadResource": func() { s.ReadResource(ctx, "file:///x") },
+		"ReadForModel": func() { s.ReadForModel(ctx, "file:///x", nil) },
+		"HasResources": func() { s.HasResources() },
 		"Settle":       func() { s.Settle(time.Millisecond) },
 		"Items":        func() { s.Items(ctx, Templates, func([]byte) {}) },
 		"Request":      func() { s.Request(ctx, "prompts/get", "p", json.RawMessage(`{"name":"p"}`)) },

@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"toolpipe/mcp/wire"
@@ -15,17 +17,24 @@ type Contents struct {
 	URI, MIME string
 	Text      json.RawMessage // string literal as received; nil for a blob
 	Blob      []byte          // base64 as received
+	Raw       []byte          // all of the part
+}
+
+// Show returns the form of a part for a model.
+func (c *Contents) Show() wire.Shown {
+	b := wire.ResourceBlock(c.Raw)
+	return b.Show()
 }
 
 // ReadResource reads all parts of a resource.
 func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, error) {
-	raw, err := s.Request(ctx, "resources/read", uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'))
+	raw, err := s.RequestNamed(ctx, readRequest(uri, nil))
 	if err != nil {
 		return nil, s.failed(fmt.Sprintf("resource %q", uri), err)
 	}
 	var parts []Contents
 	for v := range jsontext.Elements(jsontext.Member(raw, "contents")) {
-		c := Contents{URI: jsontext.Text(jsontext.Member(v, "uri")), MIME: jsontext.Text(jsontext.Member(v, "mimeType"))}
+		c := Contents{URI: jsontext.Text(jsontext.Member(v, "uri")), MIME: jsontext.Text(jsontext.Member(v, "mimeType")), Raw: v}
 		if inline := jsontext.Member(v, "text"); jsontext.Kind(inline) == '"' {
 			c.Text = json.RawMessage(inline)
 		} else {
@@ -36,12 +45,34 @@ func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, err
 	return parts, nil
 }
 
+// ReadForModel reads a resource as a call of a tool: the parts are blocks of the result, and the
+// errors are those of CallTool.
+func (s *Session) ReadForModel(ctx context.Context, uri string, ask wire.AskFunc) (*wire.Result, error) {
+	raw, err := s.RequestNamed(ctx, readRequest(uri, ask))
+	if err != nil {
+		return nil, s.callError(err)
+	}
+	var blocks [][]byte
+	for v := range jsontext.Elements(jsontext.Member(raw, "contents")) {
+		blocks = append(blocks, wire.ResourceBlock(v).Raw)
+	}
+	r := &wire.Result{Raw: slices.Concat([]byte("["), bytes.Join(blocks, []byte(",")), []byte("]")), Meta: jsontext.Member(raw, "_meta")}
+	r.Content = wire.ReadBlocks(r.Raw)
+	return r, nil
+}
+
+func readRequest(uri string, ask wire.AskFunc) *Named {
+	return &Named{"resources/read", uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'), ask}
+}
+
+// HasResources reports whether the server has resources.
+func (s *Session) HasResources() bool { return s.has("resources") }
+
 // PromptMessage is one message of a prompt.
 type PromptMessage struct {
-	Role string // "user" or "assistant"
-	Text string // the text blocks, and a line for each other block, joined with a newline
-	// Images are the image blocks, in order. Each one is also a line of Text.
-	Images []wire.Image
+	Role  string       // "user" or "assistant"
+	Text  string       // the texts of the blocks, joined with a newline
+	Media []wire.Media // in order; the text describes each
 }
 
 // GetPrompt fills in a prompt. args must not be nil. The request is repeated after a lost
@@ -54,13 +85,18 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 		return nil, s.failed(fmt.Sprintf("prompt %q", name), err)
 	}
 	var messages []PromptMessage
-	for m := range jsontext.Elements(jsontext.Member(raw, "messages")) {
-		content := wire.Result{Content: wire.ReadBlocks(jsontext.Member(m, "content"))}
+	for v := range jsontext.Elements(jsontext.Member(raw, "messages")) {
+		m := PromptMessage{Role: jsontext.Text(jsontext.Member(v, "role"))}
 		var parts []string
-		for _, b := range content.Content {
-			parts = append(parts, jsontext.Unquote(wire.BlockLiteral(b)))
+		for _, b := range wire.ReadBlocks(jsontext.Member(v, "content")) {
+			shown := b.Show()
+			parts = append(parts, jsontext.Unquote(shown.Text))
+			if shown.Media != nil {
+				m.Media = append(m.Media, *shown.Media)
+			}
 		}
-		messages = append(messages, PromptMessage{jsontext.Text(jsontext.Member(m, "role")), strings.Join(parts, "\n"), content.Render(0).Images})
+		m.Text = strings.Join(parts, "\n")
+		messages = append(messages, m)
 	}
 	return messages, nil
 }

@@ -9,6 +9,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/input"
 	"toolpipe/run/toolbox"
+	"toolpipe/run/turn"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
 )
@@ -50,7 +51,8 @@ func (v *conversation) withServerMessages(ctx context.Context, msgs []stream.Mes
 	return msgs, nil
 }
 
-// resource reads one resource. A text gets its URI as a heading; an image is unchanged.
+// resource reads one resource. A text gets its URI as a heading. Data that models do not read is
+// described, if it is not all of the resource.
 func (v *conversation) resource(ctx context.Context, value string) (*toolbox.Connection, []stream.Part, error) {
 	c, session, uri, err := v.plan.Box.ServerOf(ctx, "--mcp-resource", "URI", value)
 	if err != nil {
@@ -61,20 +63,26 @@ func (v *conversation) resource(ctx context.Context, value string) (*toolbox.Con
 		return nil, nil, toolbox.RequestError(c, err)
 	}
 	var parts []stream.Part
-	for _, p := range contents {
-		switch {
-		case p.Text != nil:
-			parts = append(parts, stream.Part{Text: cmp.Or(p.URI, uri) + ":\n\n" + jsontext.Unquote(p.Text)})
-		case input.IsPicture(p.MIME):
-			parts = append(parts, stream.Part{Image: &stream.Image{MIME: p.MIME, Data: string(p.Blob)}})
+	usable := false
+	for i := range contents {
+		shown := contents[i].Show()
+		usable = usable || shown.IsText || shown.Media != nil
+		switch text := jsontext.Unquote(shown.Text); {
+		case shown.Media != nil:
+			parts = append(parts, turn.MediaPart(shown.Media))
+		case shown.IsText:
+			parts = append(parts, stream.Part{Text: cmp.Or(contents[i].URI, uri) + ":\n\n" + text})
 		default:
-			return nil, nil, failure.Usage("--mcp-resource: %q is %s, neither text nor an image", uri, cmp.Or(p.MIME, "binary data"))
+			parts = append(parts, stream.Part{Text: text})
 		}
 	}
-	if len(parts) == 0 {
-		return nil, nil, failure.Usage("--mcp-resource: %q is empty", uri)
+	switch {
+	case len(parts) == 0:
+		err = failure.Usage("--mcp-resource: %q is empty", uri)
+	case !usable:
+		err = failure.Usage("--mcp-resource: %q is neither text nor a picture nor a PDF: %s", uri, parts[0].Text)
 	}
-	return c, parts, nil
+	return c, parts, err
 }
 
 // prompt gets NAME:PROMPT[,ARG=VALUE…] from a server.
@@ -100,10 +108,10 @@ func (v *conversation) prompt(ctx context.Context, value string) ([]stream.Messa
 	for _, m := range got {
 		msg := stream.Message{Role: stream.User, Parts: []stream.Part{{Text: m.Text}}}
 		if m.Role == "assistant" { // no dialect has images in assistant messages
-			msg.Role, m.Images = stream.Assistant, nil
+			msg.Role, m.Media = stream.Assistant, nil
 		}
-		for _, image := range m.Images {
-			msg.Parts = append(msg.Parts, stream.Part{Image: &stream.Image{MIME: image.MIME, Data: string(image.Data)}})
+		for i := range m.Media {
+			msg.Parts = append(msg.Parts, turn.MediaPart(&m.Media[i]))
 		}
 		msg.Labels = c.Exposes.Words()
 		msgs = append(msgs, msg)

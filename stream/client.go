@@ -289,10 +289,7 @@ func (c *Client) body(r *Request) *body {
 	if c.dialect.saysForm(r, c.options) {
 		r = withForm(r, c.options)
 	}
-	messages := r.Messages
-	if c.options.noResultImages {
-		messages = withoutResultImages(messages)
-	}
+	messages := c.fitting(r.Messages)
 	if c.options.noToolRole { // later messages may change the last one: all are written anew
 		messages, c.encoder = withoutToolRole(messages), nil
 	}

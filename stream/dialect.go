@@ -79,7 +79,9 @@ type options struct {
 	wrapRoot         bool   // the schema of an answer that is not an object is wrapped in one of an object
 	anyJSON          bool   // ask for JSON, and write the schema into the prompt
 	noFormat         bool   // ask for the form of the answer only in the prompt
-	noResultImages   bool   // leave the images of tool results out
+	noOptionalImages bool   // leave the images of tool servers out
+	manyPictures     bool   // the request has more than manyPictures pictures
+	leftOut          int    // optional pictures of the request that are larger than the endpoint accepts
 	noToolNames      bool   // leave the names of tools in their results out
 	shortTexts       bool   // cut the descriptions of tools
 	bareRounds       bool   // leave the endpoint's state out of the rounds with left-out results

@@ -41,7 +41,7 @@ type exchange struct {
 func (x *exchange) run(ctx context.Context) (*Reply, error) {
 	c := x.client
 	x.draft = newDraft(x.request, x.sink)
-	x.sent = c.body(x.request)
+	x.sent = x.body()
 	ctx, cancel := context.WithCancelCause(ctx)
 	x.idle = newIdleTimer(c.cfg.IdleTimeout, func() { cancel(errStalled) })
 	res, err := x.send(ctx)
@@ -66,6 +66,17 @@ func (x *exchange) run(ctx context.Context) (*Reply, error) {
 		c.drain(res.Body, cancel)
 	}
 	return x.reply()
+}
+
+// body encodes the request, and warns if it leaves out more pictures than the one before.
+func (x *exchange) body() *body {
+	o := &x.client.options
+	before := o.leftOut
+	sent := x.client.body(x.request)
+	if o.leftOut > before && x.sink.Warn != nil {
+		x.sink.Warn("picture_left_out", fmt.Sprintf("the request leaves out %d pictures of tool servers that are larger than the endpoint accepts", o.leftOut))
+	}
+	return sent
 }
 
 // reply makes the Reply of a body that was read.

@@ -292,7 +292,7 @@ func (f *refusal) isPicture() bool {
 		"unsupported content type", "content part", "content[].type", "must be a string", "should be a valid string", "content should be a string",
 		"expected string, got array", "expected a string", "media type", "media_type", "mime type", "mime_type", "modality", "modalities", "image/png",
 		"image/jpeg", "pixels") ||
-		f.says("image") && f.says("support", "supported", "unsupported", "accept", "accepted", "allow", "allowed", "content type", "invalid", "process", "exceed",
+		f.says("image", "document", "pdf") && f.says("support", "supported", "unsupported", "accept", "accepted", "allow", "allowed", "content type", "invalid", "process", "exceed",
 			"too large", "decode", "download", "empty", "corrupted", "unable", "could not", "failed", "dimension", "unknown")
 }
 

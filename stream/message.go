@@ -10,6 +10,8 @@ package stream
 import (
 	"encoding/json"
 	"slices"
+
+	"toolpipe/stream/text/readable"
 )
 
 // Role says who speaks in a Message.
@@ -107,10 +109,13 @@ type Image struct {
 	URL    string // not a data URL with base64: that is Data
 	Detail string // chat only: "low", "high", "auto" or empty
 	Name   string // of a document's file
+	// Optional images are left out, with a text in their place, if the endpoint does not accept
+	// them. The images of tool results always are optional.
+	Optional bool
 }
 
 // PDF is the MIME type of a document.
-const PDF = "application/pdf"
+const PDF = readable.PDF
 
 func (img *Image) isDocument() bool { return img.MIME == PDF }
 

@@ -21,6 +21,8 @@ func TestWhatARefusalIsAbout(t *testing.T) {
 		{400, "could not process image", true, false},
 		{400, "image.source.base64: invalid base64 data", true, false},
 		{400, "image exceeds 5 mb maximum: 6000000 bytes", true, false},
+		{400, "messages.2.content.1: document blocks are not supported by this model", true, false},
+		{400, "invalid pdf", true, false},
 		{400, "this is not supported", false, false},
 		{500, "image input is not supported - hint: use mmproj", true, false},
 		{500, "the container image does not support this", false, false},
@@ -79,7 +81,7 @@ func TestWhatARepairChanges(t *testing.T) {
 		{[]Message{{Role: User, Parts: []Part{image}}, {Role: ToolRole, Parts: []Part{text}}}, false},
 		{[]Message{{Role: User, Parts: []Part{text}}, {Role: ToolRole, Parts: []Part{text, image}}}, true},
 	} {
-		if got := hasResultImages(&Request{Messages: x.messages}); got != x.want {
+		if got := hasOptionalImage(x.messages); got != x.want {
 			t.Errorf("%+v: %t", x.messages, got)
 		}
 	}

@@ -86,7 +86,7 @@ func (x *exchange) repair(err error) bool {
 	var list []repair
 	switch e.Kind {
 	case PictureRefused:
-		list = []repair{{&o.noResultImages, hasResultImages(r), "without the images of tool results"}}
+		list = []repair{{&o.noOptionalImages, hasOptionalImage(r.Messages), "without the images of tool servers"}}
 	case StateInvalid:
 		list = []repair{
 			{&o.bareRounds, leavesOut(r.Messages), "without the reasoning of the rounds with results that are left out"},
@@ -138,22 +138,4 @@ func shortText(text string) string {
 		return string(runes[:maxDescription-1]) + "…"
 	}
 	return text
-}
-
-// hasResultImages reports whether a tool result contains an image. A model that accepts no
-// images gets only the text next to it, which describes the image; an image that the user
-// attached is never left out.
-func hasResultImages(r *Request) bool {
-	return slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == ToolRole && hasImage(m.Parts) })
-}
-
-// withoutResultImages returns messages without the images of results.
-func withoutResultImages(messages []Message) []Message {
-	messages = slices.Clone(messages)
-	for i := range messages {
-		if m := &messages[i]; m.Role == ToolRole {
-			m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return p.Image != nil })
-		}
-	}
-	return messages
 }

@@ -42,7 +42,7 @@ func appendBlocks(b []byte, blocks []wire.Block) []byte {
 			b = append(b, blocks[i].Raw...)
 			continue
 		}
-		b = append(append(append(b, `{"type":"text","text":`...), wire.BlockLiteral(blocks[i])...), '}')
+		b = append(append(append(b, `{"type":"text","text":`...), blocks[i].Show().Text...), '}')
 	}
 	return append(b, ']')
 }

@@ -2,13 +2,9 @@ package wire
 
 import (
 	"bytes"
-	"cmp"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -19,14 +15,9 @@ import (
 // Rendered is a result in the form for a model.
 type Rendered struct {
 	JSON      json.RawMessage // the text as a JSON string literal: valid UTF-8, no lone surrogate
-	Images    []Image         // in order; the text has a placeholder for each
+	Media     []Media         // in order; the text describes each
 	Bytes     int             // of the complete text, decoded
 	Truncated bool            // JSON has only the head and the tail of the text
-}
-
-type Image struct {
-	MIME string // image/…
-	Data []byte // base64, as received
 }
 
 const noOutput = "(no output)"
@@ -93,12 +84,9 @@ func readBlock(v []byte) Block {
 // received.
 func (r *Result) Render(max int) Rendered {
 	var out Rendered
-	for _, b := range r.blocksForModel() {
-		if img, ok := readImage(b); ok {
-			out.Images = append(out.Images, img)
-		}
-	}
-	text, lone := join(r.literals()), false
+	parts, media := r.parts()
+	out.Media = media
+	text, lone := join(parts), false
 	if out.Bytes, lone = literalLength(text); lone {
 		text = jsontext.Quoted(jsontext.Unquote(text))
 	}
@@ -118,7 +106,8 @@ func (r *Result) Render(max int) Rendered {
 // structured content, for a reader that would take both for one text.
 func (r *Result) Separate() {
 	r.TextComplete = slices.ContainsFunc(r.Content, func(b Block) bool {
-		return b.Type == "text" && len(b.Text) > 2 || jsontext.Kind(jsontext.Member(b.Raw, "resource", "text")) == '"'
+		s := b.Show()
+		return s.IsText && len(s.Text) > 2
 	})
 	if !r.TextComplete && r.Structured != nil {
 		r.Content = nil
@@ -137,14 +126,16 @@ func (r *Result) blocksForModel() []Block {
 	return blocks
 }
 
-// literals are the parts of the text as string literals, without empty ones at the end.
-func (r *Result) literals() [][]byte {
-	var parts [][]byte
+// parts are the parts of the text as string literals, without empty ones at the end, and the media.
+func (r *Result) parts() (parts [][]byte, media []Media) {
 	repeated := false
 	for _, b := range r.blocksForModel() {
-		part := BlockLiteral(b)
-		parts = append(parts, part)
-		repeated = repeated || r.Structured != nil && b.Type == "text" && len(part) > 2 && jsontext.SameAsText(r.Structured, part)
+		s := b.Show()
+		parts = append(parts, s.Text)
+		if s.Media != nil {
+			media = append(media, *s.Media)
+		}
+		repeated = repeated || r.Structured != nil && s.IsText && len(s.Text) > 2 && jsontext.SameAsText(r.Structured, s.Text)
 	}
 	for len(parts) > 0 && len(parts[len(parts)-1]) == 2 {
 		parts = parts[:len(parts)-1]
@@ -154,53 +145,7 @@ func (r *Result) literals() [][]byte {
 			parts = append(parts, jsontext.AppendQuoted(nil, structured))
 		}
 	}
-	return parts
-}
-
-// BlockLiteral is one block in the form for a model, as a string literal.
-func BlockLiteral(b Block) []byte {
-	at := func(path ...string) string { return jsontext.Text(jsontext.Member(b.Raw, path...)) }
-	switch b.Type {
-	case "text":
-		if b.Text == nil {
-			return []byte(`""`)
-		}
-		return b.Text
-	case "image", "audio":
-		return jsontext.Quoted(placeholder(b.Type, at("mimeType"), jsontext.Member(b.Raw, "data")))
-	case "resource_link":
-		return jsontext.Quoted(strings.Join(strings.Fields(fmt.Sprintf("[resource %s %s]", cmp.Or(at("title"), at("name")), at("uri"))), " "))
-	case "resource":
-		if inline := jsontext.Member(b.Raw, "resource", "text"); jsontext.Kind(inline) == '"' {
-			return inline
-		}
-		return jsontext.Quoted(placeholder("resource "+at("resource", "uri"), at("resource", "mimeType"), jsontext.Member(b.Raw, "resource", "blob")))
-	}
-	return jsontext.Quoted("[unsupported content: " + b.Type + "]")
-}
-
-// placeholder describes data that cannot be given to the model as text.
-func placeholder(what, mime string, data []byte) string {
-	size := max(0, len(data)-2)
-	size = size/4*3 - bytes.Count(data[max(0, len(data)-3):], []byte("="))
-	return "[" + strings.Join(strings.Fields(what+" "+mime+" "+strconv.Itoa(max(0, size))), " ") + " bytes]"
-}
-
-// readImage returns an image block that can be passed on: base64 data of an image type.
-func readImage(b Block) (Image, bool) {
-	if b.Type != "image" {
-		return Image{}, false
-	}
-	mime, data := jsontext.Text(jsontext.Member(b.Raw, "mimeType")), jsontext.Member(b.Raw, "data")
-	if jsontext.Kind(data) != '"' || !strings.HasPrefix(mime, "image/") || !IsOnly(mime, "/.+-") {
-		return Image{}, false
-	}
-	data = jsontext.Unescape(data[1 : len(data)-1])
-	_, err := base64.StdEncoding.Decode(make([]byte, base64.StdEncoding.DecodedLen(len(data))), data)
-	if len(data) == 0 || err != nil || bytes.ContainsAny(data, "\r\n") { // Decode ignores line ends
-		return Image{}, false
-	}
-	return Image{MIME: mime, Data: data}, true
+	return parts, media
 }
 
 // literalLength is the length in bytes of the decoded literal. lone reports whether it has a

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -25,11 +26,20 @@ func TestRender(t *testing.T) {
 		{"a bare string", `{"content":"hello"}`, "hello"},
 		{"one block without a list", `{"content":` + textBlock("x") + `}`, "x"},
 		{"strings in the list", `{"content":["x","y"]}`, "x\ny"},
-		{"image", `{"content":[{"type":"image","mimeType":"image/png","data":"aGVsbG8="}]}`, "[image image/png 5 bytes]"},
+		{"image", `{"content":[{"type":"image","mimeType":"image/png","data":"/9j/4AAQSkZJRg=="}]}`, "[image image/jpeg 10 bytes]"},
+		{"image of no known label", `{"content":[{"type":"image","mimeType":"image/svg+xml","data":"PHN2Zy8+"}]}`, "[image image/svg+xml 6 bytes]"},
+		{"image that is none", `{"content":[{"type":"image","mimeType":"image/png","data":"PGh0bWw+"}]}`, "[image text/html 6 bytes]"},
+		{"image without base64", `{"content":[{"type":"image","mimeType":"image/png","data":"no base64!!!"}]}`, "[image image/png 9 bytes]"},
 		{"audio", `{"content":[{"type":"audio","mimeType":"audio/wav","data":"aGVs"}]}`, "[audio audio/wav 3 bytes]"},
 		{"link", `{"content":[{"type":"resource_link","uri":"file:///etc/passwd","name":"pw"}]}`, "[resource pw file:///etc/passwd]"},
+		{"link with all members", `{"content":[{"type":"resource_link","uri":"x:1","name":"n","title":"T","mimeType":"text/plain","size":12,"description":"what\nit is"}]}`, "[resource T x:1 text/plain 12 bytes: what it is]"},
+		{"link with a description", `{"content":[{"type":"resource_link","uri":"x:1","name":"n","size":"12","description":"d"}]}`, "[resource n x:1: d]"},
 		{"embedded text", `{"content":[{"type":"resource","resource":{"uri":"x:1","text":"inside"}}]}`, "inside"},
 		{"embedded blob", `{"content":[{"type":"resource","resource":{"uri":"x:1","mimeType":"a/b","blob":"aGVs"}}]}`, "[resource x:1 a/b 3 bytes]"},
+		{"embedded text as a blob", `{"content":[{"type":"resource","resource":{"uri":"x:1","mimeType":"application/vnd.x+JSON; charset=utf-8","blob":"eyJhIjoxfQ=="}}]}`, `{"a":1}`},
+		{"embedded blob without a type", `{"content":[{"type":"resource","resource":{"uri":"x:1","blob":"w6kK"}}]}`, "é\n"},
+		{"embedded blob of a text type that is not UTF-8", `{"content":[{"type":"resource","resource":{"uri":"x:1","mimeType":"text/plain","blob":"6Q=="}}]}`, "[resource x:1 text/plain 1 bytes]"},
+		{"embedded picture", `{"content":[{"type":"resource","resource":{"uri":"x:1","mimeType":"text/plain","blob":"R0lGODlh"}}]}`, "[resource x:1 image/gif 6 bytes]"},
 		{"unknown", `{"content":[{"type":"hologram"}]}`, "[unsupported content: hologram]"},
 		{"for the user", `{"content":[{"type":"text","text":"u","annotations":{"audience":["user"]}},{"type":"text","text":"m"}]}`, "m"},
 		{"only for the user", `{"content":[{"type":"text","text":"u","annotations":{"audience":["user"]}}]}`, "u"},
@@ -44,8 +54,8 @@ func TestRender(t *testing.T) {
 		{"structured holds more", `{"content":[` + textBlock("first text") + `],"structuredContent":["first text","other text"]}`, "first text\n" + `["first text","other text"]`},
 		{"structured holds a long text and more", `{"content":[` + textBlock(long) + `],"structuredContent":{"content":"` + long + `","path":"/a/b.txt"}}`, long + "\n" + `{"content":"[above]","path":"/a/b.txt"}`},
 		{"structured is the content", `{"content":[{"type":"resource","resource":{"uri":"file:///a","text":"inside"}}],"structuredContent":{"content":[{"type":"resource","resource":{"text":"inside","uri":"file:///a"}}]}}`, "inside"},
-		{"structured is a picture again", `{"content":[{"type":"image","mimeType":"image/png","data":"aGVsbG8="}],"structuredContent":{"content":[{"type":"image","mimeType":"image/png","data":"aGVsbG8=","size":5}]}}`, "[image image/png 5 bytes]"},
-		{"structured is a picture and more", `{"content":[{"type":"image","mimeType":"image/png","data":"aGVsbG8="}],"structuredContent":{"picture":"aGVsbG8=","path":"/a/b.png"}}`, "[image image/png 5 bytes]\n" + `{"picture":"[above]","path":"/a/b.png"}`},
+		{"structured is a picture again", `{"content":[{"type":"image","mimeType":"image/png","data":"R0lGODlh"}],"structuredContent":{"content":[{"type":"image","mimeType":"image/png","data":"R0lGODlh","size":6}]}}`, "[image image/gif 6 bytes]"},
+		{"structured is a picture and more", `{"content":[{"type":"image","mimeType":"image/png","data":"R0lGODlh"}],"structuredContent":{"picture":"R0lGODlh","path":"/a/b.png"}}`, "[image image/gif 6 bytes]\n" + `{"picture":"[above]","path":"/a/b.png"}`},
 		{"structured has only short strings", `{"content":[` + textBlock("ok 3") + `],"structuredContent":{"a":"ok","n":3}}`, "ok 3\n" + `{"a":"ok","n":3}`},
 		{"a name that stands in the text", `{"content":[` + textBlock("temperature") + `],"structuredContent":{"temperature":22.5}}`, "temperature\n" + `{"temperature":22.5}`},
 		{"with an error", `{"isError":true,"content":[` + textBlock("failed") + `],"structuredContent":{"code":7}}`, "failed\n" + `{"code":7}`},
@@ -111,16 +121,26 @@ func TestRenderIsTheLiteral(t *testing.T) {
 	}
 }
 
-func TestImages(t *testing.T) {
-	result := `{"content":[{"type":"image","mimeType":"image/png","data":"aGVsbG8="},{"type":"image","mimeType":"image/png","data":"not base64"},
-		{"type":"image","mimeType":"text/html","data":"aGVsbG8="},{"type":"image","mimeType":"image/png;x=\"\n","data":"aGVsbG8="},
-		{"type":"image","mimeType":"image/jpeg","data":"\/\/\/\/"},{"type":"image","mimeType":"image/png","data":"` + strings.Repeat("aGVs", 5000) + `"}]}`
+// TestMedia: only data that models read is given on, with the type of its first bytes.
+func TestMedia(t *testing.T) {
+	long := strings.Repeat("aGVs", 5000)
+	result := `{"content":[{"type":"image","mimeType":"image/png","data":"\/9j\/4AAQSkZJRg=="},{"type":"image","mimeType":"image/png","data":"not base64"},
+		{"type":"image","mimeType":"image/png","data":"aGVsbG8="},{"type":"image","data":"R0lG\r\nODlh\n"},
+		{"type":"image","mimeType":"text/html;x=\"\n","data":"UklGRgAAAABXRUJQVlA4IA=="},{"type":"image","mimeType":"image/jpeg","data":"iVBORw0KGgpo` + long + `"},
+		{"type":"resource","resource":{"uri":"file:///a/b.pdf","blob":"JVBERi0xLjQK"}},{"type":"resource","resource":{"uri":"x:1","mimeType":"text/plain","blob":"R0lGODlh"}},
+		{"type":"audio","mimeType":"audio/wav","data":"UklGRgAAAABXQVZF"}]}`
 	r, _ := ReadResult([]byte(result))
 	out := r.Render(0)
-	if len(out.Images) != 3 || out.Images[0].MIME != "image/png" || string(out.Images[0].Data) != "aGVsbG8=" || string(out.Images[1].Data) != "////" || len(out.Images[2].Data) != 20000 {
-		t.Errorf("%d images: %.60q", len(out.Images), out.Images)
+	var got []string
+	for _, m := range out.Media {
+		got = append(got, m.MIME+" "+m.Name+" "+string(m.Data))
 	}
-	if n := strings.Count(string(out.JSON), "[image "); n != 6 {
+	want := []string{"image/jpeg  /9j/4AAQSkZJRg==", "image/gif  R0lGODlh", "image/webp  UklGRgAAAABXRUJQVlA4IA==", "image/png  iVBORw0KGgpo" + long,
+		"application/pdf b.pdf JVBERi0xLjQK", "image/gif  R0lGODlh"}
+	if !slices.Equal(got, want) {
+		t.Errorf("media: %.100q", got)
+	}
+	if n := strings.Count(string(out.JSON), " bytes]"); n != 9 {
 		t.Errorf("%d placeholders: %s", n, out.JSON)
 	}
 }

@@ -32,6 +32,9 @@ func (r *Result) structured(parts [][]byte) []byte {
 				shown.media[text] = true
 			}
 		}
+		for _, label := range [][]byte{jsontext.Member(b.Raw, "mimeType"), jsontext.Member(b.Raw, "resource", "mimeType")} {
+			shown.text = append(append(shown.text, jsontext.Text(label)...), '\n') // the model gets the real type
+		}
 	}
 	for _, p := range parts {
 		shown.text = append(append(shown.text, jsontext.Unescape(p[1:len(p)-1])...), '\n')

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/stream"
+	"toolpipe/stream/text/readable"
 )
 
 // Attachments reads the files of --file: a text becomes a text part headed by its path, a picture
@@ -73,11 +73,11 @@ func attachment(what, name string, all, data []byte) (p stream.Part, err error) 
 	if err := refuseUTF16(what, data); err != nil {
 		return p, err
 	}
-	switch kind := http.DetectContentType(data); {
-	case IsPicture(kind):
-		p.Image = &stream.Image{MIME: kind, Data: base64.StdEncoding.EncodeToString(data)}
-	case kind == stream.PDF:
+	switch kind := readable.Kind(data); {
+	case kind == readable.PDF:
 		p.Image = &stream.Image{MIME: kind, Data: base64.StdEncoding.EncodeToString(data), Name: filepath.Base(name)}
+	case kind != "":
+		p.Image = &stream.Image{MIME: kind, Data: base64.StdEncoding.EncodeToString(data)}
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
 		err = failure.UsageError([]string{hintOfBytes(data, "--file takes UTF-8 text, PDF, PNG, JPEG, GIF and WebP")}, "%s is neither text nor a picture", what)
 	case all != nil:
@@ -123,20 +123,15 @@ func refuseUTF16(what string, data []byte) error {
 // hintOfBytes says how to send data that is not UTF-8. otherwise is the hint for data of an unknown
 // kind.
 func hintOfBytes(data []byte, otherwise string) string {
-	switch kind := http.DetectContentType(data); {
-	case IsPicture(kind):
-		return "-f attaches a picture, also from standard input: toolpipe -f - 'what is this?' <picture.png"
-	case kind == stream.PDF:
+	switch kind := readable.Kind(data); {
+	case kind == readable.PDF:
 		return "send the text of a PDF: pdftotext FILE.pdf - | toolpipe PROMPT"
+	case kind != "":
+		return "-f attaches a picture, also from standard input: toolpipe -f - 'what is this?' <picture.png"
 	case bytes.IndexByte(data, 0) < 0:
 		return "text in another encoding: iconv -f latin1 -t utf-8 FILE | toolpipe PROMPT"
 	}
 	return otherwise
-}
-
-// IsPicture reports whether models take a file of this MIME type as a picture.
-func IsPicture(kind string) bool {
-	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind)
 }
 
 // SystemText is the text of --system or --system-file. given reports whether one of them was given.

@@ -84,9 +84,7 @@ func (c *Connection) Start(ctx context.Context, procs *config.Processes, hooks m
 
 // add adds a tool of the server if its globs select it; else it returns nil.
 func (c *Connection) add(definition wire.Tool) *Tool {
-	included := c.Server.Tools == nil || config.MatchAny(c.Server.Tools, definition.Name)
-	twice := slices.ContainsFunc(c.Listed, func(other *Tool) bool { return other.Name == definition.Name })
-	if !included || twice || config.MatchAny(c.Exclude, definition.Name) {
+	if !c.selects(definition.Name) || slices.ContainsFunc(c.Listed, func(other *Tool) bool { return other.Name == definition.Name }) {
 		return nil
 	}
 	t := &Tool{Tool: definition, Conn: c, ModelName: mcp.OfferedName(c.Name, definition.Name)}
@@ -97,6 +95,11 @@ func (c *Connection) add(definition wire.Tool) *Tool {
 	}
 	c.Listed = append(c.Listed, t)
 	return t
+}
+
+// selects reports whether the globs of the server select a tool.
+func (c *Connection) selects(tool string) bool {
+	return (c.Server.Tools == nil || config.MatchAny(c.Server.Tools, tool)) && !config.MatchAny(c.Exclude, tool)
 }
 
 // Use returns the session of the server. It starts the server if it was to start later, or was lost

@@ -47,12 +47,13 @@ type Finder struct {
 }
 
 // StartFinder sets up the search for tools if it is asked for, and returns the tools of the first
-// request: the finder's tool, the agents, and tools that the conversation has already called. The
-// finder is nil if all tools are offered. A nested run has the rules of the outer run.
+// request: the finder's tool, the readers of resources that the conversation links to, the agents,
+// and tools that the conversation has already called. The finder is nil if all tools are offered. A nested run has the rules of the outer run.
 func StartFinder(ctx context.Context, v *invocation.Invocation, box *Toolbox, msgs []stream.Message, nested bool) (*Finder, []stream.Tool, error) {
 	f, all := newFinder(v, box)
+	readers := box.OfferReaders(msgs)
 	if f == nil {
-		return nil, all, nil
+		return nil, append(all, readers...), nil
 	}
 	if !nested { // a search reveals only what the request would contain without it
 		rules, err := approve.Patterns(finderServer+"__"+finderTool, approve.Allow, "flag", "--find-tools")
@@ -70,7 +71,7 @@ func StartFinder(ctx context.Context, v *invocation.Invocation, box *Toolbox, ms
 		return nil, nil, failure.Usage("--find-tools %s: a rule denies %s, the tool that finds tools for the model", v.Config.FindTools, own.ModelName)
 	}
 	f.box.Offer(own)
-	offered := []stream.Tool{own.ForModel()}
+	offered := append([]stream.Tool{own.ForModel()}, readers...)
 	for _, t := range f.box.All() {
 		if t.Conn.Agent && !t.Withheld {
 			offered = append(offered, t.ForModel())

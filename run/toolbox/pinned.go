@@ -52,7 +52,7 @@ func (c *Connection) lockItems(tools []*Tool, keep func(*Tool) bool) (all []Lock
 		all = append(all, l)
 	}
 	for _, t := range tools {
-		if t.Conn == c && keep(t) {
+		if t.Conn == c && !t.Reader && keep(t) {
 			all = append(all, t.Locked())
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
@@ -26,9 +27,27 @@ type Tool struct {
 	approve.Traits
 	pinned *LockItem // its item in the lock, if its server starts later
 	far    *FarTool  // description from a toolpipe at a socket; nil for none
+	Reader bool      // it reads the resources of its server, which does not list it; see OfferReaders
 
-	compile sync.Once // compiles schema at the first call
-	schema  *schema.Schema
+	schemas struct {
+		input, output compiled
+		reported      atomic.Bool // a result did not fit
+	}
+}
+
+// compiled is a schema that is compiled at its first use.
+type compiled struct {
+	once   sync.Once
+	schema *schema.Schema // nil: unusable, so every value fits
+}
+
+func (c *compiled) faults(text, value []byte) []schema.Fault {
+	c.once.Do(func() { c.schema, _ = schema.Compile(text) })
+	if c.schema == nil {
+		return nil
+	}
+	faults, _ := c.schema.Check(value)
+	return faults
 }
 
 // Lost is the error for a call if a remote toolpipe answers that its outcome is unknown, because
@@ -124,22 +143,22 @@ func DefinitionSize(t stream.Tool) int { return len(t.Name) + len(t.Description)
 // Misfit says how canonical arguments violate the tool's schema; "" if they match. With an unusable
 // schema every call matches.
 func (t *Tool) Misfit(args []byte) string {
-	return schema.Text(t.faults(withoutNulls(args, jsontext.Strings(jsontext.Member(t.InputSchema, "required")))))
+	return schema.Text(t.schemas.input.faults(t.InputSchema, withoutNulls(args, jsontext.Strings(jsontext.Member(t.InputSchema, "required")))))
 }
 
 // MisfitAt is Misfit for a single argument, ignoring the others.
 func (t *Tool) MisfitAt(key string, value []byte) string {
-	faults := t.faults(append(jsontext.AppendMember([]byte{'{'}, key, value), '}'))
+	faults := t.schemas.input.faults(t.InputSchema, append(jsontext.AppendMember([]byte{'{'}, key, value), '}'))
 	return schema.Text(slices.DeleteFunc(faults, func(f schema.Fault) bool { return f.Path == "" }))
 }
 
-func (t *Tool) faults(args []byte) []schema.Fault {
-	t.compile.Do(func() { t.schema, _ = schema.Compile(t.InputSchema) })
-	if t.schema == nil {
-		return nil
+// MisfitOfResult says how the structured content of a result violates the tool's schema; "" if it
+// fits. first is true for the first misfit of the tool.
+func (t *Tool) MisfitOfResult(r *wire.Result) (text string, first bool) {
+	if t.OutputSchema != nil && r.Structured != nil && !r.IsError {
+		text = schema.Text(t.schemas.output.faults(t.OutputSchema, r.Structured))
 	}
-	faults, _ := t.schema.Check(args)
-	return faults
+	return text, text != "" && !t.schemas.reported.Swap(true)
 }
 
 // withoutNulls removes members that are null and not required. Many models write null for an

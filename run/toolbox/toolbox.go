@@ -63,7 +63,8 @@ func With(tools ...*Tool) *Toolbox {
 type table struct {
 	mu     sync.RWMutex
 	byName map[string]*Tool
-	all    []*Tool // in the order of servers, then of their lists; elements never change
+	all    []*Tool  // in the order of servers, then of their lists; elements never change
+	only   []string // globs of the tools of a nested run; empty: all
 }
 
 // Tool finds a tool by its name for the model; nil for none.
@@ -236,13 +237,17 @@ func (b *Toolbox) EmitStart() error {
 
 // known are the servers and tools that a policy may name. A server that starts later may have more
 // tools than the lock: tools that were denied when the lock was written are not in it. A rule for
-// an unused server is no mistake. The finder is added here, because it starts later.
+// an unused server is no mistake. The finder and the readers of resources are added here, because
+// they are offered later.
 func (b *Toolbox) known() []approve.Server {
 	var all []approve.Server
 	for _, c := range b.Conns {
 		s := approve.Server{Name: c.Name, Spelling: c.Spelling, Started: c.Err == nil && c.later == nil, Root: c.Root}
 		for _, t := range c.Listed {
 			s.Tools = append(s.Tools, approve.Tool{Call: t.Call(nil), Schema: t.InputSchema, Scripts: t.Scripts(), Opens: t.Declares().Opens})
+		}
+		if t := b.reader(c); t != nil {
+			s.Tools = append(s.Tools, approve.Tool{Call: t.Call(nil), Schema: t.InputSchema})
 		}
 		all = append(all, s)
 	}
@@ -260,6 +265,7 @@ func (b *Toolbox) known() []approve.Server {
 func (b *Toolbox) Narrowed(globs []string, given bool) (*Toolbox, error) {
 	n := With()
 	n.inv, n.warned, n.sandbox, n.watch, n.skills = b.inv, b.warned, b.sandbox, b.watch, b.skills
+	n.table.only = globs
 	for _, t := range b.All() {
 		if t.Conn.Agent || t.Conn.Name == finderServer || given && !t.IsLike(globs) {
 			continue

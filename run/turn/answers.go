@@ -67,10 +67,42 @@ func (c *caller) rendered(r *wire.Result) *answer {
 	if m.Truncated && c.wholeResults {
 		a.event.Text = r.Render(0).JSON
 	}
-	for _, img := range m.Images {
-		a.parts = append(a.parts, stream.Part{Image: &stream.Image{MIME: img.MIME, Data: string(img.Data)}})
+	for i := range m.Media {
+		a.parts = append(a.parts, MediaPart(&m.Media[i]))
 	}
 	return a
+}
+
+// MediaPart is the part of a message for data of a tool server.
+func MediaPart(m *wire.Media) stream.Part {
+	return stream.Part{Image: &stream.Image{MIME: m.MIME, Name: m.Name, Data: string(m.Data), Optional: true}}
+}
+
+// annotate adds lines of toolpipe itself to a result.
+func (r *round) annotate(c *call) {
+	if refusal := r.box.Refusal(c.tool.Conn, c.answer.text); refusal != "" {
+		c.answer.append(Prefix + refusal)
+	}
+	r.noteMisfit(c)
+	if unseen := r.plan.staging.unseen(c.tool); unseen != "" {
+		c.answer.append(unseen)
+	}
+}
+
+// noteMisfit warns, once for each tool, about structured content that violates the tool's schema, and
+// adds a line about it to the result.
+func (r *round) noteMisfit(c *call) {
+	misfit, first := c.tool.MisfitOfResult(c.answer.result)
+	if misfit == "" {
+		return
+	}
+	text := "the structured content does not fit the output schema of the tool: " + misfit
+	if first {
+		r.emit(&event.Warning{Code: "result_misfit", Server: c.tool.Conn.Name, Message: c.Name + ": " + text})
+	}
+	if !r.separate {
+		c.answer.append(Prefix + text)
+	}
 }
 
 func (c *caller) changed(done *confine.Change) (e event.Change) {

@@ -22,6 +22,7 @@ import (
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/text/jsontext"
 )
 
 // round is the calls of one turn. All of them are decided in order before any of them runs, and
@@ -312,12 +313,7 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	c.answer = r.rendered(result)
 	c.answer.result = result
 	c.answer.event.Change = r.changed(bounds.Change)
-	if refusal := r.box.Refusal(c.tool.Conn, c.answer.text); refusal != "" {
-		c.answer.append("[toolpipe] " + refusal)
-	}
-	if unseen := r.plan.staging.unseen(c.tool); unseen != "" {
-		c.answer.append(unseen)
-	}
+	r.annotate(c)
 }
 
 func (r *round) ask(ctx context.Context, c *call, server *mcp.Session, progress func(wire.Progress)) (*wire.Result, error) {
@@ -327,13 +323,21 @@ func (r *round) ask(ctx context.Context, c *call, server *mcp.Session, progress 
 	case c.task != nil:
 		return r.resumeTask(ctx, c, server, progress)
 	}
-	begins := func(id string) error { return r.beginTask(c, id, server.Protocol()) }
-	result, err := server.CallTool(ctx, &mcp.ToolCall{Tool: c.tool.Sent(), Args: c.args, Meta: c.trace.Meta(), Progress: progress, Task: begins, Ask: r.asksHost(c)})
+	result, err := r.request(ctx, c, server, progress)
 	r.stop(r.box.Look(c.tool.Conn, r.emit))
 	if err == nil {
 		err = c.tool.Lost(result)
 	}
 	return result, err
+}
+
+// request sends the request of a call to its server.
+func (r *round) request(ctx context.Context, c *call, server *mcp.Session, progress func(wire.Progress)) (*wire.Result, error) {
+	if c.tool.Reader {
+		return server.ReadForModel(ctx, jsontext.Text(jsontext.Member(c.args, "uri")), r.asksHost(c))
+	}
+	begins := func(id string) error { return r.beginTask(c, id, server.Protocol()) }
+	return server.CallTool(ctx, &mcp.ToolCall{Tool: c.tool.Sent(), Args: c.args, Meta: c.trace.Meta(), Progress: progress, Task: begins, Ask: r.asksHost(c)})
 }
 
 func (r *round) result(c *call) error {

@@ -187,6 +187,7 @@ func (l *Loop) answer(ctx context.Context, calls []stream.Call, lines []string) 
 	if l.finder != nil {
 		l.model.Request.Tools = append(l.model.Request.Tools, l.finder.Next(calls)...)
 	}
+	l.model.Request.Tools = append(l.model.Request.Tools, l.box.OfferReaders(answers)...)
 	if errors.Is(err, errUsedUp) {
 		return l.budget.usedUp() // with the tokens of the nested runs that were running
 	}

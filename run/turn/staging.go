@@ -92,9 +92,9 @@ func (s *staging) unseen(t *toolbox.Tool) string {
 }
 
 // stages reports whether a call with this verdict is staged. A call of an agent is not: it needs a
-// model.
+// model. Nor is the reading of a resource, which only this conversation needs: it is denied.
 func (r *round) stages(c *call, v approve.Verdict) bool {
-	return r.plan.staging != nil && v.Outcome == approve.Unapproved && !v.EndsRun && !c.tool.Conn.Agent
+	return r.plan.staging != nil && v.Outcome == approve.Unapproved && !v.EndsRun && !c.tool.Conn.Agent && !c.tool.Reader
 }
 
 const stagedText = "staged: not run yet; it will run unchanged after a review"
@@ -169,6 +169,9 @@ func ServerOf(c *toolbox.Connection, hide func(string) string) stage.Server {
 func (p *Plan) head() stage.Head {
 	definitions := sha256.New()
 	for _, t := range p.Box.All() {
+		if t.Reader { // a run that applies the plan does not have it
+			continue
+		}
 		definitions.Write([]byte(t.ModelName + "\x00" + t.Locked().Digest() + "\n"))
 	}
 	dir, _ := os.Getwd()

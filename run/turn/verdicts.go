@@ -84,7 +84,7 @@ func (r *round) apply(c *call, v approve.Verdict) bool {
 		r.say("dry run: %s %s: %s%s", c.Name, c.args, what, detail(v.Rule))
 	case r.stages(c, v):
 		c.staged = true
-	case v.Outcome == approve.Unapproved && !r.denyUnapproved:
+	case v.Outcome == approve.Unapproved && !r.denyUnapproved && !(c.tool.Reader && r.plan.staging != nil):
 		return false
 	default:
 		c.denial = cmp.Or(ApprovalEvent(eventID(c), v).Denial(), denial(v))

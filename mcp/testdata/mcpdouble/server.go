@@ -189,6 +189,9 @@ func (s *Server) Handle(came gjson.Result, send func(string)) {
 			"note://hostile": `{"uri":"note://hostile","text":"red \u001b[31m\u0007"}`,
 			"note://wrong":   `{"uri":"note://wrong","blob":"no base64!"}`,
 			"note://empty":   ``,
+			"note://text":    `{"uri":"note://text","mimeType":"text/markdown","blob":"IyBBIG5vdGUgdGhhdCBpcyBsb25nZXIgdGhhbiBpdHMgbGluaw=="}`, // # A note that is longer than its link
+			"note://jpeg":    `{"uri":"note://jpeg","mimeType":"image/png","blob":"/9j/4AAQSkZJRg=="}`,
+			"note://pdf":     `{"uri":"note://a/b.pdf","blob":"JVBERi0xLjQK"}`,
 		}[uri]
 		if !ok {
 			contents = s.skills.contents(uri)

@@ -88,6 +88,8 @@ func (s *Server) call(m message, kind string) {
 	case "image":
 		data := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n0123456789"))
 		m.reply(`{` + kind + `"content":[{"type":"image","mimeType":"image/png","data":"` + data + `"},{"type":"text","text":"a picture"}]}`)
+	case "result": // its arguments are the result
+		m.reply(`{` + kind + strings.TrimPrefix(arguments.Raw, "{"))
 	case "link":
 		m.reply(`{` + kind + `"content":[{"type":"resource_link","name":"a note","uri":` + quote(said) + `}]}`)
 	case "structured": // structuredContent only

@@ -1,5 +1,6 @@
 // Package readable makes the short forms of texts and numbers that people and models
-// read. No form begins or ends with a part of a character.
+// read, and knows the pictures and documents that models read. No form begins or ends with
+// a part of a character.
 package readable
 
 import (
