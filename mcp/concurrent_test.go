@@ -85,7 +85,7 @@ func useAll(t *testing.T, s *Session) {
 		"Completes":    func() { s.Completes() },
 		"GetPrompt":    func() { s.GetPrompt(ctx, "p", map[string]string{"a": "b"}) },
 		"ReadResource": func() { s.ReadResource(ctx, "file:///x") },
-		"ReadForModel": func() { s.ReadForModel(ctx, "file:///x", nil) },
+		"ReadForModel": func() { s.ReadForModel(ctx, "file:///x", nil, nil) },
 		"HasResources": func() { s.HasResources() },
 		"Settle":       func() { s.Settle(time.Millisecond) },
 		"Items":        func() { s.Items(ctx, Templates, func([]byte) {}) },

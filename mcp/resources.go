@@ -32,8 +32,11 @@ func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, err
 	if err != nil {
 		return nil, s.failed(fmt.Sprintf("resource %q", uri), err)
 	}
-	var parts []Contents
-	for v := range jsontext.Elements(jsontext.Member(raw, "contents")) {
+	return readContents(raw), nil
+}
+
+func readContents(result []byte) (parts []Contents) {
+	for v := range jsontext.Elements(jsontext.Member(result, "contents")) {
 		c := Contents{URI: jsontext.Text(jsontext.Member(v, "uri")), MIME: jsontext.Text(jsontext.Member(v, "mimeType")), Raw: v}
 		if inline := jsontext.Member(v, "text"); jsontext.Kind(inline) == '"' {
 			c.Text = json.RawMessage(inline)
@@ -42,15 +45,27 @@ func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, err
 		}
 		parts = append(parts, c)
 	}
-	return parts, nil
+	return parts
 }
 
 // ReadForModel reads a resource as a call of a tool: the parts are blocks of the result, and the
-// errors are those of CallTool.
-func (s *Session) ReadForModel(ctx context.Context, uri string, ask wire.AskFunc) (*wire.Result, error) {
+// errors are those of CallTool. held are the skills that the model uses: a file in one of them is
+// read only if the skill lists it, and is checked.
+func (s *Session) ReadForModel(ctx context.Context, uri string, ask wire.AskFunc, held []*Skill) (*wire.Result, error) {
+	held = slices.DeleteFunc(slices.Clone(held), func(k *Skill) bool { return !k.Contains(uri) })
+	for _, k := range held {
+		if k.index(uri) < 0 {
+			return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: k.notListed(uri).Error()}
+		}
+	}
 	raw, err := s.RequestNamed(ctx, readRequest(uri, ask))
 	if err != nil {
 		return nil, s.callError(err)
+	}
+	for _, k := range held {
+		if _, err := k.Content(uri, readContents(raw)); err != nil {
+			return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: err.Error()}
+		}
 	}
 	var blocks [][]byte
 	for v := range jsontext.Elements(jsontext.Member(raw, "contents")) {

@@ -128,13 +128,21 @@ func (k *Skill) Contains(uri string) bool {
 	return strings.HasPrefix(uri, strings.TrimSuffix(k.URI, skillFile))
 }
 
+func (k *Skill) index(uri string) int {
+	return slices.IndexFunc(k.Files, func(f SkillFile) bool { return f.URI == uri })
+}
+
+func (k *Skill) notListed(uri string) error {
+	return fmt.Errorf("%q is not listed as a file of the skill %q", uri, k.Name)
+}
+
 // Content is the content of a file that was read. It is an error if the skill does not list the
 // file, or if size or digest are different in the skill's entry.
 func (k *Skill) Content(uri string, parts []Contents) ([]byte, error) {
-	i := slices.IndexFunc(k.Files, func(f SkillFile) bool { return f.URI == uri })
+	i := k.index(uri)
 	switch {
 	case i < 0:
-		return nil, fmt.Errorf("%q is not listed as a file of the skill %q", uri, k.Name)
+		return nil, k.notListed(uri)
 	case len(parts) != 1:
 		return nil, fmt.Errorf("%q has %d parts, and a file of a skill has one", uri, len(parts))
 	}

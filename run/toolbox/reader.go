@@ -16,9 +16,23 @@ import (
 const readerTool = "read_resource"
 
 // OfferReaders looks for links to resources in results, as the model sees them: so it also finds those
-// of an earlier run. A server that gave one gets a tool that reads its resources, unless the server has
-// a tool of that name. OfferReaders returns the new tools, for the next request.
+// of an earlier run. A server that gave one, or has an attached skill with several files, gets a tool
+// that reads its resources, unless the server has a tool of that name. OfferReaders returns the new
+// tools, for the next request.
 func (b *Toolbox) OfferReaders(messages []stream.Message) (more []stream.Tool) {
+	offer := func(c *Connection) {
+		if t := b.reader(c); t != nil && b.Tool(t.ModelName) == nil {
+			b.Offer(t)
+			if t.Withheld = b.Denies(t); !t.Withheld {
+				more = append(more, b.forModel(t))
+			}
+		}
+	}
+	for _, k := range b.skills {
+		if len(k.Files) > 1 {
+			offer(k.Conn)
+		}
+	}
 	names := map[string]string{} // of calls, by id
 	for i := range messages {
 		m := &messages[i]
@@ -28,15 +42,8 @@ func (b *Toolbox) OfferReaders(messages []stream.Message) (more []stream.Tool) {
 		if m.Role != stream.ToolRole || !slices.ContainsFunc(m.Sent(), hasLink) {
 			continue
 		}
-		from := b.Tool(cmp.Or(names[m.CallID], m.Name))
-		if from == nil {
-			continue
-		}
-		if t := b.reader(from.Conn); t != nil && b.Tool(t.ModelName) == nil {
-			b.Offer(t)
-			if t.Withheld = b.Denies(t); !t.Withheld {
-				more = append(more, b.forModel(t))
-			}
+		if from := b.Tool(cmp.Or(names[m.CallID], m.Name)); from != nil {
+			offer(from.Conn)
 		}
 	}
 	return more

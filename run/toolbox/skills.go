@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strconv"
 
+	"toolpipe/approve"
 	"toolpipe/mcp"
 	"toolpipe/run/event"
+	"toolpipe/run/failure"
 	"toolpipe/stream/text/jsontext"
 )
 
@@ -71,32 +73,42 @@ func (b *Toolbox) SkillText(ctx context.Context, k *Skill) (string, error) {
 		return "", RequestError(k.Conn, err)
 	}
 	text = fmt.Sprintf("Skill %q of the tool server %q (%s):\n\n%s", k.Name, k.Conn.Name, k.URI, text)
-	reader := b.resourceReader(k.Conn)
-	if reader == "" || len(k.Files) == 1 {
+	reader := b.reader(k.Conn)
+	if reader == nil || len(k.Files) == 1 || b.Denies(reader) {
 		return text, nil
 	}
-	text += "\n\n" + reader + " reads the files of this skill:\n"
+	text += "\n\n" + reader.ModelName + " reads the files of this skill:\n"
+	uris := []byte(nil)
 	for _, f := range k.Files {
 		if f.URI != k.URI {
 			text += f.URI + "\n"
 		}
+		uris = append(append(uris, ','), jsontext.Quoted(f.URI)...)
 	}
-	return text, nil
+	return text, b.allowFiles(k.Conn, uris[1:])
 }
 
-// resourceReader is the name of the tool with which the model reads resources of a server; "" for
-// none.
-func (b *Toolbox) resourceReader(*Connection) string { return "" }
-
-// CheckRead compares what a server returned for a URI with the attached skills that contain it. An
-// unlisted or changed file of a skill is an error. The model gets no part of it.
-func (b *Toolbox) CheckRead(c *Connection, uri string, parts []mcp.Contents) error {
-	for _, k := range b.skills {
-		if k.Conn == c && k.Contains(uri) {
-			if _, err := k.Content(uri, parts); err != nil {
-				return err
-			}
-		}
+// allowFiles allows the model to read these files, URIs in JSON, without a question: the flag is the
+// consent to the skill.
+func (b *Toolbox) allowFiles(c *Connection, uris []byte) error {
+	policy, err := approve.ParsePolicy("--skill", fmt.Appendf(nil,
+		`{"version":1,"rules":[{"decision":"allow","server":%q,"tool":%q,"arguments":{"uri":{"one_of":[%s]}}}]}`, c.Name, readerTool, uris))
+	if err != nil {
+		return failure.Usage("%v", err)
+	}
+	for _, r := range policy.Rules {
+		r.By, r.Origin = "flag", "--skill"
+		b.inv.Gate.Rules = append(b.inv.Gate.Rules, r)
 	}
 	return nil
+}
+
+// Held are the attached skills of a server.
+func (b *Toolbox) Held(c *Connection) (held []*mcp.Skill) {
+	for _, k := range b.skills {
+		if k.Conn == c {
+			held = append(held, k.Skill)
+		}
+	}
+	return held
 }

@@ -340,7 +340,7 @@ func (r *round) ask(ctx context.Context, c *call, server *mcp.Session, progress 
 // request sends the request of a call to its server.
 func (r *round) request(ctx context.Context, c *call, server *mcp.Session, progress func(wire.Progress)) (*wire.Result, error) {
 	if c.tool.Reader {
-		return server.ReadForModel(ctx, jsontext.Text(jsontext.Member(c.args, "uri")), r.asksHost(c))
+		return server.ReadForModel(ctx, jsontext.Text(jsontext.Member(c.args, "uri")), r.asksHost(c), r.box.Held(c.tool.Conn))
 	}
 	begins := func(id string) error { return r.beginTask(c, id, server.Protocol()) }
 	return server.CallTool(ctx, &mcp.ToolCall{Tool: c.tool.Sent(), Args: c.args, Meta: c.trace.Meta(), Progress: progress, Task: begins, Ask: r.asksHost(c)})
