@@ -351,7 +351,7 @@ func TestCookies(t *testing.T) {
 	if n := len(other.requests); n != 0 {
 		t.Errorf("another origin got %d requests", n)
 	}
-	s, _ = connect(t, Spec{URL: web.URL})
+	connect(t, Spec{URL: web.URL})
 	if got := web.got("server/discover")[1].header.Get("Cookie"); got != "" {
 		t.Errorf("another session begins with the cookies %q", got)
 	}

@@ -75,7 +75,7 @@ func (x *exchange) body() *body {
 	before := o.leftOut
 	sent := x.client.body(x.request)
 	if o.leftOut > before && x.sink.Warn != nil {
-		x.sink.Warn("picture_left_out", fmt.Sprintf("the request leaves out %d pictures of tool servers that are larger than the endpoint accepts", o.leftOut))
+		x.sink.Warn("picture_left_out", fmt.Sprintf("pictures of tool servers that the request leaves out, because they are larger than the endpoint accepts: %d", o.leftOut))
 	}
 	return sent
 }

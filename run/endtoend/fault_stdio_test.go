@@ -102,7 +102,7 @@ grep notifications/cancelled log`)
 }
 
 // TestFaultContents checks that the links of a result are not opened or fetched,
-// and that all its content stays inside one tool message.
+// and that all its content stays inside one tool message and one picture.
 func TestFaultContents(t *testing.T) {
 	t.Parallel()
 	canary := serveRaw(t, nil)
@@ -117,6 +117,7 @@ request 2 messages.3.role tool
 request 2 messages.# 5
 grep -count=1 obey request:2
 request 2 messages.4.content.#(type=="image_url")#.type '["image_url"]'
+request 2 messages.4.content.#(type=="image_url").image_url.url '~data:image/png;base64,'
 request 2 messages.3.content '~obey'
 request 2 messages.3.content '~embedded text'
 ! grep 'root:' request:2`)

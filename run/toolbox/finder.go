@@ -49,7 +49,8 @@ type Finder struct {
 
 // StartFinder sets up the search for tools if it is asked for, and returns the tools of the first
 // request: the finder's tool, the readers of resources that the conversation links to, the agents,
-// and tools that the conversation has already called. The finder is nil if all tools are offered. A nested run has the rules of the outer run.
+// and tools that the conversation has already called. The finder is nil if all tools are offered. A
+// nested run has the rules of the outer run.
 func StartFinder(ctx context.Context, v *invocation.Invocation, box *Toolbox, msgs []stream.Message, nested bool) (*Finder, []stream.Tool, error) {
 	f, all := newFinder(v, box)
 	readers := box.OfferReaders(msgs)

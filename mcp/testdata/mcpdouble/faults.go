@@ -338,5 +338,6 @@ const oddContents = `{"content":[
 {"type":"audio","mimeType":"audio/wav","data":"UklGRg=="},
 {"type":"image","mimeType":"image/svg+xml","data":"PHN2Zy8+"},
 {"type":"image","mimeType":"image/png","data":"not base64!"},
+{"type":"image","mimeType":"image/jpeg","data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="},
 {"type":"hologram","data":"?"}],
 "structuredContent":{"and":"CANARY/structured"}}`
