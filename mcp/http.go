@@ -37,13 +37,19 @@ type httpConn struct {
 
 	answers wire.Responder // to requests of the server
 
-	renewing chan struct{} // a lock: holds an element while a lost session is renewed
-	renewed  atomic.Bool   // the session was renewed and has answered nothing yet
+	renewal
 
 	next atomic.Int64 // the id of the last request
 
 	url     atomic.Pointer[url.URL]
 	session atomic.Value // a string
+}
+
+// renewal is the state of a session that begins, or begins anew.
+type renewal struct {
+	renewing chan struct{} // a lock: holds an element while a lost session is renewed
+	renewed  atomic.Bool   // the session was renewed and has answered nothing yet
+	opening  int           // waits of the requests that begin the session, which follow each other
 }
 
 // httpState is what a server may change: its address, by a redirection, and its session.
@@ -63,7 +69,7 @@ func newHTTP(s *Session) (*httpConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &httpConn{owner: s, conns: newConnections(u, s.spec.Client.Certificate), auth: auth, origin: netguard.Origin(u), renewing: make(chan struct{}, 1)}
+	h := &httpConn{owner: s, conns: newConnections(u, s.spec.Client.Certificate), auth: auth, origin: netguard.Origin(u), renewal: renewal{renewing: make(chan struct{}, 1)}}
 	h.url.Store(u)
 	h.session.Store("")
 	h.answers = wire.Responder{Life: s.life, Send: h.postMessage, Start: s.start, Full: s.onResponsesDropped}
@@ -144,11 +150,15 @@ func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at ht
 			at.url = to
 			h.url.Store(to)
 		default:
-			again, err := h.waitOut(ctx, r, res, waits)
+			made := &waits
+			if r.Opening { // a server that is down refuses the probe and then initialize
+				made = &h.opening
+			}
+			again, err := h.waitOut(ctx, r, res, *made)
 			if !again {
 				return res, err
 			}
-			waits++
+			*made++
 		}
 	}
 }

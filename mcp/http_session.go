@@ -119,6 +119,7 @@ func (h *httpConn) renewSession(ctx context.Context, lost string) error {
 		return errors.New("the session was lost twice")
 	}
 	h.session.Store("")
+	h.opening = 0
 	if err := h.owner.initialize(ctx, h.owner.Protocol()); err != nil {
 		h.session.Store(lost)
 		return err
