@@ -402,10 +402,10 @@ func builds(t *testing.T, path string, tags ...string) bool {
 var mostLines = map[string]int{
 	".":       333,
 	"approve": 5346,
-	"mcp":     29784,
-	"run":     27706,
-	"stream":  13148,
-	"in all":  76317,
+	"mcp":     29818,
+	"run":     27726,
+	"stream":  13147,
+	"in all":  76370,
 }
 
 func TestLines(t *testing.T) {
@@ -446,7 +446,6 @@ var house = map[string]int{
 	"fields of approve.Gate":                   11,
 	"fields of mcp.Session":                    25,
 	"fields of mcp.Spec":                       21,
-	"fields of mcp.httpConn":                   11,
 	"fields of mcp/builtin/code.definition":    12,
 	"fields of mcp/builtin/code.layout":        11,
 	"fields of mcp/builtin/code/lexis.scanner": 13,
