@@ -24,7 +24,7 @@ func modelFlags(c *config.Config) []Flag {
 		{Name: "param", Value: "NAME=JSON", Setting: &c.Params,
 			Help: "any field of the request"},
 		{Name: "schema", Value: "FILE|JSON", Setting: &c.Schema,
-			Help: "JSON Schema that the answer must fit"},
+			Help: "JSON Schema that the answer must fit, or a short form: 'name, age int'"},
 		{Name: "retry-for", Value: "D", Setting: &c.RetryFor,
 			Help: "how long to retry a failed connection, 429 and 503 (default: three times); 0 is never"},
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"toolpipe/run/config"
+	"toolpipe/run/document"
 	"toolpipe/run/failure"
 	"toolpipe/run/schema"
 )
@@ -32,10 +34,45 @@ func AnswerSchema(from string, text json.RawMessage, warn config.Warner) (*schem
 
 // Schema is the schema of --schema, compiled and as text; nil without the flag. It needs no model.
 func (v *Invocation) Schema(ctx context.Context) (*schema.Schema, json.RawMessage, error) {
-	text, err := readSchema(ctx, v.Config)
+	text, err := ReadSchema(ctx, v.Config)
 	if err != nil {
 		return nil, nil, err
 	}
 	s, err := AnswerSchema("--schema", text, v.Warn)
 	return s, text, err
+}
+
+// ReadSchema returns the JSON Schema of --schema, in which the value is JSON, the name of a file, or
+// the short form. It is nil without --schema.
+func ReadSchema(ctx context.Context, c *config.Config) (json.RawMessage, error) {
+	name, value, data := "--schema", c.Schema, []byte(c.Schema)
+	if value == "" {
+		return nil, nil
+	}
+	if !strings.HasPrefix(strings.TrimLeft(value, " \t\r\n"), "{") {
+		var err error
+		if schema.IsShort(value) && !config.Exists(value) {
+			if data, err = schema.FromShort(value); err != nil {
+				err = failure.Usage("--schema: %v", err)
+			}
+		} else {
+			name = value
+			data, err = config.ReadFile(ctx, "--schema", value, 1<<20, config.PlainFile, nil)
+		}
+		if f, ok := errors.AsType[*failure.Error](err); ok {
+			f.Hints = append(f.Hints, `JSON or its file: --schema '{"type":"object"}', --schema schema.json`,
+				"the short form: --schema 'name, length_km number, note: one sentence'")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	doc, err := document.Parse(name, data)
+	if err != nil {
+		return nil, err
+	}
+	if doc.Kind() != '{' {
+		return nil, doc.Errorf("a JSON Schema for an answer is an object")
+	}
+	return doc.Raw(), nil
 }

@@ -185,7 +185,7 @@ func RequestOf(ctx context.Context, c *config.Config, e *Endpoint) (*stream.Requ
 		r.Temperature = json.RawMessage(c.Temperature)
 	}
 	var err error
-	if r.Schema, err = readSchema(ctx, c); err != nil {
+	if r.Schema, err = ReadSchema(ctx, c); err != nil {
 		return nil, err
 	}
 	params, err := flagParams(c)
@@ -199,30 +199,6 @@ func RequestOf(ctx context.Context, c *config.Config, e *Endpoint) (*stream.Requ
 		return nil, failure.Usage("%s: %v", e.profile.place("params"), err)
 	}
 	return r, nil
-}
-
-// readSchema reads the JSON Schema in --schema, or in the file that it names. It is nil without
-// --schema.
-func readSchema(ctx context.Context, c *config.Config) (json.RawMessage, error) {
-	name, value, data := "--schema", c.Schema, []byte(c.Schema)
-	if value == "" {
-		return nil, nil
-	}
-	if !strings.HasPrefix(strings.TrimLeft(value, " \t\r\n"), "{") {
-		name = value
-		var err error
-		if data, err = config.ReadFile(ctx, "--schema", value, 1<<20, config.PlainFile, nil); err != nil {
-			return nil, err
-		}
-	}
-	doc, err := document.Parse(name, data)
-	if err != nil {
-		return nil, err
-	}
-	if doc.Kind() != '{' {
-		return nil, doc.Errorf("a JSON Schema for an answer is an object")
-	}
-	return doc.Raw(), nil
 }
 
 // Refused is the error for err, which came from making the client of this endpoint.

@@ -22,6 +22,7 @@ import (
 	"toolpipe/run/stage"
 	"toolpipe/run/turn"
 	"toolpipe/stream"
+	"toolpipe/stream/text/jsontext"
 )
 
 // A checkup is --check: it checks everything that a run would use, and reports the state of each.
@@ -56,6 +57,9 @@ func (k *checkup) run(ctx context.Context) error {
 		}
 		defer opened.Close()
 		k.ok("session", k.inv.Config.Session)
+	}
+	if err := k.schema(ctx); err != nil {
+		return err
 	}
 	if path := k.inv.Config.Stage; path != "" {
 		plan, err := stage.Open(k.inv.Config, "--stage", path, true, k.inv.Config.Session != "", k.inv.Warn)
@@ -100,6 +104,21 @@ func (k *checkup) listens(ctx context.Context) {
 	} else {
 		k.ok("listen", at)
 	}
+}
+
+// schema reports the JSON Schema of --schema. The setting is replaced by it, because a pipe can be read
+// only once.
+func (k *checkup) schema(ctx context.Context) error {
+	text, err := invocation.ReadSchema(ctx, k.inv.Config)
+	if err != nil {
+		return k.failed("schema", err)
+	}
+	if text != nil {
+		text = jsontext.AppendCompact(nil, text)
+		k.ok("schema", string(text))
+		k.inv.Config.Schema = string(text)
+	}
+	return nil
 }
 
 // trim warns if the tool definitions alone are about as long as the limit of --trim for a request.
