@@ -95,7 +95,8 @@ func newQuestion(c *Call, change change, rule *Rule, tool bool, width, height in
 	return q
 }
 
-// Shown returns the complete text that a question about c would show, in lines of width columns.
+// Shown returns the complete text that a question about c would show, in lines of width columns and
+// without colours, see Colored.
 func Shown(ctx context.Context, c Call, width int) string {
 	width = max(width, minWidth)
 	lines, _ := argumentLines(c.Arguments, c.change(ctx), valueLines, width, math.MaxInt)
@@ -119,7 +120,7 @@ func whyAsked(c *Call, rule *Rule) []string {
 
 // everything shows all arguments of c, texts as JSON, and the complete change of c.
 func everything(c *Call, made change, width int) string {
-	lines, _ := argumentLines(c.Arguments, change{diff: made.diff}, jsonLines, max(width, minWidth), math.MaxInt)
+	lines, _ := argumentLines(c.Arguments, change{diff: made.diff, colored: made.colored}, jsonLines, max(width, minWidth), math.MaxInt)
 	return strings.Join(lines, "\n") + "\n"
 }
 
@@ -178,8 +179,9 @@ func isWord(typed, word string) bool {
 
 // change is the result of Call.Change.
 type change struct {
-	diff string
-	told []string
+	diff    string
+	told    []string
+	colored bool // the diff is shown in colours
 }
 
 func (c *Call) change(ctx context.Context) (made change) {
@@ -203,11 +205,15 @@ func argumentLines(arguments []byte, change change, show func(d *document, at, w
 		}
 	}
 	if change.diff != "" {
-		title := "it changes the file:"
+		title := changesFile
 		if strings.HasPrefix(change.diff, "--- ") { // names of files; the diff of one file does not begin with them
-			title = "it changes these files:"
+			title = changesFiles
 		}
-		values = append(values, textLines([]string{margin + title}, change.diff, width))
+		diff := textLines([]string{title}, change.diff, width)
+		if change.colored {
+			colorDiff(diff[1:])
+		}
+		values = append(values, diff)
 	}
 	for _, v := range values {
 		total += len(v)

@@ -16,9 +16,10 @@ import (
 // process group, so that an answer to one is never taken for the answer to another. The zero
 // value is ready for use, by any goroutine.
 type Terminal struct {
-	Disabled string        // why nobody may be asked, such as "CI is set"; "" if somebody may
-	Timeout  time.Duration // of silence, after which the answer is no; 0: 120 s
-	Color    bool          // escape sequences may be used
+	Disabled  string        // why nobody may be asked, such as "CI is set"; "" if somebody may
+	Timeout   time.Duration // of silence, after which the answer is no; 0: 120 s
+	Color     bool          // escape sequences may be used, as on standard error
+	DiffColor bool          // diffs have colours, also if standard error is no terminal
 
 	// Before is called before anything is drawn, and After when the question is
 	// over, so that the owner of a live line can hide it. Both may be nil.
@@ -112,7 +113,7 @@ func (t *Terminal) ask(ctx context.Context, c *Call, rule *Rule, tool bool) (ans
 // askAbout asks about a call until there is an answer or an error.
 func (t *Terminal) askAbout(ctx context.Context, device *tty.TTY, c *Call, rule *Rule, tool bool) (answer, error) {
 	above := "" // lines above the question
-	made := c.change(ctx)
+	made := t.change(ctx, c)
 	for unclear := 0; unclear < maxUnclear; {
 		var q *question
 		line, err := t.askUntilSeen(ctx, device, func(width, height int) *question {
@@ -124,7 +125,7 @@ func (t *Terminal) askAbout(ctx context.Context, device *tty.TTY, c *Call, rule 
 			return answer{}, err
 		}
 		a := q.answer(line)
-		if now := c.change(ctx); now.diff != made.diff && a.kind != answerNo && a.kind != answerQuit {
+		if now := t.change(ctx, c); now.diff != made.diff && a.kind != answerNo && a.kind != answerQuit {
 			made, above = now, "The file was changed meanwhile.\n"
 			continue
 		}
@@ -151,6 +152,13 @@ func (t *Terminal) askAbout(ctx context.Context, device *tty.TTY, c *Call, rule 
 		}
 	}
 	return answer{answerNo, "the user gave no clear answer"}, nil
+}
+
+// change is the change that c would make, as the terminal shows it.
+func (t *Terminal) change(ctx context.Context, c *Call) change {
+	made := c.change(ctx)
+	made.colored = t.DiffColor
+	return made
 }
 
 // askUntilSeen repeats a question until the person has seen the one that the answer is for.

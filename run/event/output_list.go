@@ -18,10 +18,11 @@ import (
 // and awk, or aligned on a terminal.
 type ListOutput struct {
 	*Writer
-	Terminal bool // the final text must be safe for a terminal
-	Columns  int  // width of the terminal, at which lists are cut; 0: tabs between columns
-	Full     bool // describe a tool in full
-	Verbose  bool // lists show the labels of tools, and the tokens of a server's definitions
+	Terminal bool                      // the final text must be safe for a terminal
+	Columns  int                       // width of the terminal, at which lists are cut; 0: tabs between columns
+	Full     bool                      // describe a tool in full
+	Verbose  bool                      // lists show the labels of tools, and the tokens of a server's definitions
+	Color    func(shown string) string // adds colours to Staged.Shown; nil for none
 	table    table
 }
 
@@ -79,11 +80,18 @@ func (o *ListOutput) Event(e Event) error {
 	case *Plan:
 		return o.write([]byte(e.shown()))
 	case *Staged:
-		return o.write([]byte(e.Shown))
+		return o.staged(e)
 	case *End:
 		return o.end(e)
 	}
 	return nil
+}
+
+func (o *ListOutput) staged(e *Staged) error {
+	if o.Color != nil {
+		return o.write([]byte(o.Color(e.Shown)))
+	}
+	return o.write([]byte(e.Shown))
 }
 
 func (o *ListOutput) end(e *End) error {

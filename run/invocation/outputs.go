@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"toolpipe/approve"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/face"
@@ -70,6 +71,9 @@ func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 		list := &event.ListOutput{Writer: w, Terminal: s.OutTerminal, Full: c.Mode == config.DescribeTool, Verbose: c.Verbose > 0}
 		if s.OutTerminal {
 			list.Columns = cmp.Or(s.OutWidth, 80)
+		}
+		if face.Colored(c.Color, s.OutTerminal, c.Getenv) {
+			list.Color = approve.Colored
 		}
 		o.add(list)
 	case isBlock:

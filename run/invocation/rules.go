@@ -8,6 +8,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/run/config"
+	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/servers"
 )
@@ -156,7 +157,7 @@ func configRules(rules []approve.Rule, servers []servers.Server) []approve.Rule 
 // Terminal asks the person at the terminal. If nobody may be asked there, it contains the reason.
 func (v *Invocation) Terminal() *approve.Terminal {
 	c, f := v.Config, v.Face
-	t := &approve.Terminal{Before: f.Pause, After: f.Resume, Color: f.Color, Resumed: c.Resumed}
+	t := &approve.Terminal{Before: f.Pause, After: f.Resume, Color: f.Color, DiffColor: face.Colored(c.Color, true, c.Getenv), Resumed: c.Resumed}
 	f.YieldTo(t.Busy)
 	switch {
 	case c.Mode == config.Serve:
