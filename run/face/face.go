@@ -331,8 +331,12 @@ func (f *Face) turned(e *event.Turn) {
 		f.print("")
 	}
 	if f.options.Verbose > 0 {
-		f.verbosely(fmt.Sprintf("turn %d: %s, %d tokens in, %d out, %s", e.Turn, cmp.Or(escape.Escape(e.Finish), "ended"),
-			e.Usage.Input, e.Usage.Output, duration(e.Time)))
+		line := fmt.Sprintf("turn %d: %s, %d tokens in, %d out, %s", e.Turn, cmp.Or(escape.Escape(e.Finish), "ended"),
+			e.Usage.Input, e.Usage.Output, duration(e.Time))
+		if e.Cost.Cost != nil {
+			line += ", cost " + string(e.Cost.Cost) + " " + escape.Escape(e.Currency)
+		}
+		f.verbosely(line)
 	}
 }
 

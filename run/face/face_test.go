@@ -83,12 +83,12 @@ func TestFaceOneCall(t *testing.T) {
 	p.see(&event.Turn{Turn: 1}, callEvent(1, "fs__read", `{"path":"a.txt"}`))
 	p.screen.Want("Let me", "see.")
 	p.later(time.Second)
-	p.screen.Want("Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "└ running · 1 s")
+	p.screen.Want("Let me", "see.", "┌ fs__read a.txt", "└ running · 1 s")
 	p.see(&event.Progress{ID: "c1", Progress: []byte("2"), Total: []byte("5"), Message: "copying"})
 	p.later(2 * time.Second)
-	p.screen.Want("Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "└ running · 2 s · 2/5 copying")
+	p.screen.Want("Let me", "see.", "┌ fs__read a.txt", "└ running · 2 s · 2/5 copying")
 	p.see(okResult(1, "one\ntwo\tthree\n"))
-	frame := []string{"Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "│ one", "│ two    three", "└ ok · 0 ms · 14 bytes"}
+	frame := []string{"Let me", "see.", "┌ fs__read a.txt", "│ one", "│ two    three", "└ ok · 0 ms · 14 bytes"}
 	p.screen.Want(frame...)
 	p.later(time.Second)
 	p.screen.Want(append(frame, "waiting for the model · 1 s")...)
@@ -131,6 +131,21 @@ func TestFaceSeveralCalls(t *testing.T) {
 	denied := ownResult(2, event.ResultDenied, "tool call denied: not here")
 	p.see(denied, okResult(3, ""))
 	p.screen.Want(append(first, "└ denied: not here", "┌ c", "└ ok · 0 ms · 0 bytes")...)
+}
+
+// TestFaceCommand: a frame begins with the command and its first arguments, and ends with the exit code
+// and the first line of the errors.
+func TestFaceCommand(t *testing.T) {
+	p := newPerson(t, Options{}, false)
+	ended := func(n int, structured string) *event.Result {
+		r := okResult(n, "x")
+		r.Structured = []byte(structured)
+		return r
+	}
+	p.see(asked, callEvent(1, "sh", `{"cwd":"sub","argv":["go","test"]}`), callEvent(2, "sh", `{"script":"make\nls","n":1}`), callEvent(3, "sh", `{"n":"\u001b[31m"}`))
+	p.see(ended(1, `{"stderr":"a warning","exit_code":0}`), ended(2, `{"stderr":"no \u001brule\nstop","exit_code":2}`), ended(3, `{"exit_code":1}`))
+	p.screen.Want(`┌ sh go test {"cwd":"sub"}`, "│ x", "└ exit 0 · 0 ms · 1 byte", `┌ sh make… {"n":1}`, "│ x", `└ exit 2: no \u{1b}rule… · 0 ms · 1 byte`,
+		`┌ sh {"n":"\u001b[31m"}`, "│ x", "└ exit 1 · 0 ms · 1 byte")
 }
 
 // TestFaceDenied: the frame names the rule, though the model's result does not.

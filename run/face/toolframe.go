@@ -16,7 +16,7 @@ import (
 
 // toolFrame shows a call on a terminal in one piece, although several calls may run at once:
 //
-//	┌ files__read_file {"path":"notes.txt"}
+//	┌ files__read_file notes.txt
 //	│ The Rhine is 1233 km long,
 //	│ …
 //	└ ok · 12 ms · 2048 bytes
@@ -25,7 +25,7 @@ import (
 type toolFrame struct {
 	callID
 	name   string // escaped
-	args   string // escaped
+	args   string // escaped, for one line
 	opened bool
 	denial string // the rule or the reason of the denial
 }
@@ -39,19 +39,23 @@ type callID struct {
 const (
 	resultLines        = 6       // how many lines of a result are shown
 	resultLinesVerbose = 50      // with -v
-	resultPrefix       = 8 << 10 // how many bytes of a result or of arguments are read
-	maxReason          = 300     // how many bytes of a tool's answer the line about the end of its call shows
+	resultPrefix       = 8 << 10 // how many bytes of a result are read
+	namedColumns       = 200     // how many columns the paths and the command among arguments have,
+	restColumns        = 60      // and the other arguments
 )
 
 func newToolFrame(parent event.ID, e *event.Call) *toolFrame {
-	t := &toolFrame{callID: callID{parent, e.ID}, name: escape.Escape(e.Name)}
-	switch {
-	case e.Arguments == nil:
-		t.args = escape.Escape(string(e.Raw[:min(len(e.Raw), resultPrefix)]))
-	case string(e.Arguments) != "{}":
-		t.args = string(event.AppendJSON(nil, e.Arguments[:min(len(e.Arguments), resultPrefix)]))
+	return &toolFrame{callID: callID{parent, e.ID}, name: escape.Escape(e.Name)}
+}
+
+// argumentText shows the arguments of a call in one line.
+func argumentText(e *event.Call) string {
+	if e.Arguments == nil {
+		return escape.Cut(escape.Escape(string(e.Raw[:min(len(e.Raw), 4*restColumns)])), restColumns)
 	}
-	return t
+	named, rest := jsontext.Glance(e.Arguments)
+	named = escape.Cut(escape.Escape(named), namedColumns)
+	return strings.TrimSpace(named + " " + escape.Cut(string(event.AppendJSON(nil, []byte(rest))), restColumns))
 }
 
 // progressText is the progress of a running call, for example 2/5 copying.
@@ -66,7 +70,11 @@ func progressText(e *event.Progress) string {
 // called shows the text before a call. The frame of the call opens later, because a question about
 // the call shows it too and may come first.
 func (f *Face) called(parent event.ID, e *event.Call) {
-	f.frames = append(f.frames, newToolFrame(parent, e))
+	t := newToolFrame(parent, e)
+	if f.showsFrames || f.options.Verbose > 0 {
+		t.args = argumentText(e)
+	}
+	f.frames = append(f.frames, t)
 	if parent == "" {
 		f.said(f.aside)
 		f.aside = f.aside[:0]
@@ -166,30 +174,33 @@ func (f *Face) closeFrame(t *toolFrame, e *event.Result) {
 	f.openFrame(t)
 	var b strings.Builder
 	side, foot := t.margin()+"│ ", t.margin()+"└ "
-	rest := size(e)
-	if !fromTool(e) {
-		rest = ": " + t.reason(e)
-	} else {
+	words, reason, good := t.ending(e)
+	rest, style := "", yellow
+	if fromTool(e) {
+		rest = size(e)
 		for _, line := range f.resultText(e) {
 			b.WriteString(f.paint(dim, side+f.fitAfter(side, line)) + "\n")
 		}
 	}
-	status, style := statusWords(e), yellow
-	if e.Status == event.ResultOK {
+	if reason != "" && e.Status != event.ResultError { // the text above begins with the reason of an error
+		rest = ": " + reason + rest
+	}
+	if good {
 		style = dim
 	}
-	b.WriteString(f.paint(dim, foot) + f.paint(style, f.fitAfter(foot, status)) + f.paint(dim, f.fitAfter(foot+status, rest)) + "\n")
+	b.WriteString(f.paint(dim, foot) + f.paint(style, f.fitAfter(foot, words)) + f.paint(dim, f.fitAfter(foot+words, rest)) + "\n")
 	f.print(b.String())
 }
 
-// ended is one line about the end of a call, for stderr without frames. It contains the name,
-// because lines of other calls may come before it.
+// ended is one line about a call and its end, for stderr without frames. It contains the name and the
+// arguments, because lines of other calls may come before it.
 func (t *toolFrame) ended(e *event.Result) string {
-	line := statusWords(e) + ": " + t.name
-	if e.Status != event.ResultOK {
-		if reason := t.reason(e); reason != "" {
-			line += ": " + reason
-		}
+	line, reason, _ := t.ending(e)
+	if line += ": " + t.name; t.args != "" {
+		line += " " + t.args
+	}
+	if reason != "" {
+		line += ": " + reason
 	}
 	if fromTool(e) {
 		line += size(e)
@@ -197,30 +208,30 @@ func (t *toolFrame) ended(e *event.Result) string {
 	return line
 }
 
-// reason says why a call failed, escaped and on one line. For an answer of toolpipe it is the text
-// after the status, as in "[toolpipe] not run: the run ended"; for an answer of a tool, its first
-// line.
-func (t *toolFrame) reason(e *event.Result) string {
-	text := jsontext.Unquote(e.Text)
-	if !fromTool(e) {
-		_, reason, _ := strings.Cut(text, ": ")
-		return escape.Escape(cmp.Or(t.denial, reason))
+// ending says how a call ended, and why it failed, escaped and on one line. A command that reports its
+// exit code is good only if the code is 0. For an answer of toolpipe the reason is the text after the
+// status, as in "[toolpipe] not run: the run ended"; for an answer of a tool, its first line.
+func (t *toolFrame) ending(e *event.Result) (words, reason string, good bool) {
+	words = strings.ReplaceAll(string(e.Status), "_", " ")
+	switch code, complaint := jsontext.Exit(e.Structured); {
+	case e.Status == event.ResultOK && (code == "" || code == "0"):
+		if code != "" {
+			words = "exit 0"
+		}
+		return words, "", true
+	case e.Status == event.ResultOK:
+		return "exit " + code, escape.Escape(complaint), false
+	case e.Status == event.ResultError:
+		return words, escape.Escape(jsontext.FirstLine(e.Text)), false
 	}
-	first, _, more := strings.Cut(strings.TrimSpace(text), "\n")
-	short := readable.Cut(first, maxReason, "")
-	more = more || len(short) < len(first)
-	if first = escape.Escape(strings.TrimRight(short, "\r")); more {
-		first += "…"
-	}
-	return first
+	_, after, _ := strings.Cut(jsontext.Unquote(e.Text), ": ")
+	return words, escape.Escape(cmp.Or(t.denial, after)), false
 }
 
 // fromTool reports whether the text of a result comes from the tool, not from toolpipe.
 func fromTool(e *event.Result) bool {
 	return e.Status == event.ResultOK || e.Status == event.ResultError
 }
-
-func statusWords(e *event.Result) string { return strings.ReplaceAll(string(e.Status), "_", " ") }
 
 func size(e *event.Result) string { return " · " + duration(e.Time) + " · " + byteCount(e.Bytes) }
 

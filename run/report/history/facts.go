@@ -16,13 +16,17 @@ func Begun(r *Run) []Fact {
 	}
 }
 
-func Came(r *Run) []Fact {
-	cost := r.Counts.Cost
+// Price is a cost with its currency; "" for none.
+func Price(r *Run, cost string) string {
 	if cost != "" {
 		cost += " " + r.Counts.Currency
 	}
+	return cost
+}
+
+func Came(r *Run) []Fact {
 	return []Fact{
-		{"cost", cost}, {"labels", strings.Join(r.End.Labels, ", ")}, {"servers", strings.Join(r.Start.Servers, "; ")},
+		{"cost", Price(r, r.Counts.Cost)}, {"labels", strings.Join(r.End.Labels, ", ")}, {"servers", strings.Join(r.Start.Servers, "; ")},
 		{"changed in the sandbox", strings.Join(r.End.Changed, ", ")},
 	}
 }
@@ -35,11 +39,30 @@ func Why(r *Review) []Fact {
 	}
 }
 
-// Status is the status of a call's result, or the state of a planned call; "" for neither.
-func Status(c *Call) string { return cmp.Or(c.Result.Status, c.Review.State) }
+// Status is the status of a call's result, the exit code of a command that ran, or the state of a
+// planned call; "" for none.
+func Status(c *Call) string {
+	if c.Result.Status == "ok" && c.Result.Exit != "" {
+		return "exit " + c.Result.Exit
+	}
+	return cmp.Or(c.Result.Status, c.Review.State)
+}
 
 // Good reports whether a call with this status needs no attention.
-func Good(status string) bool { return status == "ok" || status == "answered" || status == "done" }
+func Good(status string) bool {
+	return status == "ok" || status == "exit 0" || status == "answered" || status == "done"
+}
+
+// Failure says in one line why a call did not succeed: what kept it from running, or Result.Reason.
+func Failure(c *Call) string {
+	if v := LastVerdict(c); v.kept() {
+		return strings.TrimSpace(v.Rule + " " + v.Reason.String())
+	}
+	return c.Result.Reason
+}
+
+// kept reports whether a verdict kept the call from running.
+func (v Verdict) kept() bool { return v.Decision != "" && v.Decision != "allow" }
 
 // LastVerdict is the last verdict, or an empty one.
 func LastVerdict(c *Call) Verdict {

@@ -134,7 +134,8 @@ type Call struct {
 	Turn                   int64
 	Connection             string // with --serve --listen: the number of the client
 	Arguments              []Detail
-	Raw                    bool // the arguments are not one JSON object
+	Named, Rest            string // the arguments in one line, see jsontext.Glance
+	Raw                    bool   // the arguments are not one JSON object
 	Verdicts               []Verdict
 	Result                 Result
 	At                     int64  // when the model asked for it
@@ -157,6 +158,8 @@ type Verdict struct {
 
 type Result struct {
 	Status    string // "" if there is none
+	Exit      string // exit code of a command
+	Reason    string // the first line that says why a call that was allowed failed
 	Text      Text
 	Content   Text // the server's content, if it is more than the text
 	Bytes     int64

@@ -17,10 +17,9 @@ func (t *taken) called(e *event) {
 	c.Name, c.Server, c.Tool = e.get("name").str(), e.get("server").str(), e.get("tool").str()
 	c.Turn, c.Connection, c.At = e.get("turn").number(), e.get("connection").word(), e.at
 	if args := e.get("arguments"); args != nil {
-		c.Arguments = t.reader.details(args.members())
+		t.reader.called(c, args)
 	} else {
-		c.Raw = true
-		c.Arguments = []Detail{{Name: "raw", Text: t.reader.shown(e.get("raw"))}}
+		t.reader.calledRaw(c, e.get("raw"))
 	}
 	c.Details = t.reader.details(e.rest())
 }
@@ -108,7 +107,16 @@ func (t *taken) answered(e *event) {
 	text, shown := e.get("text"), t.reader.shown
 	c.Result = Result{Status: status, Text: shown(text), Bytes: e.get("bytes").number(), Truncated: jsontext.IsTrue(e.get("truncated")), Labels: e.get("labels").strs(),
 		Ms: e.get("ms").number(), Began: e.get("began_ms").number()}
-	if content, structured := e.get("content"), e.get("structured"); structured.kind() == '{' {
+	content, structured := e.get("content"), e.get("structured")
+	exit, complaint := jsontext.Exit(structured)
+	switch c.Result.Exit = exit; {
+	case LastVerdict(c).kept():
+	case status != "ok":
+		c.Result.Reason = strings.TrimPrefix(jsontext.FirstLine(text), "[toolpipe] ")
+	case exit != "0":
+		c.Result.Reason = complaint
+	}
+	if structured.kind() == '{' {
 		c.Result.Content = shown(structured)
 	} else if content.kind() == '[' && !isOnly(content, text) {
 		c.Result.Content = shown(content)
@@ -150,7 +158,7 @@ func (t *taken) staged(e *event) {
 	}
 	shown := t.reader.shown
 	c.Name, c.Server, c.Tool = e.get("name").str(), e.get("server").str(), e.get("tool").str()
-	c.Arguments = t.reader.details(e.get("arguments").members())
+	t.reader.called(c, e.get("arguments"))
 	c.Review = Review{Rule: e.get("rule").str(), Reason: shown(e.get("reason")), Labels: e.get("labels").strs(), Private: e.get("private").str(), Untrusted: e.get("untrusted").str(),
 		Said: shown(e.get("text")), Problem: shown(e.get("problem")), State: e.get("status").str()}
 	c.Change = Change{File: e.get("file").str(), Diff: shown(e.get("diff"))}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"hash"
 	"strconv"
+
+	"toolpipe/stream/text/jsontext"
 )
 
 // A plan processes the lines of a stage file. See package stage for their form.
@@ -67,7 +69,7 @@ func (p *plan) call(e *event) error {
 	}
 	shown := p.reader.shown
 	c.Name, c.Server, c.Tool = e.get("name").str(), server.get("name").str(), e.get("tool").str()
-	c.Arguments = p.reader.details(e.get("arguments").members())
+	p.reader.called(c, e.get("arguments"))
 	c.Review = Review{Target: server.get("target").str(), Dir: server.get("dir").str(), Definition: e.get("definition").str(), By: e.get("by").str(), Rule: e.get("rule").str(),
 		Reason: shown(e.get("reason")), Labels: e.get("labels").strs(), Private: e.get("private").str(), Untrusted: e.get("untrusted").str(), Said: shown(e.get("text")), State: "open"}
 	c.Change = Change{File: e.get("file").str(), Against: e.get("against").str(), Claimed: true}
@@ -99,6 +101,9 @@ func (p *plan) result(v value) error {
 	p.run.Plan.Last = v.get("time").str()
 	c.Review.State = stateOf(v.get("status").str())
 	c.Result.Status, c.Result.Text = v.get("status").str(), p.reader.shown(v.get("text"))
+	if c.Result.Status != "ok" {
+		c.Result.Reason = jsontext.FirstLine(v.get("text"))
+	}
 	tally(p.run.Counts.Results, c.Result.Status)
 	return nil
 }

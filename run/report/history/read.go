@@ -208,6 +208,19 @@ func (r *Reader) details(members []member) (all []Detail) {
 	return all
 }
 
+// called keeps the arguments of a call.
+func (r *Reader) called(c *Call, arguments []byte) {
+	c.Arguments = r.details(value(arguments).members())
+	c.Named, c.Rest = jsontext.Glance(arguments)
+}
+
+// calledRaw keeps arguments that are not one JSON object.
+func (r *Reader) calledRaw(c *Call, raw value) {
+	c.Raw = true
+	c.Arguments = []Detail{{Name: "raw", Text: r.shown(raw)}}
+	c.Rest = jsontext.FirstLine(raw)
+}
+
 func (r *Reader) addCall(run *Run, c *Call, failed bool) bool {
 	switch {
 	case r.calls < maxCalls:

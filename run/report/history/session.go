@@ -94,7 +94,7 @@ func (s *session) said(e *event) {
 			s.calls[c.ID] = c
 			c.Name, c.Turn = f.get("name").str(), s.turn
 			c.Server, c.Tool, _ = strings.Cut(c.Name, "__")
-			c.Arguments, c.Raw = s.arguments(f.get("arguments"))
+			s.arguments(c, f.get("arguments"))
 		}
 	}
 	if !text.IsEmpty() && len(calls) == 0 {
@@ -102,13 +102,14 @@ func (s *session) said(e *event) {
 	}
 }
 
-// arguments reads the arguments of a call, which are JSON in a string. raw is true if they are no
-// object.
-func (s *session) arguments(v value) (all []Detail, raw bool) {
-	if object, err := newEvent([]byte(jsontext.Text(v)), 0); err == nil {
-		return s.reader.details(object.members), false
+// arguments reads the arguments of a call, which are JSON in a string.
+func (s *session) arguments(c *Call, v value) {
+	text := []byte(jsontext.Text(v))
+	if object, err := newEvent(text, 0); err == nil {
+		s.reader.called(c, object.text)
+	} else {
+		s.reader.calledRaw(c, v)
 	}
-	return []Detail{{Name: "raw", Text: s.reader.shown(v)}}, true
 }
 
 func (s *session) answered(e *event) {

@@ -13,8 +13,7 @@ func (d *document) concerns(r *history.Run) {
 		if history.Good(history.Status(c)) {
 			return
 		}
-		v := history.LastVerdict(c)
-		line := "- " + code(cmp.Or(history.Status(c), "no result"), 20, false) + " " + inside + code(c.Name, 100, false) + spaced(code(v.Rule, 200, false)) + spaced(code(v.Reason.String(), 300, false))
+		line := "- " + code(cmp.Or(history.Status(c), "no result"), 20, false) + " " + inside + code(c.Name, 100, false) + arguments(c, false) + spaced(code(history.Failure(c), 300, false))
 		lines = append(lines, line+"\n")
 	})
 	for _, n := range r.Notes {
@@ -28,6 +27,11 @@ func (d *document) concerns(r *history.Run) {
 		}
 	}
 	items(d, "### To look at\n\n", lines, "of these", func(_ int, line string) string { return line })
+}
+
+// arguments shows the arguments of a call in one line.
+func arguments(c *history.Call, cell bool) string {
+	return spaced(code(c.Named, 120, cell)) + spaced(code(c.Rest, 60, cell))
 }
 
 func spaced(s string) string {
@@ -51,8 +55,8 @@ func (d *document) calls(r *history.Run) {
 	var rows []string
 	eachCall(r, "", func(c *history.Call, inside string) {
 		v := history.LastVerdict(c)
-		rows = append(rows, "| "+strconv.Itoa(len(rows)+1)+" | "+inside+code(cmp.Or(c.Name, c.ID), 60, true)+" | "+spaced(code(v.Decision, 20, true))+spaced(code(cmp.Or(v.Rule, v.By), 80, true))+
-			" | "+code(cmp.Or(c.Result.Status, "no result"), 20, true)+" | "+known(c.Result.Bytes)+" | "+known(c.Result.Ms)+" |\n")
+		rows = append(rows, "| "+strconv.Itoa(len(rows)+1)+" | "+inside+code(cmp.Or(c.Name, c.ID), 60, true)+arguments(c, true)+" | "+spaced(code(v.Decision, 20, true))+spaced(code(cmp.Or(v.Rule, v.By), 80, true))+
+			" | "+code(cmp.Or(history.Status(c), "no result"), 20, true)+spaced(code(c.Result.Reason, 80, true))+" | "+known(c.Result.Bytes)+" | "+known(c.Result.Ms)+" |\n")
 	})
 	head := "### Calls\n\n| # | name | verdict, rule | result | bytes | ms |\n|---:|---|---|---|---:|---:|\n"
 	items(d, head, rows, "calls", func(_ int, row string) string { return row })

@@ -28,7 +28,7 @@ func logOf(s string) string {
 	q, _ := json.Marshal(s)
 	return strings.ReplaceAll(`{"type":"start","schema":1,"version":@,"model":@,"api":@,"servers":[{"name":@,"protocol":@,"tools":3}],"id":@,"time":@,"at_ms":1}
 {"type":"input","text":@,"bytes":5,"messages":1}
-{"type":"tool_call","turn":1,"id":"a","server":@,"tool":@,"name":@,"arguments":{"x":@},"at_ms":2}
+{"type":"tool_call","turn":1,"id":"a","server":@,"tool":@,"name":@,"arguments":{"x":@,"path":@},"at_ms":2}
 {"type":"approval","id":"a","decision":@,"by":@,"rule":@,"reason":@}
 {"type":"tool_result","id":"a","status":@,"text":@,"content":null,"structured":null,"bytes":1,"truncated":false,"ms":1,"file":@,"diff":@}
 {"type":"warning","code":@,"message":@,"more":@}

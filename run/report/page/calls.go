@@ -40,7 +40,9 @@ func (p *page) call(c *history.Call, n, level int) {
 		`><summary><span class="row"><span class="dim">` + strconv.Itoa(n) + `</span><span class="name">`)
 	p.code(nameOf(c))
 	p.raw("</span>")
+	p.arguments(c)
 	p.badge(status, cmp.Or(status, "no result"))
+	p.brief(short(c.Result.Reason, 200))
 	if v := history.LastVerdict(c); v.Decision != "" {
 		p.raw("<span>")
 		p.line(v.Decision + ": " + strings.Join(words(v.By, v.Rule), ", "))
@@ -54,6 +56,20 @@ func (p *page) call(c *history.Call, n, level int) {
 	p.raw(span(c.Result.Ms) + `</span></span></summary>` + "\n")
 	p.whole(c, level+1)
 	p.raw("</details>\n")
+}
+
+// arguments writes the arguments of a call in one line.
+func (p *page) arguments(c *history.Call) {
+	p.brief(strings.Join(words(short(c.Named, 120), short(c.Rest, 60)), " "))
+}
+
+// brief writes a short text of a log, unless it is empty.
+func (p *page) brief(s string) {
+	if s != "" {
+		p.raw(`<span class="v">`)
+		p.text(s)
+		p.raw("</span>")
+	}
 }
 
 func nameOf(c *history.Call) string { return cmp.Or(c.Name, "(unknown tool)") }

@@ -163,15 +163,15 @@ func (p *page) concerns(r *history.Run, level int) {
 	p.heading(level, "To look at")
 	p.raw("<ul>\n")
 	for _, c := range calls {
-		status, v := history.Status(c), history.LastVerdict(c)
+		status := history.Status(c)
 		p.raw(`<li><a href="#` + p.ids[c] + `">`)
 		p.code(nameOf(c))
 		p.raw("</a> ")
+		p.arguments(c)
+		p.raw(" ")
 		p.badge(status, cmp.Or(status, "no result"))
-		if why := strings.TrimSpace(v.Rule + " " + v.Reason.String()); why != "" {
-			p.raw(" ")
-			p.line(why)
-		}
+		p.raw(" ")
+		p.line(history.Failure(c))
 		p.raw("</li>\n")
 	}
 	for _, n := range notes {
@@ -191,7 +191,7 @@ func (p *page) turns(r *history.Run, level int) {
 	p.heading(level, "Turns")
 	for _, t := range r.Turns {
 		p.raw(`<details><summary><span class="row"><span class="name">turn ` + history.Grouped(t.Number) + `</span><span class="dim">`)
-		p.line(strings.Join(words(t.Finish, span(t.Ms), t.Model), ", "))
+		p.line(strings.Join(words(t.Finish, span(t.Ms), t.Model, history.Price(r, t.Cost)), ", "))
 		p.raw(`</span><span class="v">`)
 		p.text(short(t.Text.Head, 60))
 		p.raw("</span></span></summary>\n")
