@@ -112,8 +112,10 @@ func (v *Invocation) resolveModel(ctx context.Context, c *config.Config, to **Mo
 		m.Endpoint.Record = ""
 	}
 	*to = m
-	if m.Endpoint.Note != "" {
-		v.Face.VerboseLine(m.Endpoint.Note)
+	for _, note := range []string{m.Endpoint.Unused, m.Endpoint.Note} {
+		if note != "" {
+			v.Face.VerboseLine(note)
+		}
 	}
 	if m.Endpoint.Replay != "" { // the recording determines the API
 		if m.Client, err = v.NewClient(ctx, m.Endpoint); err != nil {

@@ -164,6 +164,9 @@ func (k *checkup) modelAt(ctx context.Context, of string, e *invocation.Endpoint
 		k.ok(of+"model", "the recording "+e.Replay)
 		return
 	}
+	if e.Unused != "" {
+		k.ok(of+"endpoint", e.Unused)
+	}
 	if e.KeyFrom != "" {
 		k.ok(of+"key", "from "+e.KeyFrom)
 	} else {
