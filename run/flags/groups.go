@@ -37,7 +37,7 @@ func inputFlags(c *config.Config) []Flag {
 		{Name: "system-file", Value: "PATH", Setting: &c.SystemFile,
 			Help: "file with the system message"},
 		{Name: "file", Everyday: true, Short: "f", Value: "PATH", Setting: &c.Files,
-			Help: "attach a text file or a picture (repeatable); UTF-8, PNG, JPEG, GIF, WebP or PDF; - is standard input"},
+			Help: "attach a text file or a picture (repeatable); UTF-8, PNG, JPEG, GIF, WebP or PDF; - is standard input; the model gets the files before the prompt"},
 		{Name: "refresh", Setting: &c.Refresh,
 			Help: "after each round of calls, show the model which of its files have changed"},
 		{Name: "trim", Value: "HOW", Setting: &c.Trim,
@@ -144,7 +144,7 @@ func modeFlags(c *config.Config) []Flag {
 		{Name: "read", Value: "NAME:URI", Setting: config.ReadResource,
 			Help: "write the bytes of the resource URI of the server NAME"},
 		{Name: "explain", Value: "NAME", Setting: config.Explain,
-			Help: "print the verdict on a call of NAME, arguments as for --call"},
+			Help: "print the verdict on a call of NAME, arguments as for --call; the exit status is 0 for allow, 5 for ask and deny"},
 		{Name: "tools-lock-update", Setting: config.UpdateLock,
 			Help: "write the file of --tools-lock and exit"},
 		{Name: "check", Everyday: true, Setting: config.Check,
@@ -239,6 +239,6 @@ func (t *Table) aboutFlags() []Flag {
 			Help: "the everyday flags, =all: every one, =topics: pages; =man: everything as roff"},
 		{Name: "completion", Value: "SHELL", Setting: &t.Completion,
 			Help: "print the completion for bash, zsh or fish"},
-		{Name: "version", Everyday: true, Setting: &t.Version, Help: "print the version"},
+		{Name: "version", Everyday: true, Short: "V", Setting: &t.Version, Help: "print the version"},
 	}
 }
