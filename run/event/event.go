@@ -391,6 +391,14 @@ type Item struct {
 	Arguments   []PromptArgument `event:"arguments,opt"` // of a prompt; nil: not written
 }
 
+// Preset is one preset of --list presets.
+type Preset struct {
+	Name   string   `event:"name"`
+	Args   []string `event:"args"`
+	Prompt string   `event:"prompt,opt"`
+	Text   string   `event:"text"` // all of it as a command line
+}
+
 // Check is one line of --check.
 type Check struct {
 	Subject string `event:"subject,plain"`
@@ -499,6 +507,7 @@ func (e *OfConnection) kind() string { return e.Event.kind() }
 func (*Tool) kind() string           { return "tool" }
 func (*Server) kind() string         { return "server" }
 func (e *Item) kind() string         { return e.Kind }
+func (*Preset) kind() string         { return "preset" }
 func (*Check) kind() string          { return "check" }
 func (*Contents) kind() string       { return "contents" }
 func (*LoginURL) kind() string       { return "login_url" }

@@ -56,6 +56,8 @@ func (o *ListOutput) Event(e Event) error {
 			row = []string{"SERVER", e.Server, "SKILL", e.Name, "URI", e.URI}
 		}
 		return o.row(append(row, "TYPE", e.MIME, "DESCRIPTION", e.Description, "ARGUMENTS", argumentNames(e.Arguments))...)
+	case *Preset:
+		return o.row("PRESET", e.Name, "WORDS", e.Text)
 	case *Check:
 		return o.check(e)
 	case *Contents:

@@ -32,6 +32,8 @@ func OfOthers(name string) string {
 		flag = "system"
 	case "image", "images", "attach", "attachment":
 		flag = "file PATH"
+	case "template", "pattern", "role":
+		flag = "preset NAME"
 	case "resume", "continue":
 		flag = "session FILE"
 	default:

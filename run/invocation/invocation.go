@@ -48,6 +48,9 @@ func (v *Invocation) Configure(ctx context.Context) (err error) {
 	if v.Settings, err = LoadSettings(c, v.Warn); err != nil {
 		return err
 	}
+	if p := c.Preset; p.Name != "" {
+		v.Face.VerboseLine("preset " + p.Name + " (" + p.From + "): " + p.Text())
+	}
 	note := func(code, server, message string) {
 		if code == "server_renamed" || code == "server_described" { // only with -v
 			v.Face.VerboseLine(message)

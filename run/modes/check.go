@@ -42,6 +42,9 @@ func (k *checkup) run(ctx context.Context) error {
 		return k.failed("config", err)
 	}
 	k.ok("config", cmp.Or(k.inv.Settings.Path, "none"))
+	if p := k.inv.Config.Preset; p.Name != "" {
+		k.ok("preset", p.Name+" ("+p.From+"): "+p.Text())
+	}
 	for _, path := range k.inv.Config.ServerConfigs {
 		k.ok("mcp-config", path)
 	}
