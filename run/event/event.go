@@ -50,8 +50,17 @@ type Limits struct {
 
 // Identity distinguishes a run from others.
 type Identity struct {
-	ID   string `event:"id,opt"`         // of --id
-	Time string `event:"time,opt,plain"` // when the run began, in UTC, RFC 3339 with milliseconds
+	ID     string `event:"id,opt"`         // of --id
+	Time   string `event:"time,opt,plain"` // when the run began, in UTC, RFC 3339 with milliseconds
+	Preset string `event:"preset,opt,plain"`
+}
+
+// Origin is what the answer of a run comes from.
+type Origin struct {
+	ID      string `event:"id,opt"`            // of --id
+	Model   string `event:"model,opt,plain"`   // the model that was asked last, by its name at the endpoint
+	Profile string `event:"profile,opt,plain"` // its profile
+	Preset  string `event:"preset,opt,plain"`
 }
 
 type ServerInfo struct {
@@ -471,9 +480,9 @@ type End struct {
 	Labels []string       `event:"labels,plain"` // private, untrusted: labels of the conversation
 	Finish string         `event:"finish"`
 	Counts
-	Time time.Duration  `event:"ms"`
-	ID   string         `event:"id,opt"`    // of --id
-	Err  *failure.Error `event:"error,opt"` // message, hint; of a model also kind, http_status, code, retryable, retry_after_ms
+	Time time.Duration `event:"ms"`
+	Origin
+	Err *failure.Error `event:"error,opt"` // message, hint; of a model also kind, http_status, code, retryable, retry_after_ms
 	Collected
 }
 

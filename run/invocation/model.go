@@ -21,6 +21,7 @@ import (
 type Endpoint struct {
 	stream.Config
 	Model   string
+	Profile string // the name of the profile; "" for none
 	Price   Price
 	KeyFrom string // source of the key: flag, variable or key of the config; "" for none
 	URLFrom string // source of the URL: flag, variable or key of the config
@@ -35,6 +36,9 @@ func ResolveModel(ctx context.Context, c *config.Config, s *Settings, warn confi
 	asked := askedModel(c, s)
 	p := s.profiles[asked]
 	e := &Endpoint{Config: p.Config, Model: cmp.Or(p.model, asked), Price: p.price, profile: p}
+	if p.at.Doc != nil {
+		e.Profile = asked
+	}
 	usualAPI := resolveURL(c, e, p)
 	if e.API = cmp.Or(c.API, p.API); c.Replay == "" { // a recording contains its API
 		e.API = cmp.Or(e.API, usualAPI, "chat")
