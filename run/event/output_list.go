@@ -306,7 +306,7 @@ func (t *table) appendTo(b []byte, columns int) []byte {
 }
 
 // wrapped is the text of a column that begins after from columns, in lines of at most columns
-// columns. A longer word gets a line that the terminal breaks.
+// columns. Only a word that is longer than a line is broken.
 func wrapped(text string, from, columns int) string {
 	if from+escape.Columns(text) <= columns {
 		return text
@@ -316,17 +316,21 @@ func wrapped(text string, from, columns int) string {
 		begin, at = 2, columns
 	}
 	var b strings.Builder
-	for word := range strings.SplitSeq(text, " ") {
-		n := escape.Columns(word)
-		if at > begin && at+1+n > columns {
+	put := func(s string, n int) { // n is the columns that must fit into the line
+		if at > begin && at+n > columns {
 			b.WriteString("\n" + strings.Repeat(" ", begin))
-			at = begin
-		} else if at > begin {
-			b.WriteByte(' ')
-			at++
+			at, s = begin, strings.TrimPrefix(s, " ")
 		}
-		b.WriteString(word)
-		at += n
+		b.WriteString(s)
+		at += escape.Columns(s)
+	}
+	for i, word := range strings.Split(text, " ") {
+		if i > 0 || at > begin {
+			put(" ", 1+escape.Columns(word))
+		}
+		for _, r := range word {
+			put(string(r), escape.RuneColumns(r))
+		}
 	}
 	return b.String()
 }

@@ -28,9 +28,9 @@ func TestTable(t *testing.T) {
 	}}
 	for columns, want := range map[int]string{
 		80: "CHECKED   STATUS   RESULT\nconfig    ok       none\nendpoint  warning  reached, but it lists 漢字 at http://127.0.0.1:11434/v1;\n                   --list models\n",
-		40: "CHECKED   STATUS   RESULT\nconfig    ok       none\nendpoint  warning  reached, but it lists\n                   漢字 at\n                   http://127.0.0.1:11434/v1;\n                   --list models\n",
+		40: "CHECKED   STATUS   RESULT\nconfig    ok       none\nendpoint  warning  reached, but it lists\n                   漢字 at\n                   http://127.0.0.1:1143\n                   4/v1; --list models\n",
 		30: "CHECKED   STATUS   RESULT\nconfig    ok       none\nendpoint  warning\n  reached, but it lists 漢字\n  at\n  http://127.0.0.1:11434/v1;\n  --list models\n",
-		12: "CHECKED   STATUS   RESULT\nconfig    ok\n  none\nendpoint  warning\n  reached,\n  but it\n  lists 漢字\n  at\n  http://127.0.0.1:11434/v1;\n  --list\n  models\n",
+		12: "CHECKED   STATUS   RESULT\nconfig    ok\n  none\nendpoint  warning\n  reached,\n  but it\n  lists 漢字\n  at\n  http://127\n  .0.0.1:114\n  34/v1;\n  --list\n  models\n",
 	} {
 		if got := string(list.appendTo(nil, columns)); got != want {
 			t.Errorf("in %d columns:\n%s", columns, got)
