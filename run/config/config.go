@@ -116,8 +116,8 @@ type Preset struct {
 	From   string // its position in the config
 }
 
-// Text is the words and the prompt as a command line.
-func (p Preset) Text() string {
+// Command is the words and the prompt as a command line.
+func (p Preset) Command() string {
 	words := p.Words
 	if p.Prompt != "" {
 		words = append(slices.Clip(words), p.Prompt)
@@ -125,10 +125,12 @@ func (p Preset) Text() string {
 	return QuoteWords(words)
 }
 
+func (p Preset) String() string { return p.Name + " (" + p.From + "): " + p.Command() }
+
 // Hint adds to a usage error what the preset gives: its flags are not on the command line.
 func (p Preset) Hint(err error) error {
 	if e, ok := err.(*failure.Error); ok && p.Name != "" && e.Status == failure.StatusUsage {
-		e.Hints = append(slices.Clip(e.Hints), "--preset "+p.Name+" gives "+p.Text())
+		e.Hints = append(slices.Clip(e.Hints), "with --preset "+p.String())
 	}
 	return err
 }

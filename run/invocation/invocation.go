@@ -49,7 +49,7 @@ func (v *Invocation) Configure(ctx context.Context) (err error) {
 		return err
 	}
 	if p := c.Preset; p.Name != "" {
-		v.Face.VerboseLine("preset " + p.Name + " (" + p.From + "): " + p.Text())
+		v.Face.VerboseLine("preset " + p.String())
 	}
 	note := func(code, server, message string) {
 		if code == "server_renamed" || code == "server_described" { // only with -v

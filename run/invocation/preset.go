@@ -66,14 +66,7 @@ func (s *Settings) WrongWord(preset string, i int, err error) error {
 	e := failure.Within(word.Origin()+":"+strconv.Itoa(column), err)
 	e.Message += shown
 	if words := strings.Fields(word.Text()); len(words) > 1 && words[0][0] == '-' {
-		e.Hints = []string{"each word is a string of its own: " + strings.Join(quoted(words), ", ")}
+		e.Hints = []string{"each word is a string of its own: " + `"` + strings.Join(words, `", "`) + `"`}
 	}
 	return e
-}
-
-func quoted(words []string) (all []string) {
-	for _, word := range words {
-		all = append(all, strconv.Quote(word))
-	}
-	return all
 }

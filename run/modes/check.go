@@ -43,7 +43,7 @@ func (k *checkup) run(ctx context.Context) error {
 	}
 	k.ok("config", cmp.Or(k.inv.Settings.Path, "none"))
 	if p := k.inv.Config.Preset; p.Name != "" {
-		k.ok("preset", p.Name+" ("+p.From+"): "+p.Text())
+		k.ok("preset", p.String())
 	}
 	for _, path := range k.inv.Config.ServerConfigs {
 		k.ok("mcp-config", path)

@@ -216,7 +216,7 @@ func ListPresets(p *turn.Plan) error {
 	}
 	for _, name := range p.Inv.Settings.PresetNames() {
 		preset, _ := p.Inv.Settings.Preset(name)
-		p.Inv.Emit(&event.Preset{Name: name, Args: preset.Words, Prompt: preset.Prompt, Text: preset.Text()})
+		p.Inv.Emit(&event.Preset{Name: name, Args: preset.Words, Prompt: preset.Prompt, Text: preset.Command()})
 	}
 	return nil
 }
