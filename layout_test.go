@@ -451,7 +451,7 @@ var house = map[string]int{
 	"fields of mcp/builtin/code/lexis.scanner": 13,
 	"fields of mcp/builtin/processes.program":  12,
 	"fields of mcp/oauth.Settings":             19,
-	"fields of run/config.Config":              68,
+	"fields of run/config.Config":              67,
 	"fields of run/servers.Server":             23,
 	"fields of run/face.Face":                  22,
 	"fields of run/session.File":               11,

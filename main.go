@@ -228,25 +228,14 @@ func dieBy(s syscall.Signal) {
 // run.
 func parse(cfg *config.Config, args []string) (text *string, err error) {
 	table := flags.New(cfg)
-	fs := pflag.NewFlagSet("toolpipe", pflag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	for f := range table.All() {
-		if mayGive(args, f) { // pflag takes longer for all flags than the run for its configuration
-			fs.VarPF(f, f.Name, f.Short, "").NoOptDefVal = f.Bare()
-		}
+	given, others, err := readFlags(table, args)
+	if taken := table.Take(given, readFlags); err == nil {
+		err = taken
 	}
-	unparsed := fs.Parse(args)
-	beforeDash := args
-	if n := fs.ArgsLenAtDash(); n >= 0 { // not the first "--" of args: that may be a flag's value
-		beforeDash = args[:len(args)-(fs.NArg()-n)-1]
-	}
-	if err := table.CheckArguments(beforeDash, func(path string) bool { return isRegular(os.Stat(path)) }); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if unparsed != nil {
-		return nil, flagError(unparsed, table, args)
-	}
-	cfg.Args = fs.Args()
+	cfg.Args = others
 	text = new(string)
 	switch {
 	case table.Completion != "": // the text after it is still being typed
@@ -256,9 +245,35 @@ func parse(cfg *config.Config, args []string) (text *string, err error) {
 	case table.Help != nil:
 		*text, err = table.HelpText(version, cfg.Args)
 	default:
-		return nil, table.Check()
+		return nil, cfg.Preset.Hint(table.Check())
 	}
 	return text, err
+}
+
+// readFlags finds the flags among words, and sets none. It is a flags.Reader.
+func readFlags(table *flags.Table, words []string) (given []flags.Given, others []string, err error) {
+	fs := pflag.NewFlagSet("toolpipe", pflag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	for f := range table.All() {
+		if mayGive(words, f) { // pflag takes longer for all flags than the run for its configuration
+			fs.VarPF(f, f.Name, f.Short, "").NoOptDefVal = f.Bare()
+		}
+	}
+	unparsed := fs.ParseAll(words, func(f *pflag.Flag, value string) error {
+		given = append(given, flags.Given{Flag: f.Value.(*flags.Flag), Value: value})
+		return nil
+	})
+	beforeDash := words
+	if n := fs.ArgsLenAtDash(); n >= 0 { // not the first "--" of words: that may be a flag's value
+		beforeDash = words[:len(words)-(fs.NArg()-n)-1]
+	}
+	if err := table.CheckArguments(beforeDash, func(path string) bool { return isRegular(os.Stat(path)) }); err != nil {
+		return given, nil, err
+	}
+	if unparsed != nil {
+		return given, nil, flagError(unparsed, table, words)
+	}
+	return given, fs.Args(), nil
 }
 
 // mayGive reports whether one of the arguments may give the flag. An argument may also be a
@@ -275,9 +290,6 @@ func mayGive(args []string, f *flags.Flag) bool {
 }
 
 func flagError(err error, table *flags.Table, args []string) error {
-	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		err = invalid.Unwrap() // the error of the flag itself
-	}
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		err = missing.GetFlag().Value.(*flags.Flag).NeedsValue()
 	}

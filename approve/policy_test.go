@@ -237,7 +237,7 @@ func TestCaretIsUnderTheCulprit(t *testing.T) {
 		if len(lines) != 3 || len(lines[1]) > 140 {
 			t.Fatalf("%q", lines)
 		}
-		shown, caret := []rune(escape.Escape(lines[1])), len(lines[2])-1
+		shown, caret := []rune(strings.ReplaceAll(escape.Escape(lines[1]), `\\`, `\`)), len(lines[2])-1
 		if string(shown[caret-1:caret+4]) != `"x":1` {
 			t.Errorf("%s\n%s", string(shown), lines[2])
 		}

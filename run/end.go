@@ -79,7 +79,7 @@ func (r *runner) endPrograms() int {
 // endEvent reports how the run ended. A call with an unknown outcome decides the status unless
 // there is an answer.
 func (r *runner) endEvent(err error) *event.End {
-	e := &event.End{Status: failure.StatusOK, ID: r.inv.Config.ID, Time: time.Since(r.began)}
+	e := &event.End{Status: failure.StatusOK, Origin: r.origin(), Time: time.Since(r.began)}
 	t := &r.tally
 	e.Text, e.Finish, e.Labels = t.Text, t.Finish, t.Labels.Words()
 	e.Counts = event.Counts{Turns: t.Turns, Earlier: t.Earlier, ToolCalls: t.ToolCalls, Denied: t.Denied, Staged: t.Staged, Usage: t.Usage, Cost: t.Cost.Shown()}
@@ -98,4 +98,17 @@ func (r *runner) endEvent(err error) *event.End {
 		r.inv.Warn("outcome_unknown", "", "there is an answer, but the outcome of a call is unknown")
 	}
 	return e
+}
+
+// origin names the model that was asked last.
+func (r *runner) origin() event.Origin {
+	c, m := r.inv.Config, r.inv.Model
+	if l := r.conversation.loop; l != nil {
+		m = l.Model()
+	}
+	o := event.Origin{ID: c.ID, Preset: c.Preset.Name}
+	if m != nil && c.Mode == config.Answer {
+		o.Model, o.Profile = m.Endpoint.Model, m.Endpoint.Profile
+	}
+	return o
 }

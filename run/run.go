@@ -48,7 +48,7 @@ func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 	if err == nil {
 		err = r.guarded(ctx)
 	}
-	if err = r.end(ctx, err); err != nil {
+	if err = r.end(ctx, cfg.Preset.Hint(err)); err != nil {
 		face.PrintError(ctx, r.inv.Streams.Err, r.inv.Face.Color, err)
 	}
 	return err
@@ -95,6 +95,9 @@ func (r *runner) guarded(ctx context.Context) (err error) {
 	}
 	if c.Mode == config.SignIn || c.Mode == config.SignOut || c.Lists("logins") {
 		return modes.Logins(ctx, r.plan)
+	}
+	if c.Lists("presets") {
+		return modes.ListPresets(r.plan)
 	}
 	if c.Session != "" {
 		if done, err := r.conversation.openSession(ctx); done || err != nil {

@@ -57,6 +57,7 @@ type Hints struct {
 	Later    string                  // the endpoint asks for a longer wait than is waited
 	Replay   string                  // the recording does not fit the run
 	TLS      string                  // the endpoint may want another client certificate
+	Address  string                  // where the address of the endpoint comes from, for an endpoint that cannot be reached
 }
 
 // Retry describes the next repetition of an exchange. The exchange failed before its first

@@ -51,6 +51,7 @@ func (x *exchange) unreachable(ctx context.Context, err error) error {
 			e.Hint = "is the server running, and is the port right?"
 		}
 	}
+	e.Hint = strings.Trim(e.Hint+"\n"+x.client.cfg.Hints.Address, "\n")
 	return e
 }
 

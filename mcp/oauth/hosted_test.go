@@ -249,7 +249,7 @@ func readEntry(t *testing.T, entry string) *oauth.Settings {
 	if err := os.WriteFile(file, []byte(`{"mcpServers":{"s":`+entry+`}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := &config.Config{ConfigFile: file, Environ: []string{"SECRET=s-e-c"}}
+	c := &config.Config{Setup: config.Setup{ConfigFile: file}, Environ: []string{"SECRET=s-e-c"}}
 	warn := func(code, server, message string) { t.Errorf("%s: %s", code, message) }
 	found, err := invocation.LoadSettings(c, warn)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/process"
+	"toolpipe/run/failure"
 )
 
 // Processes is the registry of every process that a run starts. With it main can end all of them at
@@ -100,6 +101,40 @@ func (m *ServerMessages) AsksServers() bool {
 	return m.Prompt != "" || len(m.Resources)+len(m.Skills) > 0
 }
 
+// Setup is where the settings come from that are not flags.
+type Setup struct {
+	ConfigFile string
+	NoConfig   bool
+	Preset     Preset
+}
+
+// A Preset is words of the command line and a prompt that the config has under a name.
+type Preset struct {
+	Name   string // "": the run uses none
+	Words  []string
+	Prompt string // "" for none
+	From   string // its position in the config
+}
+
+// Command is the words and the prompt as a command line.
+func (p Preset) Command() string {
+	words := p.Words
+	if p.Prompt != "" {
+		words = append(slices.Clip(words), p.Prompt)
+	}
+	return QuoteWords(words)
+}
+
+func (p Preset) String() string { return p.Name + " (" + p.From + "): " + p.Command() }
+
+// Hint adds to a usage error what the preset gives: its flags are not on the command line.
+func (p Preset) Hint(err error) error {
+	if e, ok := err.(*failure.Error); ok && p.Name != "" && e.Status == failure.StatusUsage {
+		e.Hints = append(slices.Clip(e.Hints), "with --preset "+p.String())
+	}
+	return err
+}
+
 // Config is one invocation as plain data: the flags, nothing resolved. The zero value of a field
 // means that the flag was not given.
 type Config struct {
@@ -186,8 +221,7 @@ type Config struct {
 	ToolTimeout    time.Duration
 	StartupTimeout time.Duration
 	MaxTotal       Total
-	ConfigFile     string
-	NoConfig       bool
+	Setup
 }
 
 // Getenv returns a variable from the environment of the invocation.

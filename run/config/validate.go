@@ -43,10 +43,10 @@ func (c *Config) choices() []choice {
 		{"start", c.Start, []string{"first", "beside", "call"}},
 		{"find-tools", c.FindTools, []string{"never", "auto", "always"}},
 		{"elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},
-		{"list", list, []string{"servers", "models", "resources", "prompts", "skills", "logins"}},
+		{"list", list, []string{"servers", "models", "resources", "prompts", "skills", "logins", "presets"}},
 		{"report", report, []string{"markdown", "html"}},
 		{"api", c.API, stream.APIs()},
-		{"trim", "", []string{"auto", "off"}}, // or a number: mistakes checks it
+		{"trim", "", []string{"auto", "off"}}, // or a number: ValidateValues checks it
 	}
 }
 
@@ -62,18 +62,38 @@ func Choices(flag string) []string {
 
 // Validate refuses invalid values of flags, and flags that contradict each other.
 func (c *Config) Validate() error {
+	if err := c.ValidateValues(); err != nil {
+		return err
+	}
+	if err := firstMade(append(c.mistakes(), c.listening()...)); err != nil {
+		return err
+	}
+	return c.checkWritten()
+}
+
+// ValidateValues refuses values that are invalid whatever the other flags are.
+func (c *Config) ValidateValues() error {
 	for _, f := range c.choices() {
 		if f.value != "" && !slices.Contains(f.words, f.value) {
 			hints := DidYouMean("--"+f.flag+" ", Nearest(f.value, f.words), "--"+f.flag+" is one of: "+JoinWords(f.words))
 			return failure.UsageError(hints, "--%s: %q is not one of its values", f.flag, f.value)
 		}
 	}
-	for _, m := range append(c.mistakes(), c.listening()...) {
+	return firstMade([]mistake{
+		{c.MaxTotal.Cost != "" && !(IsNumber(c.MaxTotal.Cost) && c.MaxTotal.Cost[0] != '-'), "--max-cost: " + strconv.Quote(c.MaxTotal.Cost) + " is not a number from 0 on", nil},
+		{!c.trims(), "--trim: " + strconv.Quote(c.Trim) + " is not auto, off or a number of tokens from 1000 on", nil},
+		{c.Temperature != "" && !IsNumber(c.Temperature), "--temperature: " + strconv.Quote(c.Temperature) + " is not a number", nil},
+	})
+}
+
+// firstMade is the error for the first mistake that was made.
+func firstMade(mistakes []mistake) error {
+	for _, m := range mistakes {
 		if m.made {
 			return failure.UsageError(m.hints, "%s", m.message)
 		}
 	}
-	return c.checkWritten()
+	return nil
 }
 
 type flagFile struct{ flag, path string }
@@ -152,9 +172,6 @@ func (c *Config) mistakes() []mistake {
 	leave := func(flag string) []string { return []string{"leave " + flag + " out"} }
 	addShell := func(flag string) []string { return []string{"add --shell, or leave " + flag + " out"} }
 	return []mistake{
-		{c.MaxTotal.Cost != "" && !(IsNumber(c.MaxTotal.Cost) && c.MaxTotal.Cost[0] != '-'), "--max-cost: " + strconv.Quote(c.MaxTotal.Cost) + " is not a number from 0 on", nil},
-		{!c.trims(), "--trim: " + strconv.Quote(c.Trim) + " is not auto, off or a number of tokens from 1000 on", nil},
-		{c.Temperature != "" && !IsNumber(c.Temperature), "--temperature: " + strconv.Quote(c.Temperature) + " is not a number", nil},
 		{c.KeyFile != "" && c.KeyEnv != nil && *c.KeyEnv != "", "--key-env and --key-file: only one of them can be given", nil},
 		{c.System != nil && c.SystemFile != "", "--system and --system-file: only one of them can be given", nil},
 		{attached > 1 || attached == 1 && (c.NoStdin || c.Input == "messages"), "--file -: standard input can be attached only once, and then has no other use", nil},

@@ -61,6 +61,9 @@ func ParseAs(name string, data []byte, o jsontext.Options) (Value, error) {
 
 func (d *Document) value(from int) Value { return Value{d, from, jsontext.ValueEnd(d.data, from)} }
 
+// Data is the text of the document.
+func (d *Document) Data() []byte { return d.data }
+
 func (d *Document) Name() string { return d.name }
 
 func (v Value) Raw() []byte { return v.Doc.data[v.From:v.To] }

@@ -158,7 +158,7 @@ func runExample(t *testing.T, commands string, files map[string]string, terminal
 	model := "reply\nagain\ntext \"An answer.\"\n"
 	resumes := strings.Contains(commands, ".tool_calls")
 	switch {
-	case strings.Contains(commands, "--schema"): // the answer is an object
+	case strings.Contains(commands, "--schema"), strings.Contains(commands, "--preset extract"): // the answer is an object
 		model = "reply\nagain\ntext \"{\\\"name\\\":\\\"Rhine\\\"}\"\n"
 	case strings.Contains(commands, "toolpipe -x"):
 		model = "reply\nagain\ntext \"```sh\\ndate\\n```\"\n"
@@ -178,7 +178,9 @@ func runExample(t *testing.T, commands string, files map[string]string, terminal
 		t.Fatal(err)
 	}
 	s.verified = true
-	s.env["PATH"] += brought
+	if s.env["PATH"] += brought; strings.Contains(commands, "--preset") {
+		s.env["TOOLPIPE_CONFIG"] = "config.json"
+	}
 	commands = s.exampleEndpoints(commands)
 	layReadmeFiles(t, s, files)
 	line := scriptLine{words: []scriptWord{literalWord("sh"), literalWord("set -e\n" + commands)}, statuses: []string{status}}

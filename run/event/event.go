@@ -50,8 +50,17 @@ type Limits struct {
 
 // Identity distinguishes a run from others.
 type Identity struct {
-	ID   string `event:"id,opt"`         // of --id
-	Time string `event:"time,opt,plain"` // when the run began, in UTC, RFC 3339 with milliseconds
+	ID     string `event:"id,opt"`         // of --id
+	Time   string `event:"time,opt,plain"` // when the run began, in UTC, RFC 3339 with milliseconds
+	Preset string `event:"preset,opt,plain"`
+}
+
+// Origin is what the answer of a run comes from.
+type Origin struct {
+	ID      string `event:"id,opt"`            // of --id
+	Model   string `event:"model,opt,plain"`   // the model that was asked last, by its name at the endpoint
+	Profile string `event:"profile,opt,plain"` // its profile
+	Preset  string `event:"preset,opt,plain"`
 }
 
 type ServerInfo struct {
@@ -391,6 +400,14 @@ type Item struct {
 	Arguments   []PromptArgument `event:"arguments,opt"` // of a prompt; nil: not written
 }
 
+// Preset is one preset of --list presets.
+type Preset struct {
+	Name   string   `event:"name"`
+	Args   []string `event:"args"`
+	Prompt string   `event:"prompt,opt"`
+	Text   string   `event:"text"` // all of it as a command line
+}
+
 // Check is one line of --check.
 type Check struct {
 	Subject string `event:"subject,plain"`
@@ -463,9 +480,9 @@ type End struct {
 	Labels []string       `event:"labels,plain"` // private, untrusted: labels of the conversation
 	Finish string         `event:"finish"`
 	Counts
-	Time time.Duration  `event:"ms"`
-	ID   string         `event:"id,opt"`    // of --id
-	Err  *failure.Error `event:"error,opt"` // message, hint; of a model also kind, http_status, code, retryable, retry_after_ms
+	Time time.Duration `event:"ms"`
+	Origin
+	Err *failure.Error `event:"error,opt"` // message, hint; of a model also kind, http_status, code, retryable, retry_after_ms
 	Collected
 }
 
@@ -499,6 +516,7 @@ func (e *OfConnection) kind() string { return e.Event.kind() }
 func (*Tool) kind() string           { return "tool" }
 func (*Server) kind() string         { return "server" }
 func (e *Item) kind() string         { return e.Kind }
+func (*Preset) kind() string         { return "preset" }
 func (*Check) kind() string          { return "check" }
 func (*Contents) kind() string       { return "contents" }
 func (*LoginURL) kind() string       { return "login_url" }

@@ -51,6 +51,7 @@ var everyEvent = []struct {
 	{"prompt", &Item{Kind: "prompt", Server: "s", Arguments: []PromptArgument{{nasty, nasty, true}}}},
 	{"commentary", &Commentary{1, []byte(nasty)}},
 	{"attention", &Attention{nasty}},
+	{"preset", &Preset{nasty, []string{nasty}, nasty, nasty}},
 	{"check", &Check{nasty, "ok", nasty, nasty}},
 	{"contents", &Contents{Server: "s", URI: nasty, MIME: nasty, Blob: []byte("YQ==")}},
 	{"text", &Nested{nasty, &Text{1, []byte(nasty)}}},

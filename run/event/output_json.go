@@ -71,7 +71,7 @@ type JSONOutput struct {
 
 func (o *JSONOutput) Event(e Event) error {
 	switch e := e.(type) {
-	case *Tool, *Server, *Item, *Contents, *Check, *Login, *Explanation, *Plan, *Staged:
+	case *Tool, *Server, *Item, *Preset, *Contents, *Check, *Login, *Explanation, *Plan, *Staged:
 		o.collected.Items = append(o.collected.Items, e)
 	case *Result:
 		switch {

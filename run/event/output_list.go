@@ -39,7 +39,7 @@ func (o *ListOutput) Event(e Event) error {
 		description, _, _ := strings.Cut(strings.TrimSpace(e.Description), "\n")
 		return o.row(append(row, "DESCRIPTION", description)...)
 	case *Server:
-		o.table.whole = o.table.whole || e.Message != ""
+		o.table.wraps = o.table.wraps || e.Message != ""
 		why := strings.TrimPrefix(e.Message, "server "+strconv.Quote(e.Name)+" ("+e.Transport+"): ") // already in the row
 		row := []string{"SERVER", e.Name, "STATUS", e.Status, "TRANSPORT", e.Transport, "PROTOCOL", e.Protocol, "TOOLS", strconv.Itoa(e.Tools), "TARGET", e.Target, "MESSAGE", why}
 		if o.Verbose {
@@ -57,16 +57,10 @@ func (o *ListOutput) Event(e Event) error {
 			row = []string{"SERVER", e.Server, "SKILL", e.Name, "URI", e.URI}
 		}
 		return o.row(append(row, "TYPE", e.MIME, "DESCRIPTION", e.Description, "ARGUMENTS", argumentNames(e.Arguments))...)
+	case *Preset:
+		return o.row("PRESET", e.Name, "WORDS", e.Text)
 	case *Check:
-		if o.Columns == 0 {
-			return o.row("CHECKED", e.Subject, "STATUS", e.Status, "RESULT", e.Message, "HINT", e.Hint)
-		}
-		o.table.whole = o.table.whole || e.Status != "ok"
-		result := e.Message
-		if e.Hint != "" {
-			result += "; " + e.Hint
-		}
-		return o.row("CHECKED", e.Subject, "STATUS", e.Status, "RESULT", result)
+		return o.check(e)
 	case *Contents:
 		return o.contents(e)
 	case *Login:
@@ -92,6 +86,18 @@ func (o *ListOutput) staged(e *Staged) error {
 		return o.write([]byte(o.Color(e.Shown)))
 	}
 	return o.write([]byte(e.Shown))
+}
+
+func (o *ListOutput) check(e *Check) error {
+	if o.Columns == 0 {
+		return o.row("CHECKED", e.Subject, "STATUS", e.Status, "RESULT", e.Message, "HINT", e.Hint)
+	}
+	o.table.wraps = true
+	result := e.Message
+	if e.Hint != "" {
+		result += "; " + e.Hint
+	}
+	return o.row("CHECKED", e.Subject, "STATUS", e.Status, "RESULT", result)
 }
 
 func (o *ListOutput) end(e *End) error {
@@ -254,15 +260,18 @@ func (o *ListOutput) explain(e *Explanation) error {
 type table struct {
 	header []string
 	rows   [][]string // as many fields as the header, escaped
-	whole  bool       // do not cut the last column: it contains an error
+	wraps  bool       // the last column goes on in further lines instead of being cut
 }
 
 // maxField is the width of a column that is followed by others. The first two may be wider: they
 // contain the names that a user copies.
 const maxField = 40
 
-// appendTo appends the table in lines of at most columns columns, unless whole is set. Empty
-// columns are omitted.
+// leastWrapped is the width that a column must have for its text to go on below it. Otherwise the
+// text goes on at the beginning of the next line.
+const leastWrapped = 20
+
+// appendTo appends the table in lines of at most columns columns. Empty columns are omitted.
 func (t *table) appendTo(b []byte, columns int) []byte {
 	widths := make([]int, len(t.header))
 	for _, row := range t.rows {
@@ -279,7 +288,7 @@ func (t *table) appendTo(b []byte, columns int) []byte {
 			widths[i] = min(widths[i], maxField)
 		}
 	}
-	for _, row := range append([][]string{t.header}, t.rows...) {
+	for n, row := range append([][]string{t.header}, t.rows...) {
 		var line strings.Builder
 		for i, field := range row {
 			if widths[i] == 0 {
@@ -289,13 +298,47 @@ func (t *table) appendTo(b []byte, columns int) []byte {
 				field = escape.Cut(field, widths[i])
 				field += strings.Repeat(" ", widths[i]-escape.Columns(field)+2)
 			}
+			if t.wraps && n > 0 && i == last {
+				field = wrapped(field, escape.Columns(line.String()), columns)
+			}
 			line.WriteString(field)
 		}
-		shown := strings.TrimRight(line.String(), " ")
-		if !t.whole {
-			shown = escape.Cut(shown, columns)
+		for shown := range strings.SplitSeq(line.String(), "\n") {
+			if shown = strings.TrimRight(shown, " "); !t.wraps {
+				shown = escape.Cut(shown, columns)
+			}
+			b = append(append(b, shown...), '\n')
 		}
-		b = append(append(b, shown...), '\n')
 	}
 	return b
+}
+
+// wrapped is the text of a column that begins after from columns, in lines of at most columns
+// columns. Only a word that is longer than a line is broken.
+func wrapped(text string, from, columns int) string {
+	if from+escape.Columns(text) <= columns {
+		return text
+	}
+	begin, at := from, from // begin: where further lines begin
+	if columns-from < leastWrapped {
+		begin, at = 2, columns
+	}
+	var b strings.Builder
+	put := func(s string, n int) { // n is the columns that must fit into the line
+		if at > begin && at+n > columns {
+			b.WriteString("\n" + strings.Repeat(" ", begin))
+			at, s = begin, strings.TrimPrefix(s, " ")
+		}
+		b.WriteString(s)
+		at += escape.Columns(s)
+	}
+	for i, word := range strings.Split(text, " ") {
+		if i > 0 || at > begin {
+			put(" ", 1+escape.Columns(word))
+		}
+		for _, r := range word {
+			put(string(r), escape.RuneColumns(r))
+		}
+	}
+	return b.String()
 }

@@ -100,10 +100,10 @@ func TestNestedTwice(t *testing.T) {
 // ourWords are the fields of events that hold words of toolpipe or of the user's
 // flags and config, and never words of a model or a server.
 var ourWords = []string{
-	"Start.Version", "Start.Model", "Start.API", "Start.Policy", "Start.Time", "Approval.Decision", "Approval.By",
+	"Start.Version", "Start.Model", "Start.API", "Start.Policy", "Start.Time", "Start.Preset", "Approval.Decision", "Approval.By",
 	"Result.Status", "Warning.Code", "Warning.Server", "Tool.Server", "Tool.Verdict", "Tool.Rule",
 	"Server.Name", "Server.Transport", "Server.Status", "Item.Kind", "Item.Server",
-	"Explanation.Name", "Explanation.ID", "Explanation.Decision", "Explanation.By", "Explanation.Rule", "End.Status",
+	"Explanation.Name", "Explanation.ID", "Explanation.Decision", "Explanation.By", "Explanation.Rule", "End.Status", "End.Model", "End.Profile", "End.Preset",
 	"LoginURL.Server", "LoginURL.URL", "LoginURL.RedirectURI", "Login.Status", "Login.Expires",
 	"Result.Labels", "End.Labels", "Staged.Labels", "Tool.Labels", "Tool.Effects", "Tool.Assumed", "Check.Subject", "Check.Status", "Contents.Server",
 }

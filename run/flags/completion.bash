@@ -56,7 +56,12 @@ _toolpipe() {
     [[ $flag == --help || $flag == -h ]] && before=()
   fi
   case $flag in
-@CASES@    *) [[ $word == -* && $word != *=* ]] && _toolpipe_describe ;;
+@CASES@    *)
+      if [[ $word == -* && $word != *=* ]]; then
+        _toolpipe_describe
+      elif [[ " ${before[*]-} " == *' --report'[\ =]* ]]; then # its arguments are files
+        _toolpipe_paths file
+      fi ;;
   esac
 }
 complete -F _toolpipe toolpipe

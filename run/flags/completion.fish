@@ -5,3 +5,4 @@ function __toolpipe_names
     toolpipe --completion $argv[1] $before[2..-1] 2>/dev/null
 end
 complete -c toolpipe -f
+complete -c toolpipe -n "string match -q -- '--report*' (commandline -opc)" -F

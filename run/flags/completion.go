@@ -24,8 +24,9 @@ var (
 )
 
 // shells are the shells for which --completion prints a script. While a user types, the scripts ask
-// for the names in the config: toolpipe --completion profiles (or servers), followed by the words
-// before the cursor. So a --config among these words is used, and a "--" among them does no harm.
+// for the names in the config: toolpipe --completion profiles (or servers, presets), followed by the
+// words before the cursor. So a --config among these words is used, and a "--" among them does no
+// harm.
 var shells = []string{"bash", "zsh", "fish"}
 
 func (t *Table) CompletionText() (string, error) {
@@ -36,7 +37,7 @@ func (t *Table) CompletionText() (string, error) {
 		return t.zsh(), nil
 	case "fish":
 		return t.fish(), nil
-	case "profiles", "servers":
+	case "profiles", "servers", "presets":
 		return t.configNames()
 	}
 	return "", failure.UsageError([]string{"--completion is one of: " + config.JoinWords(shells)}, "--completion: %q is not one of its values", t.Completion)
@@ -49,7 +50,10 @@ func (t *Table) configNames() (string, error) {
 		return "", err
 	}
 	names := config.ProfileNames()
-	if t.Completion == "servers" {
+	switch t.Completion {
+	case "presets":
+		names = config.PresetNames()
+	case "servers":
 		used, unused, err := config.Servers(context.Background(), t.settings, strings.NewReader(""), ignore)
 		if err != nil {
 			return "", err
@@ -79,15 +83,17 @@ func (f *Flag) words() []string {
 }
 
 // action is the completion rule of a shell for the value of the flag. The parameters are the rules
-// for a list of values (words), a file, a directory, the profiles or servers of the config (names),
-// and any other value that the flag needs. words and names contain a %s for the list and for the
-// kind.
+// for a list of values (words), a file, a directory, the profiles, servers or presets of the config
+// (names), and any other value that the flag needs. words and names contain a %s for the list and
+// for the kind.
 func (f *Flag) action(words, file, directory, names, value string) string {
 	switch {
 	case f.words() != nil:
 		return fmt.Sprintf(words, strings.Join(f.words(), " "))
 	case f.Name == "model", f.Name == "agent":
 		return fmt.Sprintf(names, "profiles")
+	case f.Name == "preset":
+		return fmt.Sprintf(names, "presets")
 	case slices.Contains([]string{"trust", "servers", "login", "logout"}, f.Name):
 		return fmt.Sprintf(names, "servers")
 	case f.Value == "FILE" || f.Value == "FILE|JSON" || f.Value == "FILE|-" || f.Value == "PATH":

@@ -12,7 +12,7 @@ _toolpipe_names() {
 
 _toolpipe() {
   _arguments -s -S \
-@SPECS@    '*: :()' # words of a prompt: a message in this place would keep zsh from inserting a flag
+@SPECS@    '*: :{(( $words[(I)--report*] )) && _files}' # else words of a prompt: a message in this place would keep zsh from inserting a flag
 }
 
 if [[ $zsh_eval_context[-1] == loadautofunc ]]; then

@@ -30,6 +30,10 @@ func OfOthers(name string) string {
 		flag = "deny"
 	case "system-prompt", "append-system-prompt":
 		flag = "system"
+	case "image", "images", "attach", "attachment":
+		flag = "file PATH"
+	case "template", "pattern", "role":
+		flag = "preset NAME"
 	case "resume", "continue":
 		flag = "session FILE"
 	default:

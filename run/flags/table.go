@@ -85,6 +85,9 @@ func (t *Table) Check() error {
 	case len(c.Args) == 1 && c.Args[0] == "-":
 		c.Args, c.NamesInput = nil, true // as for --call
 	}
+	if c.Mode == config.Answer && c.Preset.Prompt != "" {
+		c.Args = append([]string{c.Preset.Prompt}, c.Args...)
+	}
 	return nil
 }
 

@@ -19,9 +19,9 @@ import (
 )
 
 type Settings struct {
-	Path      string
-	model     string
-	profiles  map[string]profile
+	Path  string
+	model string
+	named
 	servers   []servers.Server
 	Rules     []approve.Rule
 	Patterns  []string // the patterns of auto_approve as in the file, for -v
@@ -30,6 +30,12 @@ type Settings struct {
 	Shell     shellSettings
 
 	credentialHelper string // program that stores the logins; "" for files
+}
+
+// named are the entries that flags choose by their names.
+type named struct {
+	profiles map[string]profile
+	presets  map[string]preset
 }
 
 type profile struct {
@@ -110,6 +116,7 @@ func (s *Settings) keys(c *config.Config) []document.Key {
 	return document.Keys(
 		"model", &s.model,
 		"models", document.EachMember(s.parseProfile),
+		"presets", document.EachMember(s.parsePreset),
 		"mcpServers", document.Into(&s.servers, func(m document.Member) ([]servers.Server, error) { return servers.Parse(c, m.Value) }),
 		"auto_approve", document.EachMember(s.parseAutoApprove),
 		"policy", s.parsePolicies,

@@ -48,6 +48,9 @@ func (v *Invocation) Configure(ctx context.Context) (err error) {
 	if v.Settings, err = LoadSettings(c, v.Warn); err != nil {
 		return err
 	}
+	if p := c.Preset; p.Name != "" {
+		v.Face.VerboseLine("preset " + p.String())
+	}
 	note := func(code, server, message string) {
 		if code == "server_renamed" || code == "server_described" { // only with -v
 			v.Face.VerboseLine(message)
@@ -112,8 +115,10 @@ func (v *Invocation) resolveModel(ctx context.Context, c *config.Config, to **Mo
 		m.Endpoint.Record = ""
 	}
 	*to = m
-	if m.Endpoint.Note != "" {
-		v.Face.VerboseLine(m.Endpoint.Note)
+	for _, note := range []string{m.Endpoint.Unused, m.Endpoint.Note} {
+		if note != "" {
+			v.Face.VerboseLine(note)
+		}
 	}
 	if m.Endpoint.Replay != "" { // the recording determines the API
 		if m.Client, err = v.NewClient(ctx, m.Endpoint); err != nil {

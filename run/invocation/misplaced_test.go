@@ -10,6 +10,7 @@ import (
 // The keys of the config, of a profile and of shell.
 var (
 	configKeys  = document.NamesOf(new(Settings).keys(new(config.Config)))
+	presetKeys  = document.NamesOf(new(preset).keys())
 	profileKeys = document.NamesOf(new(profile).keys())
 	shellKeys   = document.NamesOf(new(shellSettings).keys(new(config.Config)))
 )

@@ -21,19 +21,24 @@ import (
 type Endpoint struct {
 	stream.Config
 	Model   string
+	Profile string // the name of the profile; "" for none
 	Price   Price
 	KeyFrom string // source of the key: flag, variable or key of the config; "" for none
 	URLFrom string // source of the URL: flag, variable or key of the config
 	Note    string // message for -v; "" for none
+	Unused  string // message about variables with other URLs; "" for none
 	profile profile
 }
 
 // ResolveModel decides which model to ask, and at which endpoint: from flag, environment or config,
-// in this order. A profile that the flag names ranks as the flag.
+// in this order. The endpoint of a profile has precedence over the environment.
 func ResolveModel(ctx context.Context, c *config.Config, s *Settings, warn config.Warner) (*Endpoint, error) {
 	asked := askedModel(c, s)
 	p := s.profiles[asked]
 	e := &Endpoint{Config: p.Config, Model: cmp.Or(p.model, asked), Price: p.price, profile: p}
+	if p.at.Doc != nil {
+		e.Profile = asked
+	}
 	usualAPI := resolveURL(c, e, p)
 	if e.API = cmp.Or(c.API, p.API); c.Replay == "" { // a recording contains its API
 		e.API = cmp.Or(e.API, usualAPI, "chat")
@@ -52,6 +57,7 @@ func ResolveModel(ctx context.Context, c *config.Config, s *Settings, warn confi
 		Idle:     `"idle_timeout" in the model's profile allows a longer silence`,
 		Redirect: "give the URL that it points to, with --base-url",
 		Replay:   "--record makes a new recording",
+		Address:  "the address comes from " + e.URLFrom,
 		TLS:      "the endpoint may want another client certificate: client_cert and client_key in the model's profile",
 	}
 	if e.Replay == "" && (e.BaseURL == "" || e.Model == "" && !c.Lists("models")) {
@@ -77,13 +83,14 @@ func askedModel(c *config.Config, s *Settings) string {
 
 const flagURL = "--base-url"
 
-// resolveURL finds the endpoint, and returns its API if that is known, else "". A profile that the
-// flag names has precedence over the environment. A provider's key alone selects its endpoint:
-// OpenAI's if both keys are set, unless the requested API is Anthropic's.
+// resolveURL finds the endpoint, and returns its API if that is known, else "". However a profile is
+// named, its base_url has precedence over the environment. A provider's key alone selects its
+// endpoint: OpenAI's if both keys are set, unless the requested API is Anthropic's.
 func resolveURL(c *config.Config, e *Endpoint, p profile) (api string) {
 	type source struct{ url, from, api string }
 	sources := []source{
 		{c.BaseURL, flagURL, ""},
+		{p.BaseURL, p.place("base_url"), ""},
 		{c.Getenv("TOOLPIPE_BASE_URL"), "TOOLPIPE_BASE_URL", ""},
 	}
 	anthropic := c.Getenv("ANTHROPIC_API_KEY") != "" || c.Getenv(anthropicToken) != ""
@@ -91,24 +98,31 @@ func resolveURL(c *config.Config, e *Endpoint, p profile) (api string) {
 	if !toAnthropic {
 		sources = append(sources, source{c.Getenv("OPENAI_BASE_URL"), "OPENAI_BASE_URL", ""})
 	}
-	at := len(sources)
-	if c.Model != "" {
-		at = 1
-	}
-	sources = slices.Insert(sources, at, source{p.BaseURL, p.place("base_url"), ""})
 	if c.Getenv("OPENAI_API_KEY") != "" && !toAnthropic {
 		sources = append(sources, source{"https://api.openai.com/v1", "OPENAI_API_KEY", "responses"}) // newer models support no tools in chat
 	}
-	if anthropic {
-		sources = append(sources, source{anthropicURL(c.Getenv("ANTHROPIC_BASE_URL")), "ANTHROPIC_API_KEY", "messages"})
+	if base := c.Getenv("ANTHROPIC_BASE_URL"); anthropic {
+		from := "ANTHROPIC_API_KEY"
+		if base != "" {
+			from = "ANTHROPIC_BASE_URL"
+		}
+		sources = append(sources, source{anthropicURL(base), from, "messages"})
 	}
-	for _, s := range sources {
-		if s.url != "" {
-			e.BaseURL, e.URLFrom = s.url, s.from
-			return s.api
+	i := slices.IndexFunc(sources, func(s source) bool { return s.url != "" })
+	if i < 0 {
+		return ""
+	}
+	e.BaseURL, e.URLFrom = sources[i].url, sources[i].from
+	var unused []string
+	for _, s := range sources[i+1:] {
+		if strings.HasSuffix(s.from, "_BASE_URL") && s.url != "" && s.url != e.BaseURL {
+			unused = append(unused, s.from)
 		}
 	}
-	return ""
+	if unused != nil && c.Replay == "" {
+		e.Unused = "not used: " + strings.Join(unused, ", ") + "; the endpoint comes from " + e.URLFrom
+	}
+	return sources[i].api
 }
 
 // anthropicURL is the endpoint for ANTHROPIC_BASE_URL. Other programs add /v1 to it, so it is

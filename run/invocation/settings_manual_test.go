@@ -27,7 +27,7 @@ func described() map[string][]string {
 func TestManual(t *testing.T) {
 	manual := described()
 	for heading, keys := range map[string][]string{
-		"KEYS": configKeys, "KEYS OF A PROFILE": profileKeys, "KEYS OF SHELL": shellKeys,
+		"KEYS": configKeys, "KEYS OF A PROFILE": profileKeys, "KEYS OF A PRESET": presetKeys, "KEYS OF SHELL": shellKeys,
 	} {
 		for _, key := range keys {
 			if !slices.Contains(manual[heading], key) {

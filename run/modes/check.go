@@ -43,6 +43,9 @@ func (k *checkup) run(ctx context.Context) error {
 		return k.failed("config", err)
 	}
 	k.ok("config", cmp.Or(k.inv.Settings.Path, "none"))
+	if p := k.inv.Config.Preset; p.Name != "" {
+		k.ok("preset", p.String())
+	}
 	for _, path := range k.inv.Config.ServerConfigs {
 		k.ok("mcp-config", path)
 	}
@@ -182,6 +185,9 @@ func (k *checkup) modelAt(ctx context.Context, of string, e *invocation.Endpoint
 	if e.Replay != "" {
 		k.ok(of+"model", "the recording "+e.Replay)
 		return
+	}
+	if e.Unused != "" {
+		k.ok(of+"endpoint", e.Unused)
 	}
 	if e.KeyFrom != "" {
 		k.ok(of+"key", "from "+e.KeyFrom)

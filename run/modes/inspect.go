@@ -209,6 +209,18 @@ func (m *mode) listServers() error {
 	return nil
 }
 
+// ListPresets lists the presets of the config. It needs no server and no model.
+func ListPresets(p *turn.Plan) error {
+	if err := p.Box.EmitStart(); err != nil {
+		return err
+	}
+	for _, name := range p.Inv.Settings.PresetNames() {
+		preset, _ := p.Inv.Settings.Preset(name)
+		p.Inv.Emit(&event.Preset{Name: name, Args: preset.Words, Prompt: preset.Prompt, Text: preset.Command()})
+	}
+	return nil
+}
+
 func (m *mode) listModels(ctx context.Context) error {
 	if err := m.box.EmitStart(); err != nil {
 		return err

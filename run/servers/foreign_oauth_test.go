@@ -87,7 +87,7 @@ func TestLoginCommand(t *testing.T) {
 		want string
 	}{
 		{config.Config{}, own, "toolpipe --login gh"},
-		{config.Config{ConfigFile: "c.json"}, own, "toolpipe --config c.json --login gh"},
+		{config.Config{Setup: config.Setup{ConfigFile: "c.json"}}, own, "toolpipe --config c.json --login gh"},
 		{config.Config{}, entry, "toolpipe --login https://tools.test/mcp"},
 		{config.Config{}, listed, "toolpipe --mcp-config 'my servers.json' --login gh"},
 		{config.Config{InsecureHTTP: []string{"tools.test"}}, plain, "toolpipe --login http://tools.test/mcp --insecure-http tools.test"},

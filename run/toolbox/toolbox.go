@@ -188,7 +188,7 @@ func (b *Toolbox) infos() []event.ServerInfo {
 // EmitStart emits the start event with the information that is available.
 func (b *Toolbox) EmitStart() error {
 	e := &event.Start{Version: b.inv.Config.Version, Policy: b.inv.Policy, Servers: b.infos(), Trace: b.inv.Config.Trace().ID(),
-		Identity: event.Identity{ID: b.inv.Config.ID, Time: b.inv.Began.UTC().Format("2006-01-02T15:04:05.000Z07:00")}}
+		Identity: event.Identity{ID: b.inv.Config.ID, Preset: b.inv.Config.Preset.Name, Time: b.inv.Began.UTC().Format("2006-01-02T15:04:05.000Z07:00")}}
 	if m := b.inv.Model; m != nil {
 		e.Model, e.API = m.Endpoint.Model, m.Endpoint.API
 	}

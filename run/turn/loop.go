@@ -97,6 +97,9 @@ func (l *Loop) PassText() {
 // Messages are the conversation without its frame, which is never part of the output.
 func (l *Loop) Messages() []stream.Message { return l.model.Request.Messages[l.trimmer.Frame:] }
 
+// Model is the model that is asked now.
+func (l *Loop) Model() *invocation.Model { return l.model }
+
 // Run answers the open calls of the conversation, then takes turns.
 func (l *Loop) Run(ctx context.Context) error {
 	defer func() { l.Labels, _ = l.flow.before(nil) }()
