@@ -42,10 +42,10 @@ func Colored(shown string) string {
 
 // A diffLine is a line of a diff. It takes several lines of the screen if it is long.
 type diffLine struct {
-	screen  []string
-	text    string
-	mark    byte   // the first byte of text; 0 for a line that names a file
-	changed []bool // for each byte of text, whether it belongs to a changed word
+	screen   []string
+	text     string
+	mark     byte // the first byte of text; 0 for a line that names a file
+	from, to int  // the changed words in text
 }
 
 // colorDiff adds colours to lines that textLines has made of a diff.
@@ -118,7 +118,7 @@ func (l *diffLine) color() {
 	for i, s := range l.screen {
 		out, on := s[:len(textMargin)]+style, false
 		for _, r := range s[len(textMargin):] {
-			if l.changed != nil && l.changed[at] != on {
+			if (l.from <= at && at < l.to) != on {
 				on = !on
 				out += map[bool]string{true: colorWord, false: colorWordEnd}[on]
 			}
@@ -129,44 +129,22 @@ func (l *diffLine) color() {
 	}
 }
 
-// compareWords marks the words that differ between a removed line and the added line in its place. If
-// less than half of both is in common, the line was replaced, and no word is marked.
+// compareWords marks the words that differ between a removed line and the added line in its place:
+// all between the words that both lines begin with and the words that both end with. If these are
+// less than half of both, the line was replaced, and no word is marked.
 func compareWords(a, b *diffLine) {
-	const most = 1 << 16 // steps of one comparison
 	before, after := words(a.text[1:]), words(b.text[1:])
-	if len(before)*len(after) > most {
-		return
+	shorter, head, tail := min(len(before), len(after)), 0, 0
+	for head < shorter && before[head] == after[head] {
+		head++
 	}
-	// common[i][j] is how many bytes before[i:] and after[j:] have in common, in whole words.
-	common := make([][]int, len(before)+1)
-	common[len(before)] = make([]int, len(after)+1)
-	for i, word := range slices.Backward(before) {
-		common[i] = make([]int, len(after)+1)
-		for j := len(after) - 1; j >= 0; j-- {
-			common[i][j] = max(common[i+1][j], common[i][j+1])
-			if word == after[j] {
-				common[i][j] = max(common[i][j], common[i+1][j+1]+len(word))
-			}
-		}
+	for tail < shorter-head && before[len(before)-1-tail] == after[len(after)-1-tail] {
+		tail++
 	}
-	if 4*common[0][0] < len(a.text)+len(b.text)-2 {
-		return
-	}
-	a.changed, b.changed = slices.Repeat([]bool{true}, len(a.text)), slices.Repeat([]bool{true}, len(b.text))
-	a.changed[0], b.changed[0] = false, false
-	inA, inB := a.changed[1:], b.changed[1:] // of before[i:] and after[j:]
-	for i, j := 0, 0; i < len(before) && j < len(after); {
-		n, m := len(before[i]), len(after[j])
-		switch common[i][j] {
-		case common[i+1][j]:
-			i, inA = i+1, inA[n:]
-		case common[i][j+1]:
-			j, inB = j+1, inB[m:]
-		default:
-			clear(inA[:n])
-			clear(inB[:m])
-			i, j, inA, inB = i+1, j+1, inA[n:], inB[m:]
-		}
+	begin := 1 + len(strings.Join(before[:head], ""))
+	end := len(strings.Join(before[len(before)-tail:], ""))
+	if 4*(begin-1+end) >= len(a.text)+len(b.text)-2 {
+		a.from, a.to, b.from, b.to = begin, len(a.text)-end, begin, len(b.text)-end
 	}
 }
 
