@@ -66,7 +66,7 @@ func (s *Session) Settle(limit time.Duration) {
 // AnnouncesTools reports whether the server declares that it announces changes of its list of
 // tools.
 func (s *Session) AnnouncesTools() bool {
-	return jsontext.IsTrue(jsontext.Member(jsontext.Member(s.agreed.Load().capabilities, "tools"), "listChanged"))
+	return jsontext.IsTrue(s.agreed.Load().member("capabilities", "tools", "listChanged"))
 }
 
 // ToolsAnnounced reports whether the list of tools was announced as changed since it was read.

@@ -36,7 +36,11 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Process
 	clock := s.clock()
 	left := func() time.Duration { return spec.StartupTimeout - clock.time() }
 	defer clock.expire(limited, left, func() { cancel(ErrStartup) }).Stop()
-	err := s.connect(limited)
+	connect := s.connect
+	if hooks.Tape != nil {
+		connect = s.connectTaped
+	}
+	err := connect(limited)
 	if err == nil {
 		s.tried = append(s.tried, "tools/list")
 		var l *toolListing
@@ -154,7 +158,7 @@ const extensions = `"extensions":{"` + task.Extension + `":{},"` + skillsExtensi
 
 // begin records the agreed revision and the server's description of itself.
 func (s *Session) begin(revision string, result []byte) {
-	s.agreed.Store(&agreement{revision, bytes.Clone(jsontext.Member(result, "capabilities")), jsontext.Text(jsontext.Member(result, "instructions")), bytes.Clone(jsontext.Member(result, "_meta"))})
+	s.agreed.Store(&agreement{revision, bytes.Clone(result)})
 }
 
 // initialize is the legacy handshake. It offers version first; "" means the newest.

@@ -87,12 +87,18 @@ type Hooks struct {
 	// OutputWait is the total time that the caller has waited for a reader of its own output.
 	// Deadlines of a call do not count that time.
 	OutputWait func() time.Duration
+	// Tape answers the start of the server, and requests that only read.
+	Tape Tape
 	// Elicit asks the user, for Spec.Elicit "ask".
 	Elicit wire.AskFunc
 	// Secrets are removed from everything that hooks and errors contain. The secrets of the
 	// Spec are added to it. nil: only the secrets of the Spec.
 	Secrets *secrets.Set
 }
+
+// A Tape answers a request: with the answer that ask gets, or with the answer of an earlier run. The
+// method "connect" is the start of the server. Calls of tools do not use it.
+type Tape func(method string, params []byte, ask func() ([]byte, error)) ([]byte, error)
 
 // HasCredentials reports whether a request to the server carries a secret, not counting a
 // stored login.

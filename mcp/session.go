@@ -61,11 +61,11 @@ type attempts struct {
 // An agreement is the result of the negotiation. A new one replaces it when a lost session is
 // renewed.
 type agreement struct {
-	revision     string // "" before
-	capabilities []byte // an object, as the server sent it
-	instructions string
-	meta         []byte // the server's _meta about itself, an object; nil for none
+	revision string // "" before
+	about    []byte // what the server said about itself, an object; nil before
 }
+
+func (a *agreement) member(path ...string) []byte { return jsontext.Member(a.about, path...) }
 
 func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
 	s := &Session{spec: spec, procs: procs, report: newReporter(hooks, &spec)}
@@ -94,10 +94,10 @@ func (s *Session) isLegacy() bool {
 func (s *Session) Transport() string { return s.transport }
 
 // Instructions are the server's instructions for the model; "" for none.
-func (s *Session) Instructions() string { return s.agreed.Load().instructions }
+func (s *Session) Instructions() string { return jsontext.Text(s.agreed.Load().member("instructions")) }
 
 // About is the _meta with the server's description of itself; nil for none.
-func (s *Session) About() []byte { return s.agreed.Load().meta }
+func (s *Session) About() []byte { return s.agreed.Load().member("_meta") }
 
 // Lost says why the server cannot be reached any more, with its name and the end of its stderr;
 // nil while it can be reached.
@@ -192,8 +192,8 @@ func (s *Session) logMessage(params []byte) {
 
 // has reports whether the server declares a capability or an extension.
 func (s *Session) has(capability string) bool {
-	declared := s.agreed.Load().capabilities
-	return jsontext.Member(declared, capability) != nil || jsontext.Member(declared, "extensions", capability) != nil
+	a := s.agreed.Load()
+	return a.member("capabilities", capability) != nil || a.member("capabilities", "extensions", capability) != nil
 }
 
 func (s *Session) Completes() bool { return s.has("completions") }

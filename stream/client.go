@@ -150,7 +150,7 @@ func New(cfg Config) (*Client, error) {
 		c.recorder, c.replayer = cfg.Beside.recorder, cfg.Beside.replayer
 	}
 	if c.replayer == nil && cfg.Replay != "" {
-		if c.replayer, err = openReplay(cfg.Replay, cfg.Hints.Replay); err != nil {
+		if c.replayer, err = openReplay(cfg.Replay, cfg.Hints.Replay, cfg.Secrets); err != nil {
 			return nil, err
 		}
 	}

@@ -16,7 +16,7 @@ func TestCutAtEveryByte(t *testing.T) {
 	seen := map[string]bool{} // situations share bodies
 	for _, d := range dialects {
 		for _, s := range situations {
-			p, err := openReplay(vectorFile(d.name, s.name), "")
+			p, err := openReplay(vectorFile(d.name, s.name), "", nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -27,7 +27,7 @@ import (
 // break before it does not belong to the body. The mark of a request names its dialect, and
 // is "-- request chat openai --" if the form of the request is that for OpenAI. "-- cut --" in
 // place of "-- end --" marks a transfer that broke. Of the headers only the status and the
-// content type are stored.
+// content type are stored. The lines of a Tape are before "-- request" and at the end.
 const (
 	recordingHead = "toolpipe recording 1\n"
 	openAIMark    = " openai"
@@ -36,6 +36,8 @@ const (
 type recorder struct {
 	file    *os.File
 	secrets *secrets.Set
+	tape    Tape
+	inside  bool  // the last request has no complete answer yet
 	err     error // the first error of a write
 }
 
@@ -49,7 +51,7 @@ func createRecording(path string, hidden *secrets.Set) (*recorder, error) {
 			return nil, errors.Join(err, f.Close())
 		}
 	}
-	r := &recorder{file: f, secrets: hidden}
+	r := &recorder{file: f, secrets: hidden, tape: Tape{hidden: hidden}}
 	r.write([]byte(recordingHead))
 	return r, nil
 }
@@ -65,6 +67,8 @@ func (r *recorder) request(d *dialect, b *body) {
 	if b.openAI {
 		form += openAIMark
 	}
+	r.answers()
+	r.inside = true
 	r.write([]byte("-- request " + form + " --\n"))
 	s := &bodyWriter{recorder: r, lineStart: true}
 	b.writeTo(s)
@@ -77,7 +81,19 @@ func (r *recorder) response(res *http.Response) *bodyWriter {
 }
 
 func (r *recorder) close() error {
+	r.answers()
 	return errors.Join(r.err, r.file.Close())
+}
+
+// answers writes the lines of the tape, but not into an exchange: the server of a tool may answer
+// while the model is asked.
+func (r *recorder) answers() {
+	if r.inside {
+		return
+	}
+	if lines := r.tape.lines(); lines != nil {
+		r.write(lines)
+	}
 }
 
 // bodyWriter writes one body of a recording. Its Write never fails, so that a recording that
@@ -117,6 +133,7 @@ func (w *bodyWriter) close() {
 // end ends a response with the error of the exchange.
 func (w *bodyWriter) end(err error) {
 	w.close()
+	w.recorder.inside = false
 	if e, ok := errors.AsType[*Error](err); err == nil || (ok && e.Cause == nil) {
 		w.recorder.write([]byte("-- end --\n"))
 	} else {

@@ -21,6 +21,7 @@ type replayer struct {
 	hint      string // Hints.Replay
 	exchanges []recorded
 	next      int
+	tape      Tape
 }
 
 type recorded struct {
@@ -37,7 +38,7 @@ type recorded struct {
 // maxRecording caps a recording, because it is kept in memory.
 const maxRecording = 1 << 30
 
-func openReplay(path, hint string) (*replayer, error) {
+func openReplay(path, hint string, hidden *secrets.Set) (*replayer, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func openReplay(path, hint string) (*replayer, error) {
 	if len(data) > maxRecording {
 		return nil, fmt.Errorf("%s is larger than 1 GiB", path)
 	}
-	p := &replayer{path: path, hint: hint}
+	p := &replayer{path: path, hint: hint, tape: Tape{hidden: hidden, path: path, hint: hint, answers: map[string][][]byte{}}}
 	if err := p.parse(data); err != nil {
 		return nil, fmt.Errorf("%s:%w", path, err)
 	}
@@ -72,6 +73,10 @@ func (p *replayer) parse(data []byte) error {
 		number++
 		kind, arg, isMark := parseMark(line)
 		switch {
+		case into == &between && line[0] == '{':
+			if err := p.tape.read(line); err != nil {
+				return fmt.Errorf("%d: %w", number, err)
+			}
 		case !isMark:
 			*into = appendBodyLine(*into, line)
 		case kind == "request":
@@ -125,7 +130,8 @@ func (p *replayer) answer(sent *body, hidden *secrets.Finder) (*http.Response, e
 	r := &p.exchanges[p.next]
 	now := hidden.Hide(sent.bytes()) // in the form of the recording
 	if then := withModelOf(now, r.request); !bytes.Equal(now, then) {
-		return nil, p.mismatch(r, then, now)
+		message := fmt.Sprintf("request %d no longer fits the recording %q (line %d); from byte %d on it differs:", p.next+1, p.path, r.line, common(string(then), string(now)))
+		return nil, mismatch(p.hint, message, string(then), string(now))
 	}
 	p.next++
 	res := &http.Response{StatusCode: r.status, Header: http.Header{"Content-Type": {r.contentType}}, Request: &http.Request{URL: recordingEndpoint.url}}
@@ -180,15 +186,19 @@ func withModelOf(present, recorded []byte) []byte {
 	return append([]byte{'{'}, rest...)
 }
 
-// mismatch is the error of a request that differs from the recorded one.
-func (p *replayer) mismatch(r *recorded, then, now []byte) *Error {
-	from := 0
-	for from < min(len(then), len(now)) && then[from] == now[from] {
-		from++
+// common is the length of the longest common start of two texts.
+func common(a, b string) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
 	}
-	before := max(from-100, 0) // some bytes before the difference, too
-	shown := func(body []byte) string { return clean(string(body[before:min(from+maxShown, len(body))]), maxShown) }
-	return &Error{Kind: Mismatch,
-		Message: fmt.Sprintf("request %d no longer fits the recording %q (line %d); from byte %d on it differs:\n- %s\n+ %s", p.next+1, p.path, r.line, from, shown(then), shown(now)),
-		Hint:    strings.TrimSuffix("- is recorded, + is sent now; "+p.hint, "; ")}
+	return n
+}
+
+// mismatch is the error of a request that differs from the recorded one. It shows both from shortly
+// before the difference.
+func mismatch(hint, message, then, now string) *Error {
+	from := common(then, now)
+	before := max(from-100, 0)
+	shown := func(text string) string { return clean(text[before:min(from+maxShown, len(text))], maxShown) }
+	return &Error{Kind: Mismatch, Message: message + "\n- " + shown(then) + "\n+ " + shown(now), Hint: strings.TrimSuffix("- is recorded, + is sent now; "+hint, "; ")}
 }

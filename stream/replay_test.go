@@ -67,7 +67,7 @@ func TestRecordAndReplay(t *testing.T) {
 			t.Errorf("the recording holds %q", never)
 		}
 	}
-	p, err := openReplay(file, "")
+	p, err := openReplay(file, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func FuzzRecording(f *testing.F) {
 		if err := rec.close(); err != nil {
 			t.Fatal(err)
 		}
-		p, err := openReplay(file, "")
+		p, err := openReplay(file, "", nil)
 		if err != nil || len(p.exchanges) != 1 {
 			t.Fatalf("%v, %d exchanges", err, len(p.exchanges))
 		}

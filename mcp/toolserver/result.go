@@ -8,6 +8,9 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
+// CallResult is a tool's answer as the result of tools/call, of the newest revision.
+func CallResult(r *wire.Result) []byte { return callResult(r, true) }
+
 // callResult is a tool's answer as the result of tools/call. Before 2026-07-28
 // structuredContent must be an object; any other value is sent as text if the answer has no
 // content blocks, and omitted otherwise.

@@ -56,7 +56,7 @@ func (b *Spec) Servers() ([]servers.Server, error) {
 		return nil, err
 	}
 	if c.Code {
-		local, err := code.New(code.Spec{Areas: areas, Environ: c.Environ, Processes: b.Sandbox.Processes(c.Processes), Version: c.Version})
+		local, err := code.New(code.Spec{Areas: areas, Environ: c.Environ, Processes: b.Sandbox.Processes(c.Processes), Version: c.Version, Idle: c.ReplayTools})
 		if err != nil {
 			return nil, failure.UsageError([]string{"install it: apt install universal-ctags, or brew install universal-ctags"}, "--code: %v", err)
 		}

@@ -117,16 +117,16 @@ func (s *Sandbox) Root() string { return s.dir }
 
 // Holds is Says plus what is hidden, and the protection of files that other programs run.
 func (s *Sandbox) Holds() string {
-	if s == nil {
+	says, hidden := s.Says(), 0
+	if says == "" {
 		return ""
 	}
-	hidden := 0
 	for _, path := range s.spec.Hide {
 		if _, err := os.Lstat(path); err == nil {
 			hidden++
 		}
 	}
-	says := s.Says() + "; it reads none of " + strconv.Itoa(hidden) + " paths with secrets (--help=secrets)"
+	says += "; it reads none of " + strconv.Itoa(hidden) + " paths with secrets (--help=secrets)"
 	if s.spec.Holder.Below {
 		return says + "; files that other programs run, such as .git/hooks, are read-only, except links"
 	}

@@ -135,6 +135,12 @@ func (p Preset) Hint(err error) error {
 	return err
 }
 
+// Replaying says what a run takes from a recording instead of the model and the servers.
+type Replaying struct {
+	Replay      string
+	ReplayTools bool // also the answers of tools and servers: none starts, and nobody is asked
+}
+
 // Config is one invocation as plain data: the flags, nothing resolved. The zero value of a field
 // means that the flag was not given.
 type Config struct {
@@ -213,7 +219,7 @@ type Config struct {
 	Log     string
 	ID      string // a word that marks the events of this run
 	Record  string
-	Replay  string
+	Replaying
 
 	// limits and config
 	MaxRounds      *int

@@ -176,6 +176,8 @@ func (c *Config) mistakes() []mistake {
 		{c.System != nil && c.SystemFile != "", "--system and --system-file: only one of them can be given", nil},
 		{attached > 1 || attached == 1 && (c.NoStdin || c.Input == "messages"), "--file -: standard input can be attached only once, and then has no other use", nil},
 		{c.Record != "" && c.Replay != "", "--record and --replay: only one of them can be given", nil},
+		{c.ReplayTools && (c.Replay == "" || c.Mode != Answer && c.Mode != Check), "--replay-tools: goes with --replay FILE and a prompt", nil},
+		{c.ReplayTools && stages, "--replay-tools and --stage: the calls of a replay change nothing, so there is nothing to apply", leave("--replay-tools")},
 		{c.Schema != "" && isBlock, "--schema and --output block: the answer is one JSON value, without blocks", nil},
 		{c.Mode != Answer && isBlock, "--output block: there is no answer with a block; use text, ndjson or json", nil},
 		{isBlock && c.Streams(), "--output block and --stream: the block is kept back until the answer is complete", leave("--stream")},

@@ -212,9 +212,11 @@ func (t *Table) outputFlags() []Flag {
 		{Name: "id", Value: "WORD", Setting: &c.ID,
 			Help: "an id for this run, which appears in start, end and -o json"},
 		{Name: "record", Value: "FILE", Setting: &c.Record,
-			Help: "store the model exchanges in the file"},
+			Help: "store the model exchanges and the results of tools in the file"},
 		{Name: "replay", Value: "FILE", Setting: &c.Replay,
-			Help: "answer from the exchanges in the file, offline"},
+			Help: "answer from the exchanges in the file, offline; tools run"},
+		{Name: "replay-tools", Setting: &c.ReplayTools,
+			Help: "with --replay: take the results of tools from the file too, and start no server; a verdict that differs from the recorded one fails"},
 	}
 }
 

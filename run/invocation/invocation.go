@@ -143,6 +143,15 @@ func (v *Invocation) resolveModel(ctx context.Context, c *config.Config, to **Mo
 	return err
 }
 
+// Tape has the answers of tools in the recording that the run writes, or takes them from; nil for
+// neither.
+func (v *Invocation) Tape() *stream.Tape {
+	if v.Model == nil || v.Model.Client == nil || v.Config.Replay != "" && !v.Config.ReplayTools {
+		return nil
+	}
+	return v.Model.Client.Tape()
+}
+
 // checkEndpointTools checks for tools of the endpoint itself. No rule here covers them: a web
 // search, for example, may send the content of the conversation.
 func (v *Invocation) checkEndpointTools(r *stream.Request) error {

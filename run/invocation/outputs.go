@@ -45,6 +45,10 @@ type Host struct {
 func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages func(func([]byte, bool) bool) error) *Outputs {
 	set := &secrets.Set{}
 	o := &Outputs{Emitter: event.NewEmitter(set), Secrets: set, Began: time.Now()}
+	began := o.Began
+	if c.ReplayTools { // the same events each time
+		o.Timeless, began = true, time.Time{}
+	}
 	if !s.OutFile {
 		s.Out = stdio.Bounded(ctx, s.Out, &o.Readers)
 	}
@@ -60,7 +64,7 @@ func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 	switch {
 	case c.Mode == config.Serve: // standard output belongs to the protocol
 	case c.Output == "ndjson":
-		o.add(&event.NDJSONOutput{Writer: w, Began: o.Began})
+		o.add(&event.NDJSONOutput{Writer: w, Began: began})
 	case c.Output == "json":
 		o.add(&event.JSONOutput{Writer: w, Call: c.Mode == config.CallTool, Calls: c.Mode == config.CallMany})
 	case c.Output == "messages":

@@ -324,7 +324,7 @@ func (k *checkup) terminal() {
 }
 
 func (k *checkup) programs(ctx context.Context) {
-	if len(k.inv.Config.FileRoots) == 0 {
+	if len(k.inv.Config.FileRoots) == 0 || k.inv.Config.ReplayTools {
 		return
 	}
 	if k.inv.Config.Code {

@@ -170,11 +170,9 @@ func applyAuthEnv(c *config.Config, all []Server) error {
 		case s.URL == "":
 			return failure.UsageError([]string{"--mcp-env " + config.ShellQuote(f)}, "--mcp-auth-env: server %q is a command, which gets variables", name)
 		}
-		token, ok := c.LookupEnv(env)
-		if !ok || token == "" {
+		if s.Bearer = c.Getenv(env); s.Bearer == "" && !c.ReplayTools {
 			return failure.Usage("--mcp-auth-env: the variable %q is not set", env)
 		}
-		s.Bearer = token
 	}
 	return nil
 }

@@ -94,6 +94,9 @@ func RequestError(c *Connection, err error) error {
 	if err == nil || failure.IsCancelled(err) {
 		return err
 	}
+	if given, ok := errors.AsType[*failure.Error](err); ok { // of the recording
+		return given
+	}
 	return &failure.Error{Status: failure.StatusServer, Message: WithHint(err.Error(), &c.Server, err), Cause: err}
 }
 

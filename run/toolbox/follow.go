@@ -23,9 +23,9 @@ const (
 )
 
 // Follows reports whether the tools of a server follow changes of its list. The server must be
-// trusted, and no lock may pin its tools.
+// trusted, and no lock may pin its tools. A replay gets no announcements.
 func (b *Toolbox) Follows(c *Connection) bool {
-	return c.Trusted && c.Local == nil && c.far == nil && b.inv.Config.ToolsLock == ""
+	return c.Trusted && c.Local == nil && c.far == nil && b.inv.Config.ToolsLock == "" && !b.inv.Config.ReplayTools
 }
 
 // Follow updates the tools of servers that announced a change, after these calls and before the

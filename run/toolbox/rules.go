@@ -51,7 +51,7 @@ func (b *Toolbox) UseServers() error {
 	for _, w := range warnings {
 		b.inv.Emit(&event.Warning{Code: w.Code, Message: w.Message, Grave: w.Grave})
 	}
-	if b.sandbox != nil {
+	if b.sandbox != nil && !c.ReplayTools {
 		if err := b.makeSandbox(b.sandbox, b.sandbox.Root(), ""); err != nil {
 			return err
 		}

@@ -164,6 +164,7 @@ func (b *Toolbox) Hooks(s *servers.Server) mcp.Hooks {
 		},
 		Wire:       b.inv.Face.Wire(s.Name),
 		OutputWait: b.inv.Readers.Time,
+		Tape:       b.tape(s),
 		Secrets:    b.inv.Secrets,
 	}
 	if b.inv.Config.Verbose > 0 { // servers are asked for logs only if somebody reads them

@@ -27,6 +27,7 @@ import (
 	"toolpipe/run/servers"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/text/jsontext"
 )
 
 // A Toolbox holds all servers, and a table that maps names in calls to tools. It is empty until the
@@ -147,9 +148,20 @@ func (b *Toolbox) offers(glob string) bool {
 	})
 }
 
-// Denies reports whether the rules deny a tool with any arguments.
+// Denies reports whether the rules deny a tool with any arguments, so that it is not offered. A
+// replay offers the tools of the recorded run: a new deny then fails at the call that it is about,
+// which says more than a request that differs.
 func (b *Toolbox) Denies(t *Tool) bool {
-	return b.inv.Gate.Denies(t.Call(nil))
+	tape := b.inv.Tape()
+	withheld := func() []byte { return append(jsontext.AppendQuoted([]byte(`{"withheld":`), t.ModelName), '}') }
+	if tape.Replays() {
+		return tape.Has(withheld())
+	}
+	denies := b.inv.Gate.Denies(t.Call(nil))
+	if denies && tape != nil {
+		tape.Keep(withheld(), []byte("true"))
+	}
+	return denies
 }
 
 // Offered are the tools for the model.

@@ -195,7 +195,8 @@ func (a *Agent) take(ctx context.Context, n *nestedRun, l *Loop, id string) (*wi
 	}
 	f := failure.Of(err)
 	shared := n.round.budget != nil && errors.Is(err, errUsedUp)
-	if ctx.Err() != nil || shared || f.Status != failure.StatusModel && f.Status != failure.StatusLimit {
+	replay := f.Model.Kind == string(stream.Mismatch) // it does not fit the recording
+	if ctx.Err() != nil || shared || replay || f.Status != failure.StatusModel && f.Status != failure.StatusLimit {
 		n.call.answer = n.unfinished(ctx, err)
 		if ctx.Err() == nil {
 			n.round.stop(err)

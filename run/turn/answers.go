@@ -80,6 +80,9 @@ func MediaPart(m *wire.Media) stream.Part {
 
 // annotate adds lines of toolpipe itself to a result.
 func (r *round) annotate(c *call) {
+	if c.taped.found { // the recorded result has them
+		return
+	}
 	if refusal := r.box.Refusal(c.tool.Conn, c.answer.text); refusal != "" {
 		c.answer.append(Prefix + refusal)
 	}

@@ -50,6 +50,7 @@ type call struct {
 	asked     time.Duration // how long somebody was asked about it since its last approval event
 	staged    bool          // write it to the plan instead of running it
 	denial    string        // why it was denied, for the user
+	taped     taped         // in a recording, or from it
 	noted     bool          // the session records that it is about to be sent
 	answer    *answer       // nil: not yet
 	nested    *CallTally    // counts of its nested run
@@ -320,6 +321,8 @@ func (r *round) ask(ctx context.Context, c *call, server *mcp.Session, progress 
 	switch {
 	case c.tool.Conn.Agent:
 		return r.plan.agentOf(c.tool.Conn).call(ctx, r, c, progress)
+	case r.tape().Replays() && toolbox.IsTaped(&c.tool.Conn.Server):
+		return r.recorded(ctx, c)
 	case c.task != nil:
 		return r.resumeTask(ctx, c, server, progress)
 	}
@@ -347,6 +350,7 @@ func (r *round) request(ctx context.Context, c *call, server *mcp.Session, progr
 }
 
 func (r *round) result(c *call) error {
+	r.keepTaped(c)
 	r.mu.Lock()
 	switch c.answer.event.Status {
 	case event.ResultDenied:

@@ -84,7 +84,7 @@ func (r *round) takeUp(c *call) error {
 	}
 	v := approve.Verdict{Outcome: approve.Allowed, By: "session", Rule: "sent by a run before"}
 	c.verdict = &v
-	return r.emit(r.approvalEvent(c, v))
+	return r.decided(c, v)
 }
 
 // resumeTask waits for the task of a call that an earlier run sent. It does not ask for a task of

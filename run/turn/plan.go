@@ -59,6 +59,11 @@ func (p *Plan) Resolve(ctx context.Context) error {
 	if err := p.Inv.MakeGate(); err != nil {
 		return err
 	}
+	for i := range p.Inv.Servers {
+		if c.ReplayTools { // none starts
+			p.Inv.Servers[i].Unusable = nil
+		}
+	}
 	if err := p.Box.ReadLock(); err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (r *round) judge(ctx context.Context, c *call) (goesOn bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := r.emit(r.approvalEvent(c, v)); err != nil {
+	if err := r.decided(c, v); err != nil {
 		return false, err
 	}
 	return r.apply(c, v), nil
@@ -104,6 +104,9 @@ func (r *round) apply(c *call, v approve.Verdict) bool {
 // lock, which is released while somebody is asked.
 func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error) {
 	v, err := r.verdict(ctx, c)
+	if err == nil {
+		v, err = r.asRecorded(c, v)
+	}
 	if v.TellsSecret() && !r.dryRun && r.heldSecrets.Add(1) > 1 {
 		v.EndsRun = true
 	}
@@ -199,7 +202,7 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 		}
 	}
 	if err == nil && (v.Outcome != c.verdict.Outcome || v.Rule != c.verdict.Rule) {
-		err = r.emit(r.approvalEvent(c, v))
+		err = r.decided(c, v)
 	}
 	if err == nil && !r.apply(c, v) {
 		r.stopped = r.unapproved(nil, c, v)

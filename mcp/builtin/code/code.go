@@ -28,6 +28,7 @@ type Spec struct {
 	Environ   []string        // toolpipe's environment; ctags is looked up in its PATH
 	Processes *process.Processes
 	Version   string
+	Idle      bool // no tool is called, so ctags is not needed
 }
 
 // inRoots reports whether a path is one of the roots, or is below one.
@@ -60,7 +61,7 @@ func (s *Spec) lookPath(name string) (program string, env []string, err error) {
 // in PATH. Whether it is Universal Ctags is checked at the first call.
 func New(spec Spec) (*toolserver.Server, error) {
 	path, err := findCtags(spec)
-	if err != nil {
+	if err != nil && !spec.Idle {
 		return nil, err
 	}
 	s := toolserver.New("code", spec.Version)
