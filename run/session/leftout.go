@@ -45,6 +45,7 @@ type places struct {
 	size    int64              // size of the file up to its last complete line
 	calls   map[string]result  // all calls that were in the file when it was opened, or that have a result
 	added   map[string][]place // lines that were added to results, by call
+	results map[string]place   // lines with whole results, by call
 	others  []place            // lines of messages, by index in the conversation; empty for results
 }
 
@@ -106,6 +107,61 @@ func (l *loader) readLeftOut(m document.Member) error {
 		}
 	}
 	return nil
+}
+
+// AddResult writes the whole result of a call, a JSON string literal, before its message, which has
+// only a part of it. A result of nil is not written.
+func (s *File) AddResult(call string, text []byte) error {
+	if s == nil || text == nil {
+		return nil
+	}
+	value := jsontext.AppendMember([]byte{'{'}, "call", jsontext.Quoted(call))
+	line := noteLine("result", append(jsontext.AppendMember(value, "text", text), '}'))
+	if int64(len(line)) > s.places.longest {
+		return nil // it is not kept for later runs
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.places.results[call] = place{s.places.size, len(line) - 1}
+	return s.put(line)
+}
+
+func (l *loader) readResult(m document.Member) error {
+	call := jsontext.Text(jsontext.Member(m.Raw(), "call"))
+	if l.open[call] == nil {
+		return m.Errorf("no call without a result has the id %q", call)
+	}
+	l.places.results[call] = l.at
+	return nil
+}
+
+// HasResult reports whether the session has the whole result of a call that was cut.
+func (s *File) HasResult(call string) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, has := s.places.results[call]
+	return has
+}
+
+// Result is the text of the whole result of a call that was cut; nil: the session has none.
+func (s *File) Result(call string) ([]byte, error) {
+	if s == nil {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.places.results[call]
+	if !ok {
+		return nil, nil
+	}
+	line, err := document.ReadLine(s.path, s.f, at.begin, at.length)
+	if err != nil {
+		return nil, failure.Within(flag, err)
+	}
+	return []byte(jsontext.Text(jsontext.Member(line.Raw(), "result", "text"))), nil
 }
 
 // AddTo writes a text, and labels, that were added to the result of a call.

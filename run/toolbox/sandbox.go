@@ -3,6 +3,7 @@ package toolbox
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -72,6 +73,11 @@ func (b *Toolbox) holdServers() error {
 
 // sandboxRoot is the directory from which paths in rules start for a server's sandbox.
 func (c *Connection) sandboxRoot() string { return cmp.Or(c.Dir, "/") }
+
+// RunsCommands reports whether a built-in tool runs commands.
+func (b *Toolbox) RunsCommands() bool {
+	return slices.ContainsFunc(b.Conns, func(c *Connection) bool { return c.Own != nil && c.Own.Runs() })
+}
 
 // sandboxOf is the sandbox of a connection's programs; nil for none.
 func (b *Toolbox) sandboxOf(c *Connection) *builtin.Sandbox {

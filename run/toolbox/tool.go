@@ -28,6 +28,7 @@ type Tool struct {
 	pinned *LockItem // its item in the lock, if its server starts later
 	far    *FarTool  // description from a toolpipe at a socket; nil for none
 	Reader bool      // it reads the resources of its server, which does not list it; see OfferReaders
+	Kept   bool      // it reads the results that the model does not have whole; see OfferKept
 
 	schemas struct {
 		input, output compiled

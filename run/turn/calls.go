@@ -41,6 +41,7 @@ type call struct {
 	stream.Call
 	number    bool          // its id is a number
 	line      string        // its command line; "" for a tool call
+	result    int           // number of its result; 0: no name
 	tool      *toolbox.Tool // nil: unknown
 	args      []byte        // canonical
 	trace     config.Trace  // its span in the caller's trace
@@ -99,6 +100,7 @@ func (c *caller) newRound(turn int, calls []stream.Call, lines []string) *round 
 	for _, line := range lines {
 		r.calls = append(r.calls, c.lines.call(line))
 	}
+	c.results.count(r.calls)
 	return r
 }
 
@@ -310,7 +312,7 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	if r.separate {
 		result.Separate()
 	}
-	c.answer = r.rendered(result)
+	c.answer = r.rendered(c, result)
 	c.answer.result = result
 	c.answer.event.Change = r.changed(bounds.Change)
 	r.annotate(c)
@@ -320,6 +322,8 @@ func (r *round) ask(ctx context.Context, c *call, server *mcp.Session, progress 
 	switch {
 	case c.tool.Conn.Agent:
 		return r.plan.agentOf(c.tool.Conn).call(ctx, r, c, progress)
+	case c.tool.Kept:
+		return c.tool.Conn.Own.Call(ctx, c.tool.Name, c.args, progress)
 	case c.task != nil:
 		return r.resumeTask(ctx, c, server, progress)
 	}

@@ -50,7 +50,8 @@ func (r *round) note(ctx context.Context, c *call) bool {
 func (r *round) keep(c *call) {
 	var err error
 	if !c.answer.keepsOpen {
-		err = r.session.Add(nil, c.answer.message(&c.Call))
+		err = cmp.Or(r.session.AddResult(c.ID, c.answer.whole), r.session.Add(nil, c.answer.message(&c.Call)))
+		c.answer.whole = nil
 	} else if c.noted {
 		err = r.session.NotSent(c.ID)
 	}

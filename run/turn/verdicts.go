@@ -117,6 +117,9 @@ func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error
 
 func (r *round) verdict(ctx context.Context, c *call) (approve.Verdict, error) {
 	gate := r.plan.Inv.Gate
+	if v, denied := r.deniedResult(ctx, c); denied {
+		return v, nil
+	}
 	if r.dryRun { // nobody is asked, except the approver about a call that would run
 		if x, err := gate.Explain(ctx, r.asked(c, c.tool)); x.Verdict.Outcome != approve.Allowed || !c.tool.OnlyReads() {
 			return x.Verdict, err
@@ -151,6 +154,22 @@ func (r *round) verdict(ctx context.Context, c *call) (approve.Verdict, error) {
 		}
 	}
 	return v, err
+}
+
+// deniedResult denies a call that reads the result of another call which is denied now. The state of
+// the conversation does not count: nothing is sent again.
+func (r *round) deniedResult(ctx context.Context, c *call) (v approve.Verdict, denied bool) {
+	if !c.tool.Kept {
+		return v, false
+	}
+	made := r.results.read(&c.Call)
+	args, err := approve.Canonical(made.Arguments)
+	if made.message == nil || err != nil {
+		return v, false
+	}
+	asked := r.box.CallOf(made.Name, args)
+	x, err := r.plan.Inv.Gate.Explain(ctx, asked)
+	return x.Verdict, err == nil && x.Verdict.Outcome == approve.Denied
 }
 
 func (r *round) awaitTurn(ctx context.Context) error {
