@@ -28,12 +28,13 @@ const (
 )
 
 // Message is one entry of a conversation. It must not be changed once it has been part of a
-// Request, because a Client encodes each message once. The exception is Instead, before
-// Client.Rewrite.
+// Request, because a Client encodes each message once. The exceptions are Instead and Omitted,
+// before Client.Rewrite.
 type Message struct {
 	Role    Role
 	Parts   []Part
 	Instead []Part // sent in place of Parts, which requests leave out; nil: nothing is left out
+	Omitted bool   // requests leave the message out
 	Calls   []Call // assistant only: the calls that the model asks for, in order
 	CallID  string // tool only: the id of the call that this answers
 	Name    string // tool: the name that the model knows the tool by; user and assistant: the speaker's name, sent by the chat dialect only
@@ -79,7 +80,7 @@ func (m *Message) asSent() *Message {
 
 // leavesOut reports whether requests leave out any parts of messages.
 func leavesOut(messages []Message) bool {
-	return slices.ContainsFunc(messages, func(m Message) bool { return m.Instead != nil })
+	return slices.ContainsFunc(messages, func(m Message) bool { return m.Instead != nil || m.Omitted })
 }
 
 // resultsOf returns the results that follow the i-th message.
