@@ -242,7 +242,6 @@ func (a *Agent) loop(ctx context.Context, n *nestedRun, args toolserver.Argument
 	request.Messages, frame = n.round.plan.WithSystem([]stream.Message{userMessage(args.Text("prompt"))},
 		System{args.Text("system"), args.Has("system")}, box, l.lines.enabled)
 	l.useTrimmer(frame)
-	l.results = newResults(l)
 	l.trimmer.Drops = true
 	l.stored.resumes = true // if it is continued, with calls that a limit left open
 	return l, nil

@@ -107,12 +107,8 @@ func (c *caller) newRound(turn int, calls []stream.Call, lines []string) *round 
 // prepare finds the tool and reads the arguments. A call that cannot run gets its answer here.
 func (r *round) prepare(c *call) {
 	c.tool = r.box.Tool(c.Name)
-	text := bytes.Trim(c.Arguments, " \t\r\n")
-	if len(text) == 0 || string(text) == "null" {
-		text = []byte("{}")
-	}
 	var err error
-	c.args, err = approve.Canonical(text)
+	c.args, err = canonical(c.Arguments)
 	switch {
 	case c.tool == nil && r.echoes != nil && r.echoes(c.Name):
 		c.answer = resultAnswer(string(c.Arguments))
@@ -125,6 +121,15 @@ func (r *round) prepare(c *call) {
 			c.answer = ownAnswer(event.ResultInvalid, "tool arguments do not fit the tool's schema: "+text)
 		}
 	}
+}
+
+// canonical is approve.Canonical, also for a call without arguments.
+func canonical(arguments []byte) ([]byte, error) {
+	text := bytes.Trim(arguments, " \t\r\n")
+	if len(text) == 0 || string(text) == "null" {
+		text = []byte("{}")
+	}
+	return approve.Canonical(text)
 }
 
 // announce emits the call in the form that is decided and sent.

@@ -74,7 +74,6 @@ func (p *Plan) NewLoop(tally *Tally, f *toolbox.Finder, known *confine.Known, fr
 	l := &Loop{model: v.Model, form: answerForm{from: "--schema"}, finder: f, Tally: tally, caller: p.newCaller(known)}
 	l.rounds, l.maxBytes = p.newRounds(), cmp.Or(l.maxBytes, resultBytes)
 	l.useTrimmer(frame)
-	l.results = newResults(l)
 	l.model.Request.Tools = l.results.offer(l.model.Request.Tools)
 	l.trimmer.Drops = v.Config.Output != "messages" || v.Config.Session != ""
 	l.text.joins = v.Text != nil && v.Config.Log == ""

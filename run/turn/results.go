@@ -33,6 +33,7 @@ type results struct {
 	loop  *Loop
 	tools func() []*toolbox.Tool // that read results; none: no result has a name
 
+	earlier int                           // calls before this run
 	counted struct{ messages, calls int } // the calls of the first messages
 
 	mu    sync.Mutex
@@ -51,6 +52,9 @@ func newResults(l *Loop) *results {
 		l.plan.Locked(func() { tools = l.box.KeptTools(spec) })
 		return tools
 	})
+	for p := range s.all {
+		s.earlier = p.number
+	}
 	s.named = slices.ContainsFunc(l.Messages(), func(m stream.Message) bool {
 		return isResult(&m) && (m.Instead != nil || bytes.Contains(textOf(&m), []byte(cutMark)))
 	})
@@ -66,6 +70,14 @@ func (s *results) offer(offered []stream.Tool) []stream.Tool {
 		return offered
 	}
 	return s.loop.box.OfferKept(s.tools(), offered)
+}
+
+// offerFrom is offer before the first result gets a name.
+func (s *results) offerFrom(offered []stream.Tool) []stream.Tool {
+	if s != nil {
+		s.named = true
+	}
+	return s.offer(offered)
 }
 
 // count gives the calls of the last reply, or some of them, the numbers of their results.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -163,13 +165,35 @@ func (r *round) deniedResult(ctx context.Context, c *call) (v approve.Verdict, d
 		return v, false
 	}
 	made := r.results.read(&c.Call)
-	args, err := approve.Canonical(made.Arguments)
+	args, err := canonical(made.Arguments)
 	if made.message == nil || err != nil {
 		return v, false
 	}
 	asked := r.box.CallOf(made.Name, args)
 	x, err := r.plan.Inv.Gate.Explain(ctx, asked)
+	if err == nil && x.Verdict.Outcome != approve.Denied && made.number <= r.results.earlier && r.showedDenied(ctx, &asked) {
+		x.Verdict = approve.Verdict{Outcome: approve.Denied, By: "policy", Reason: "the result may show files that a rule denies now"}
+	}
 	return x.Verdict, err == nil && x.Verdict.Outcome == approve.Denied
+}
+
+// showedDenied reports whether a call of an earlier run, of a built-in tool that reads a directory,
+// may have shown files that the rules of this run deny.
+func (r *round) showedDenied(ctx context.Context, made *approve.Call) bool {
+	t := r.box.Tool(made.Name)
+	if t == nil || !t.Declares().Reads {
+		return false
+	}
+	dir := jsontext.Text(jsontext.Member(made.Arguments, t.Declares().Path))
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(t.Conn.Root, dir)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if info, serr := os.Stat(real); err != nil || serr != nil || !info.IsDir() {
+		return false
+	}
+	withheld := r.plan.Inv.Gate.Withheld(ctx, *made)
+	return withheld.Matches != nil || slices.ContainsFunc(withheld.Paths, func(path string) bool { return confine.IsBelow(path, real) })
 }
 
 func (r *round) awaitTurn(ctx context.Context) error {
