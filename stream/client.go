@@ -344,7 +344,7 @@ func (c *Client) written(messages []Message, i int) *Message {
 // Size is the size of a request in bytes, as it would be sent.
 func (c *Client) Size(r *Request) int { return int(c.body(r).size) }
 
-// Rewrite makes the next request encode everything anew, after a change of Instead, Omitted or tools
+// Rewrite makes the next request encode everything anew, after a change of Instead or of tools
 // that were sent.
 func (c *Client) Rewrite() { c.encoder, c.head = nil, segments{} }
 

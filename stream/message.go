@@ -28,13 +28,12 @@ const (
 )
 
 // Message is one entry of a conversation. It must not be changed once it has been part of a
-// Request, because a Client encodes each message once. The exceptions are Instead and Omitted,
-// before Client.Rewrite.
+// Request, because a Client encodes each message once. The exception is Instead, before
+// Client.Rewrite.
 type Message struct {
 	Role    Role
 	Parts   []Part
-	Instead []Part // sent in place of Parts, which requests leave out; nil: nothing is left out
-	Omitted bool   // requests leave the message out
+	Instead []Part // sent in place of Parts, which requests leave out; nil: nothing is left out; empty: see Omit
 	Calls   []Call // assistant only: the calls that the model asks for, in order
 	CallID  string // tool only: the id of the call that this answers
 	Name    string // tool: the name that the model knows the tool by; user and assistant: the speaker's name, sent by the chat dialect only
@@ -68,9 +67,15 @@ func (m *Message) Sent() []Part {
 	return m.Parts
 }
 
+// Omit makes requests leave the message out.
+func (m *Message) Omit() { m.Instead = []Part{} }
+
+// Omitted reports whether requests leave the message out.
+func (m *Message) Omitted() bool { return m.Instead != nil && len(m.Instead) == 0 }
+
 // asSent returns the message with the parts that are sent.
 func (m *Message) asSent() *Message {
-	if m.Instead == nil {
+	if m.Instead == nil || m.Omitted() {
 		return m
 	}
 	sent := *m
@@ -80,7 +85,7 @@ func (m *Message) asSent() *Message {
 
 // leavesOut reports whether requests leave out any parts of messages.
 func leavesOut(messages []Message) bool {
-	return slices.ContainsFunc(messages, func(m Message) bool { return m.Instead != nil || m.Omitted })
+	return slices.ContainsFunc(messages, func(m Message) bool { return m.Instead != nil })
 }
 
 // resultsOf returns the results that follow the i-th message.

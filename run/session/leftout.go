@@ -52,7 +52,7 @@ func (l *Left) ApplyTo(conversation []stream.Message) {
 		m.Instead = append(m.Instead, says)
 	}
 	for i := l.Message + 1; i < l.Until; i++ {
-		conversation[i].Omitted = true
+		conversation[i].Omit()
 	}
 }
 

@@ -36,7 +36,7 @@ func (b *Toolbox) keptTools(r Results) (tools []*Tool) {
 	}
 	conn := NewConnection(builtin.ResultsServer(r, b.inv.Config.Version))
 	for _, t := range conn.Own.Builtins() {
-		tool := &Tool{Tool: t.Tool(), Conn: conn, ModelName: mcp.OfferedName(conn.Name, t.Name), Kept: true}
+		tool := &Tool{Tool: t.Tool(), Conn: conn, ModelName: mcp.OfferedName(conn.Name, t.Name), added: added{Kept: true}}
 		b.labelTool(tool)
 		tools = append(tools, tool)
 	}

@@ -118,7 +118,7 @@ func (x *trim) rounds(s span, target int) {
 		for next < s.to && !beginsRound(x.messages, next) {
 			next++
 		}
-		if round := x.messages[to:next]; slices.ContainsFunc(round, func(m stream.Message) bool { return !m.Omitted }) {
+		if round := x.messages[to:next]; slices.ContainsFunc(round, func(m stream.Message) bool { return !m.Omitted() }) {
 			if x.load.weight <= target {
 				break
 			}
@@ -137,7 +137,7 @@ func (x *trim) rounds(s span, target int) {
 
 func (x *trim) omit(i int) {
 	m := &x.messages[i]
-	if m.Omitted {
+	if m.Omitted() {
 		return
 	}
 	x.load.weight -= weightOf(m)
@@ -147,7 +147,7 @@ func (x *trim) omit(i int) {
 			x.name(i)
 		}
 	}
-	m.Omitted = true
+	m.Omit()
 }
 
 // saysRounds is the line in place of whole rounds.

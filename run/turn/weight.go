@@ -33,7 +33,7 @@ func (l *requestLoad) weigh(r *stream.Request) {
 }
 
 func weightOf(m *stream.Message) (weight int) {
-	if m.Omitted {
+	if m.Omitted() {
 		return 0
 	}
 	for _, p := range m.Sent() {
@@ -73,7 +73,7 @@ func (t *trimmer) remains(r *stream.Request) []string {
 		m := &r.Messages[i]
 		of := &head
 		switch {
-		case m.Omitted:
+		case m.Omitted():
 			continue
 		case isResult(m):
 			of = &results
@@ -127,7 +127,7 @@ func oldResults(messages []stream.Message) (places []int) {
 		return nil
 	}
 	for i := range messages[:end+1] {
-		if m := &messages[i]; isResult(m) && m.Instead == nil && !m.Omitted && weightOf(m) >= smallestTrimmed {
+		if m := &messages[i]; isResult(m) && m.Instead == nil && !m.Omitted() && weightOf(m) >= smallestTrimmed {
 			places = append(places, i)
 		}
 	}
@@ -140,7 +140,7 @@ func heaviestAttachment(messages []stream.Message) (message, part int) {
 	message, heaviest := -1, smallestTrimmed-1
 	for i := range messages {
 		m := &messages[i]
-		if !isPrompt(m) || m.Omitted {
+		if !isPrompt(m) || m.Omitted() {
 			continue
 		}
 		prompt := len(m.Sent()) - 1
