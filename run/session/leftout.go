@@ -169,17 +169,6 @@ func (l *loader) readResult(m document.Member) error {
 	return nil
 }
 
-// HasResult reports whether the session has the whole result of a call that was cut.
-func (s *File) HasResult(call string) bool {
-	if s == nil {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, has := s.places.results[call]
-	return has
-}
-
 // Result is the text of the whole result of a call that was cut; nil: the session has none.
 func (s *File) Result(call string) ([]byte, error) {
 	if s == nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"toolpipe/approve"
@@ -235,12 +236,6 @@ func (s *results) path(number int) (string, error) {
 	return filepath.Join(s.dir, resultName(number)), nil
 }
 
-func (s *results) hasFiles() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.dir != ""
-}
-
 // open opens the file of a result. The file of a result that an earlier run named is made of the
 // session.
 func (s *results) open(name string) (f *os.File, instead string, err error) {
@@ -277,11 +272,10 @@ func (s *results) text(p placedResult) ([]byte, error) {
 	if err != nil || m.Parts == nil {
 		return nil, err
 	}
-	text := textOf(m)
-	if bytes.Contains(text, []byte(cutMark+strconv.Itoa(p.number)+"\n")) {
+	if p.message = m; p.isCut() {
 		return nil, nil
 	}
-	return text, nil
+	return textOf(m), nil
 }
 
 // textOf is the text of a message without pictures; not nil.
@@ -297,23 +291,18 @@ func textOf(m *stream.Message) []byte {
 
 // list is a line for each result with a name.
 func (s *results) list() (lines []byte) {
+	const most = 200 // bytes of arguments
 	for p := range s.all {
-		if p.message == nil {
-			continue
+		if p.message != nil && (p.message.Instead != nil || p.isCut()) {
+			lines = fmt.Appendf(lines, "%s %s %s\n", p.name(), p.Name, readable.Cut(strings.Join(strings.Fields(string(p.Arguments)), " "), most, "…"))
 		}
-		size, info, err := "", fs.FileInfo(nil), fs.ErrNotExist
-		if s.hasFiles() {
-			path, _ := s.path(p.number)
-			info, err = os.Stat(path)
-		}
-		if err == nil {
-			size = ": " + readable.Grouped(info.Size()) + " bytes"
-		} else if p.message.Instead == nil && !s.loop.session.HasResult(p.ID) {
-			continue
-		}
-		lines = fmt.Appendf(lines, "%s %s%s\n", p.name(), p.Name, size)
 	}
 	return lines
+}
+
+// isCut reports whether the message has only a part of the result.
+func (p placedResult) isCut() bool {
+	return bytes.Contains(textOf(p.message), []byte(cutMark+strconv.Itoa(p.number)+"\n"))
 }
 
 // read is the result that a call of a tool of KeptTools reads. If the tool itself made this result,

@@ -177,23 +177,27 @@ func (r *round) deniedResult(ctx context.Context, c *call) (v approve.Verdict, d
 	return x.Verdict, err == nil && x.Verdict.Outcome == approve.Denied
 }
 
-// showedDenied reports whether a call of an earlier run, of a built-in tool that reads a directory,
-// may have shown files that the rules of this run deny.
+// showedDenied reports whether a call of a built-in tool in an earlier run may have shown files that
+// the rules of this run keep from such a tool.
 func (r *round) showedDenied(ctx context.Context, made *approve.Call) bool {
 	t := r.box.Tool(made.Name)
 	if t == nil || !t.Declares().Reads {
 		return false
 	}
-	dir := jsontext.Text(jsontext.Member(made.Arguments, t.Declares().Path))
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(t.Conn.Root, dir)
+	name := jsontext.Text(jsontext.Member(made.Arguments, t.Declares().Path))
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(t.Conn.Root, path)
 	}
-	real, err := filepath.EvalSymlinks(dir)
-	if info, serr := os.Stat(real); err != nil || serr != nil || !info.IsDir() {
-		return false
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
 	}
+	info, err := os.Stat(path)
+	several := err != nil || info.IsDir() // files below it
 	withheld := r.plan.Inv.Gate.Withheld(ctx, *made)
-	return withheld.Matches != nil || slices.ContainsFunc(withheld.Paths, func(path string) bool { return confine.IsBelow(path, real) })
+	return withheld.Matches != nil && (several || withheld.Matches(name, path)) || slices.ContainsFunc(withheld.Paths, func(denied string) bool {
+		return confine.IsBelow(path, denied) || several && confine.IsBelow(denied, path)
+	})
 }
 
 func (r *round) awaitTurn(ctx context.Context) error {
