@@ -134,6 +134,7 @@ func (b *Spec) commandServers(filesRoot string) ([]servers.Server, error) {
 	}
 	commands := shell.CommandSpec{
 		Dir: dir, Confined: filesRoot != "", Environ: c.Environ, Env: b.Shell.Env, PathPrepend: b.Shell.PathPrepend, Processes: c.Processes,
+		Whole: c.Mode != config.Serve, // a host cannot read the rest of a result by its name
 	}
 	if b.Sandbox != nil {
 		b.Sandbox.Hold(&commands)

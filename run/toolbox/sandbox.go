@@ -79,6 +79,9 @@ func (b *Toolbox) RunsCommands() bool {
 	return slices.ContainsFunc(b.Conns, func(c *Connection) bool { return c.Own != nil && c.Own.Runs() })
 }
 
+// CommandsWrite reports whether commands in the sandbox may write below a directory.
+func (b *Toolbox) CommandsWrite(dir string) bool { return b.sandbox.Writes(dir) }
+
 // sandboxOf is the sandbox of a connection's programs; nil for none.
 func (b *Toolbox) sandboxOf(c *Connection) *builtin.Sandbox {
 	if c.Own != nil && c.Own.Runs() {

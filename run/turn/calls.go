@@ -272,6 +272,9 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	if c.task == nil {
 		bounds = r.recheck(ctx, c)
 	}
+	if c.tool.Declares().Runs {
+		bounds.Results = r.results.directory()
+	}
 	if c.answer == nil && c.staged {
 		r.stage(confine.WithBounds(ctx, bounds), c, bounds, server)
 		return

@@ -37,9 +37,10 @@ type results struct {
 	earlier int                           // calls before this run
 	counted struct{ messages, calls int } // the calls of the first messages
 
-	mu    sync.Mutex
-	dir   string // with the files; "" before the first one
-	named bool   // a result has a name, so the tools are offered
+	filled sync.Once // the directory has all results with a name
+	mu     sync.Mutex
+	dir    string // with the files; "" before the first one
+	named  bool   // a result has a name, so the tools are offered
 }
 
 // newResults begins with the results that an earlier run named.
@@ -47,7 +48,7 @@ func newResults(l *Loop) *results {
 	s := &results{loop: l}
 	spec := toolbox.Results{Limit: min(l.maxBytes, toolserver.MaxText), List: s.list, Open: s.open}
 	if l.plan.Box.RunsCommands() {
-		spec.Note = " A command finds the same as $" + resultsVariable + "/ID."
+		spec.Note = " A command finds the same as $" + confine.ResultsVariable + "/ID."
 	}
 	s.tools = sync.OnceValue(func() (tools []*toolbox.Tool) {
 		l.plan.Locked(func() { tools = l.box.KeptTools(spec) })
@@ -236,6 +237,26 @@ func (s *results) path(number int) (string, error) {
 	return filepath.Join(s.dir, resultName(number)), nil
 }
 
+// directory is the directory of the files, for commands; "" if there are none, or if commands in the
+// sandbox could change them. The files of results that an earlier run named are made now.
+func (s *results) directory() string {
+	if s == nil || !s.named || len(s.tools()) == 0 {
+		return ""
+	}
+	s.filled.Do(func() {
+		for p := range s.withName {
+			if f, _, err := s.open(p.name()); err == nil && f != nil {
+				f.Close()
+			}
+		}
+	})
+	path, err := s.path(0)
+	if dir := filepath.Dir(path); err == nil && !s.loop.plan.Box.CommandsWrite(dir) {
+		return dir
+	}
+	return ""
+}
+
 // open opens the file of a result. The file of a result that an earlier run named is made of the
 // session.
 func (s *results) open(name string) (f *os.File, instead string, err error) {
@@ -292,12 +313,18 @@ func textOf(m *stream.Message) []byte {
 // list is a line for each result with a name.
 func (s *results) list() (lines []byte) {
 	const most = 200 // bytes of arguments
-	for p := range s.all {
-		if p.message != nil && (p.message.Instead != nil || p.isCut()) {
-			lines = fmt.Appendf(lines, "%s %s %s\n", p.name(), p.Name, readable.Cut(strings.Join(strings.Fields(string(p.Arguments)), " "), most, "…"))
-		}
+	for p := range s.withName {
+		lines = fmt.Appendf(lines, "%s %s %s\n", p.name(), p.Name, readable.Cut(strings.Join(strings.Fields(string(p.Arguments)), " "), most, "…"))
 	}
 	return lines
+}
+
+func (s *results) withName(yield func(placedResult) bool) {
+	for p := range s.all {
+		if p.message != nil && (p.message.Instead != nil || p.isCut()) && !yield(p) {
+			return
+		}
+	}
 }
 
 // isCut reports whether the message has only a part of the result.
@@ -350,10 +377,8 @@ type keptFile struct {
 	size int64
 }
 
-const (
-	keptResults     = 1 << 30 // bytes of the files of a run; the oldest ones make room
-	resultsVariable = "TOOLPIPE_RESULTS"
-)
+// keptResults is how many bytes the files of a run have; the oldest ones make room.
+const keptResults = 1 << 30
 
 func (f *resultFiles) directory() (dir string, err error) {
 	f.mu.Lock()
