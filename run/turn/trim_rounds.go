@@ -67,12 +67,15 @@ func (x *trim) attachment(i, at int) {
 // A span is messages that belong to whole rounds. before is the message of the user before them.
 type span struct{ before, from, to int }
 
-// oldRounds are the messages that may be left out as whole rounds.
+// oldRounds are the messages that may be left out as whole rounds. The last three rounds with results
+// stay, but not more than six rounds.
 func oldRounds(messages []stream.Message) (spans []span) {
-	to, kept := len(messages), 0
-	for kept < untrimmedRounds && to > 0 {
+	to, kept, withResults := len(messages), 0, 0
+	for kept < 2*untrimmedRounds && withResults < untrimmedRounds && to > 0 {
 		if to--; beginsRound(messages, to) {
-			kept++
+			if kept++; to+1 < len(messages) && isResult(&messages[to+1]) {
+				withResults++
+			}
 		}
 	}
 	first := slices.IndexFunc(messages, func(m stream.Message) bool { return isPrompt(&m) })
@@ -94,7 +97,7 @@ func oldRounds(messages []stream.Message) (spans []span) {
 		}
 	}
 	switch {
-	case kept < untrimmedRounds || first < 0:
+	case to == 0 || first < 0:
 	case last > first && last < to:
 		add(first, last)
 		add(last, to)
