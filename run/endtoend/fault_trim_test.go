@@ -227,7 +227,7 @@ func TestFaultTrimKilled(t *testing.T) {
 func TestFaultTrimRounds(t *testing.T) {
 	t.Parallel()
 	for _, m := range []*limitedModel{
-		{api: "chat", limit: 1 << 30, rounds: load.Of(t, 5000, 400), bytes: 300},
+		{api: "chat", limit: 1 << 30, rounds: load.Of(t, 2000, 400), bytes: 300},
 		{api: "responses", limit: 1 << 30, rounds: 200, bytes: 300},
 		{api: "messages", limit: 8000, rounds: 200, bytes: 300, status: 400, words: refusals[2].words},
 	} {

@@ -263,7 +263,7 @@ func (a *Agent) prepareAgain(ctx context.Context, n *nestedRun, l *Loop, prompt 
 	l.form.told, l.paused, l.text = false, paused{}, textUse{}
 	l.stored.later = []stream.Message{userMessage(prompt)}
 	l.finder, l.model.Request.Tools, err = toolbox.StartFinder(ctx, n.round.plan.Inv, before.box, l.Messages(), true)
-	l.model.Request.Tools = l.results.offer(l.model.Request.Tools)
+	l.model.Request.Tools = l.results.offer(l.model.Request.Tools, false)
 	return err
 }
 

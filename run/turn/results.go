@@ -66,20 +66,14 @@ func newResults(l *Loop) *results {
 // cutMark is the end of the line in a result that was cut, before its name; see wire.Cut.
 const cutMark = " bytes left out here: result r"
 
-// offer adds the tools that read results to the tools of a request, if a result has a name.
-func (s *results) offer(offered []stream.Tool) []stream.Tool {
-	if s == nil || !s.named {
+// offer adds the tools that read results to the tools of a request, if a result has a name, or gets
+// one now.
+func (s *results) offer(offered []stream.Tool, now bool) []stream.Tool {
+	if s == nil || !s.named && !now {
 		return offered
 	}
+	s.named = true
 	return s.loop.box.OfferKept(s.tools(), offered)
-}
-
-// offerFrom is offer before the first result gets a name.
-func (s *results) offerFrom(offered []stream.Tool) []stream.Tool {
-	if s != nil {
-		s.named = true
-	}
-	return s.offer(offered)
 }
 
 // count gives the calls of the last reply, or some of them, the numbers of their results.
@@ -169,19 +163,28 @@ func (p placedResult) name() string { return resultName(p.number) }
 
 func resultName(number int) string { return "r" + strconv.Itoa(number) }
 
-// numbers are the numbers of results by the index of their message: the first one, if several
-// command lines have the same message.
-func (s *results) numbers() map[int]int {
-	numbers := map[int]int{}
+// placed are the results by the index of their message. If several command lines have the same
+// message, it is the first one.
+func (s *results) placed() map[int]placedResult {
+	placed := map[int]placedResult{}
 	if s == nil || len(s.tools()) == 0 {
-		return numbers
+		return placed
 	}
 	for p := range s.all {
-		if p.message != nil && numbers[p.at] == 0 {
-			numbers[p.at] = p.number
+		if p.message != nil && placed[p.at].message == nil {
+			placed[p.at] = p
 		}
 	}
-	return numbers
+	return placed
+}
+
+// leave keeps a result that requests leave out from now on, and returns its name; "" for none. The
+// whole text of a result that was cut is kept already.
+func (s *results) leave(p placedResult) string {
+	if p.message == nil || !p.isCut() && s.keep(p.number, textOf(p.message)) != nil {
+		return ""
+	}
+	return p.name()
 }
 
 // cut keeps a result, a JSON string literal, that is about to be cut, and returns its name; "" for

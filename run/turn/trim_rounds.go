@@ -15,8 +15,8 @@ import (
 // A trim is one step in which a trimmer leaves something out.
 type trim struct {
 	*trimmer
-	messages []stream.Message // of the request
-	numbers  map[int]int      // of results, by the index of their message
+	messages []stream.Message     // of the request
+	placed   map[int]placedResult // results with a name, by the index of their message in the conversation
 	now      event.Trim
 	left     []session.Left
 }
@@ -34,19 +34,11 @@ func (x *trim) leave(l session.Left) {
 	x.left = append(x.left, l)
 }
 
-// name keeps the result in the i-th message, and returns its name; "" for none.
-func (x *trim) name(i int) string {
-	if number := x.numbers[i-x.Frame]; number > 0 && x.Results.keep(number, textOf(&x.messages[i])) == nil {
-		return resultName(number)
-	}
-	return ""
-}
-
 func (x *trim) result(i int) {
 	m := &x.messages[i]
 	bytes := bytesOf(m.Parts)
 	says := "[toolpipe] left out: " + readable.Grouped(bytes) + " bytes of this result"
-	if name := x.name(i); name != "" {
+	if name := x.Results.leave(x.placed[i-x.Frame]); name != "" {
 		says += ": result " + name
 	} else if x.CanRepeat != nil && x.CanRepeat(m.Name) {
 		says += "; call it again if you need it"
@@ -146,9 +138,7 @@ func (x *trim) omit(i int) {
 	x.load.weight -= weightOf(m)
 	if m.Instead == nil {
 		x.now.Bytes += bytesOf(m.Parts)
-		if isResult(m) {
-			x.name(i)
-		}
+		x.Results.leave(x.placed[i-x.Frame])
 	}
 	m.Omit()
 }
@@ -178,7 +168,7 @@ func (x *trim) saysRounds(from, to int) string {
 			}
 			count[c.Name]++
 		}
-		if number := x.numbers[i-x.Frame]; number > 0 {
+		if number := x.placed[i-x.Frame].number; number > 0 {
 			results = [2]int{min(cmp.Or(results[0], number), number), max(results[1], number)}
 		}
 	}

@@ -28,7 +28,10 @@ type Results struct {
 }
 
 // aside is the room for the lines of toolpipe itself in an answer, in bytes.
-const aside = 256
+const aside = 160
+
+// room is the room for text in an answer. If Limit is smaller than two lines, it is not kept.
+func (r *Results) room() int { return max(r.Limit-aside, aside) }
 
 // NewResults makes the server. It is for a model that does not have these results whole.
 func NewResults(r Results, version string) *toolserver.Server {
@@ -82,7 +85,7 @@ func (r *Results) read(ctx context.Context, args toolserver.Arguments) ([]byte, 
 func (r *Results) list() []byte {
 	all := r.List()
 	shown := all
-	for room := r.Limit - aside; len(shown) > max(room, 0); {
+	for len(shown) > r.room() {
 		_, shown, _ = bytes.Cut(shown, []byte("\n"))
 	}
 	if left := bytes.Count(all, []byte("\n")) - bytes.Count(shown, []byte("\n")); left > 0 {
@@ -115,7 +118,7 @@ func (r *Results) bytes(f *os.File, args toolserver.Arguments) ([]byte, error) {
 		line += bytes.Count(chunk[:n], []byte("\n"))
 		at += int64(n)
 	}
-	part := make([]byte, min(n, int64(max(r.Limit-aside, aside)), info.Size()-offset))
+	part := make([]byte, min(n, int64(r.room()), info.Size()-offset))
 	if _, err := f.ReadAt(part, offset); err != nil && err != io.EOF {
 		return nil, err
 	}
@@ -150,7 +153,7 @@ func (r *Results) lines(ctx context.Context, f *os.File, args toolserver.Argumen
 			if begins {
 				number = strconv.FormatInt(line, 10) + ":"
 			}
-			switch room := max(r.Limit-aside, aside) - len(text) - len(number); {
+			switch room := r.room() - len(text) - len(number); {
 			case len(piece) <= room:
 				text, shown = append(append(text, number...), piece...), line
 			case begins && len(text) > 0:
@@ -192,7 +195,7 @@ func (r *Results) grep(ctx context.Context, args toolserver.Arguments) ([]byte, 
 	}
 	defer f.Close()
 	s := newScanner(m, int(lines))
-	room := max(r.Limit-aside, aside)
+	room := r.room()
 	s.most = limits{matches: int(min(most, maxMatches)), bytes: room, result: true}
 	found := s.file(ctx, f, id)
 	if ctx.Err() != nil {
