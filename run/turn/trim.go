@@ -226,8 +226,8 @@ func (t *trimmer) tell(now event.Trim, left []session.Left, r *stream.Request) e
 			}
 		}
 	}
-	first := t.cut.Bytes == 0
-	t.cut.Results, t.cut.Attachments, t.cut.Bytes = t.cut.Results+now.Results, t.cut.Attachments+now.Attachments, t.cut.Bytes+now.Bytes
+	first := t.cut == (event.Trim{})
+	t.cut.Results, t.cut.Rounds, t.cut.Attachments, t.cut.Bytes = t.cut.Results+now.Results, t.cut.Rounds+now.Rounds, t.cut.Attachments+now.Attachments, t.cut.Bytes+now.Bytes
 	if err := t.Emit(&now); err != nil || !first {
 		return err
 	}

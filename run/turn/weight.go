@@ -127,7 +127,7 @@ func oldResults(messages []stream.Message) (places []int) {
 		return nil
 	}
 	for i := range messages[:end+1] {
-		if m := &messages[i]; isResult(m) && m.Instead == nil && !m.Omitted() && weightOf(m) >= smallestTrimmed {
+		if m := &messages[i]; isResult(m) && m.Instead == nil && weightOf(m) >= smallestTrimmed {
 			places = append(places, i)
 		}
 	}
