@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -149,15 +150,15 @@ func (s *File) AddResult(call string, text []byte) error {
 	if s == nil || text == nil {
 		return nil
 	}
-	value := jsontext.AppendMember([]byte{'{'}, "call", jsontext.Quoted(call))
-	line := noteLine("result", append(jsontext.AppendMember(value, "text", text), '}'))
-	if int64(len(line)) > s.places.longest {
+	before, after := []byte(`{"result":{"call":`+string(jsontext.Quoted(call))+`,"text":`), []byte("}}\n")
+	length := len(before) + len(text) + len(after) - 1
+	if int64(length) > s.places.longest {
 		return nil // it is not kept for later runs
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.places.results[call] = place{s.places.size, len(line) - 1}
-	return s.put(line)
+	s.places.results[call] = place{s.places.size, length}
+	return cmp.Or(s.put(before), s.put(text), s.put(after)) // after a failure nothing more is written
 }
 
 func (l *loader) readResult(m document.Member) error {
