@@ -18,6 +18,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
+	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/builtin"
 	"toolpipe/run/config"
@@ -144,7 +145,9 @@ func (b *Toolbox) offers(glob string) bool {
 	globs := []string{glob}
 	return slices.ContainsFunc(b.Conns, func(c *Connection) bool {
 		return c.later != nil && c.MayOffer(globs) || slices.ContainsFunc(c.Listed, func(t *Tool) bool { return t.IsLike(globs) })
-	}) || slices.ContainsFunc(b.keptTools(Results{}), func(t *Tool) bool { return t.IsLike(globs) })
+	}) || slices.ContainsFunc(builtin.ResultsServer(Results{}, "").Own.Builtins(), func(t *toolserver.Builtin) bool {
+		return config.MatchAny(globs, builtin.ResultsName+"__"+t.Name)
+	})
 }
 
 // Denies reports whether the rules deny a tool with any arguments.
