@@ -413,11 +413,17 @@ func (f *resultFiles) add(path string, text []byte) error {
 		return err
 	}
 	f.kept = append(f.kept, keptFile{path, int64(len(text))})
-	for f.bytes += int64(len(text)); f.bytes > keptResults; f.kept = f.kept[1:] {
+	f.bytes += int64(len(text))
+	f.makeRoom(keptResults)
+	return nil
+}
+
+// makeRoom removes the oldest files until all others have at most so many bytes.
+func (f *resultFiles) makeRoom(most int64) {
+	for ; f.bytes > most; f.kept = f.kept[1:] {
 		os.Remove(f.kept[0].path)
 		f.bytes -= f.kept[0].size
 	}
-	return nil
 }
 
 // CloseResults removes the files with results.
