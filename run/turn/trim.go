@@ -175,9 +175,11 @@ func (t *trimmer) leaveOut(r *stream.Request, turn, target, fits int) (more bool
 	x := trim{trimmer: t, messages: r.Messages, now: event.Trim{Turn: turn}}
 	old, spans := oldResults(r.Messages), oldRounds(r.Messages)
 	if len(old)+len(spans) > 0 {
+		x.placed = t.Results.placed()
+	}
+	if len(x.placed) > 0 {
 		r.Tools = t.Results.offer(r.Tools, true)
 		t.load.weigh(r)
-		x.placed = t.Results.placed()
 	}
 	for _, i := range old {
 		if t.load.weight <= target {
