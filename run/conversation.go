@@ -113,7 +113,7 @@ func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error 
 	v.useSession()
 	// Without tools the first turn is mostly the last one, so its text is written as it comes. No
 	// copy of it is kept unless the log, the session or the search for command lines needs one.
-	if text != nil && len(tools) == 0 && v.inv.Model.Schema == nil && !c.Holds() {
+	if text != nil && len(request.Tools) == 0 && v.inv.Model.Schema == nil && !c.Holds() {
 		text.Stream = true
 		if c.Log == "" && !c.CmdLines && c.Session == "" {
 			v.loop.PassText()

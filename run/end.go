@@ -60,6 +60,7 @@ func (r *runner) end(ctx context.Context, err error) error {
 	if !r.plan.Box.Sandboxed() {
 		r.endPrograms()
 	}
+	r.plan.CloseResults()
 	r.inv.Close()
 	r.conversation.session.Close()
 	if e.Err == nil {

@@ -342,6 +342,9 @@ func (c *Client) written(messages []Message, i int) *Message {
 	return m.withIDs(func(id string) string { return c.dialect.ids.sent(id, own, &c.options) })
 }
 
+// Size is the size of a request in bytes, as it would be sent.
+func (c *Client) Size(r *Request) int { return int(c.body(r).size) }
+
 // Rewrite makes the next request encode everything anew, after a change of Instead or of tools
 // that were sent.
 func (c *Client) Rewrite() { c.encoder, c.head = nil, segments{} }

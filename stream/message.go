@@ -33,7 +33,7 @@ const (
 type Message struct {
 	Role    Role
 	Parts   []Part
-	Instead []Part // sent in place of Parts, which requests leave out; nil: nothing is left out
+	Instead []Part // sent in place of Parts, which requests leave out; nil: nothing is left out; empty: see Omit
 	Calls   []Call // assistant only: the calls that the model asks for, in order
 	CallID  string // tool only: the id of the call that this answers
 	Name    string // tool: the name that the model knows the tool by; user and assistant: the speaker's name, sent by the chat dialect only
@@ -67,9 +67,15 @@ func (m *Message) Sent() []Part {
 	return m.Parts
 }
 
+// Omit makes requests leave the message out.
+func (m *Message) Omit() { m.Instead = []Part{} }
+
+// Omitted reports whether requests leave the message out.
+func (m *Message) Omitted() bool { return m.Instead != nil && len(m.Instead) == 0 }
+
 // asSent returns the message with the parts that are sent.
 func (m *Message) asSent() *Message {
-	if m.Instead == nil {
+	if m.Instead == nil || m.Omitted() {
 		return m
 	}
 	sent := *m

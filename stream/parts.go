@@ -119,7 +119,7 @@ func (m *Message) HasContent() bool { return !allText(m.Parts) || hasText(m.Part
 // isSilent reports whether a message of the user or the assistant says nothing, such as a reply of
 // reasoning alone. Endpoints refuse a conversation with such a message, so requests leave it out.
 func isSilent(m *Message) bool {
-	return m.Role != ToolRole && len(m.Calls) == 0 && !m.HasContent() && len(m.Opaque.sent()) == 0
+	return m.Omitted() || m.Role != ToolRole && len(m.Calls) == 0 && !m.HasContent() && len(m.Opaque.sent()) == 0
 }
 
 func hasImage(parts []Part) bool {

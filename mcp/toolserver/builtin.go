@@ -128,6 +128,16 @@ func (s *Server) Builtin(name string) *Builtin {
 	return &Builtin{}
 }
 
+// Builtins are the definitions of the built-in tools of the server.
+func (s *Server) Builtins() (all []*Builtin) {
+	for _, o := range s.tools {
+		if o.builtin != nil {
+			all = append(all, o.builtin)
+		}
+	}
+	return all
+}
+
 // Runs reports whether a built-in tool of the server runs programs from its arguments.
 func (s *Server) Runs() bool {
 	return slices.ContainsFunc(s.tools, func(o offered) bool { return o.builtin != nil && o.builtin.Effects.Runs })

@@ -96,7 +96,7 @@ func (r *Result) Render(max int) Rendered {
 		out.Bytes = len(noOutput)
 	case max > 0 && out.Bytes > max:
 		out.Truncated = true
-		text = cut(text, max)
+		text = Cut(text, max, "")
 	}
 	out.JSON = text
 	return out
@@ -185,10 +185,16 @@ func join(literals [][]byte) []byte {
 	return append(out, '"')
 }
 
-// cut keeps at most max of the decoded bytes of a literal, half of them at its head and half
-// at its tail.
-func cut(literal []byte, max int) []byte {
+// Cut keeps at most max of the decoded bytes of a literal: half of them at its head and half
+// at its tail, between runes. A line between them says how many bytes are left out. name is
+// the name by which a model can read them; "" for none.
+func Cut(literal []byte, max int, name string) []byte {
 	text := jsontext.Unescape(literal[1 : len(literal)-1])
 	head, tail := readable.Ends(text, max-max/2, max/2)
-	return jsontext.Quoted(fmt.Sprintf("%s\n[... %d bytes omitted ...]\n%s", head, len(text)-len(head)-len(tail), tail))
+	left := len(text) - len(head) - len(tail)
+	mark := fmt.Sprintf("[... %d bytes omitted ...]", left)
+	if name != "" {
+		mark = "[toolpipe] " + readable.Grouped(left) + " bytes left out here: result " + name
+	}
+	return jsontext.Quoted(fmt.Sprintf("%s\n%s\n%s", head, mark, tail))
 }

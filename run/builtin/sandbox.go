@@ -181,6 +181,15 @@ func (s *Sandbox) Held(t approve.Traits) approve.Traits {
 	return t
 }
 
+// Writes reports whether programs in the sandbox may write below a directory; false without one.
+func (s *Sandbox) Writes(dir string) bool {
+	if s == nil {
+		return false
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	return err != nil || slices.ContainsFunc(s.roots, func(root string) bool { return confine.IsBelow(real, root) })
+}
+
 // temp is the private temporary directory.
 func (s *Sandbox) temp() string { return s.spec.Write[0] }
 

@@ -92,6 +92,17 @@ func (b *Spec) Servers() ([]servers.Server, error) {
 	return all, nil
 }
 
+// Results configures ResultsServer.
+type Results = files.Results
+
+// ResultsName is the name of ResultsServer.
+const ResultsName = files.ResultsName
+
+// ResultsServer is the server that reads the results that a model does not have whole.
+func ResultsServer(r Results, version string) servers.Server {
+	return servers.Builtin(files.NewResults(r, version), "")
+}
+
 // addSandbox makes the sandbox of commands, and of programs that other built-in tools start, if one
 // is requested.
 func (b *Spec) addSandbox(filesRoot string, areas []*confine.Area) (err error) {
@@ -123,6 +134,7 @@ func (b *Spec) commandServers(filesRoot string) ([]servers.Server, error) {
 	}
 	commands := shell.CommandSpec{
 		Dir: dir, Confined: filesRoot != "", Environ: c.Environ, Env: b.Shell.Env, PathPrepend: b.Shell.PathPrepend, Processes: c.Processes,
+		Whole: c.Mode != config.Serve, // a host cannot read the rest of a result by its name
 	}
 	if b.Sandbox != nil {
 		b.Sandbox.Hold(&commands)

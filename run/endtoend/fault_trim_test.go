@@ -220,3 +220,63 @@ func TestFaultTrimKilled(t *testing.T) {
 		t.Errorf("the longest request had %d tokens, %d were refused", own.longest, own.refused)
 	}
 }
+
+// TestFaultTrimRounds holds that the number of rounds has no limit: when results are not enough,
+// whole rounds are left out, and the requests are the same the second time. The last result of the
+// conversation is read by the name that a mark gives it.
+func TestFaultTrimRounds(t *testing.T) {
+	t.Parallel()
+	for _, m := range []*limitedModel{
+		{api: "chat", limit: 1 << 30, rounds: load.Of(t, 2000, 400), bytes: 300},
+		{api: "responses", limit: 1 << 30, rounds: 200, bytes: 300},
+		{api: "messages", limit: 8000, rounds: 200, bytes: 300, status: 400, words: refusals[2].words},
+	} {
+		t.Run(m.api, func(t *testing.T) {
+			t.Parallel()
+			model := serveRaw(t, func(w io.Writer, r *http.Request, body []byte) bool { return m.endless(w, body) })
+			var first []string
+			for again := range 2 {
+				m.sums = nil
+				s := newFault(t, "")
+				s.env["TOOLPIPE_BASE_URL"] = model.url() + "/v1"
+				trim := map[bool]string{true: "8000", false: "auto"}[m.words == ""]
+				s.do(fmt.Sprintf(`toolpipe --api %s -o ndjson -y --trim %s --max-rounds 10000 -t fs="$MCP -tools big" hi
+event end.text Done
+event end.tool_calls %d`, m.api, trim, m.rounds))
+				if again == 0 {
+					first = m.sums
+				}
+			}
+			if m.longest > 8000 || !slices.Equal(first, m.sums) {
+				t.Errorf("the longest request had %d tokens; %d and %d requests", m.longest, len(first), len(m.sums))
+			}
+		})
+	}
+}
+
+// endless answers with one call after the other, whatever the requests leave out. Each tenth one
+// reads the result of the first call again.
+func (m *limitedModel) endless(w io.Writer, body []byte) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if tokens := len(body) / 4; tokens > m.limit {
+		head(w, m.status, "Content-Type: application/json")
+		fmt.Fprintf(w, m.words, tokens, m.limit)
+		return false
+	}
+	m.sums = append(m.sums, fmt.Sprintf("%x", sha256.Sum256(body)))
+	m.longest = max(m.longest, len(body)/4)
+	n := len(m.sums)
+	c := newReplyWriter(m.api, n)
+	head(w, 200, eventStream)
+	reply := c.text("Done") + c.finish("stop")
+	if n <= m.rounds {
+		name, args := "fs__big", fmt.Sprintf(`{"bytes":%d}`, m.bytes)
+		if n%10 == 0 && strings.Contains(string(body), "results__read") {
+			name, args = "results__read", `{"id":"r1"}`
+		}
+		reply = c.call(fmt.Sprintf("call_%d", n), name, args) + c.finish("calls")
+	}
+	io.WriteString(w, reply+c.usage(len(body)/4, 5)+c.done())
+	return false
+}

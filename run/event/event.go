@@ -298,6 +298,7 @@ type Retry struct {
 type Trim struct {
 	Turn        int `event:"turn"`
 	Results     int `event:"results"`
+	Rounds      int `event:"rounds,opt"`
 	Attachments int `event:"attachments,opt"`
 	Bytes       int `event:"bytes"` // size of the texts and pictures omitted now
 }

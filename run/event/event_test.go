@@ -41,7 +41,7 @@ var everyEvent = []struct {
 	{"retry", &Retry{1, 3, time.Second, 503, nasty, true}},
 	{"plan", &Plan{nasty, "ab", "cd", nasty, nasty, nasty, 5, Made{1, 2, 1, 1, nasty}}},
 	{"staged", &Staged{ID: nasty, Server: nasty, Tool: nasty, Name: nasty, Arguments: json.RawMessage("{}"), Status: "open", StagedFor: StagedFor{Rule: nasty, Reason: nasty, Private: nasty, Untrusted: nasty, File: nasty, Diff: nasty}, Said: nasty, Problem: nasty, Shown: nasty}},
-	{"trim", &Trim{2, 3, 1, 4096}},
+	{"trim", &Trim{2, 3, 4, 1, 4096}},
 	{"warning", &Warning{Code: "code", Message: nasty, Server: "s", Scopes: []string{nasty}}},
 	{"login_url", &LoginURL{"https://x", "https://y/?a=b&c=d", "http://localhost/callback"}},
 	{"login", &Login{Server: "https://x", Account: nasty, Issuer: nasty, Scopes: []string{nasty, "b"}, Status: "valid", Refreshable: true}},

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,24 +15,46 @@ import (
 )
 
 type Left struct {
-	Call    string // id of the call with this result; "" for an attachment
-	Message int    // of an attachment: index of its message in the conversation
+	Call    string // id of the call with this result; "" for an attachment and for rounds
+	Message int    // index in the conversation: of the message with it, or of the one before the rounds, where Says is added
 	Part    int    // of an attachment: index in the message; WholeMessage for a result
+	Until   int    // of rounds: index of the message after them; 0: no rounds
 	Says    string // the text that replaces it in requests
+}
+
+// RoundsLeft begins the text in place of rounds.
+const RoundsLeft = "[toolpipe] left out: rounds "
+
+// SaysRounds reports whether the last part of a message that is sent says that rounds are left out.
+func SaysRounds(m *stream.Message) bool {
+	n := len(m.Instead)
+	return n > 0 && strings.HasPrefix(string(m.Instead[n-1].JSON), `"`+RoundsLeft)
 }
 
 const WholeMessage = -1
 
-func (l *Left) ApplyTo(m *stream.Message) {
-	says := stream.Part{JSON: jsontext.Quoted(l.Says)}
-	if l.Part == WholeMessage {
+// ApplyTo leaves it out of a conversation.
+func (l *Left) ApplyTo(conversation []stream.Message) {
+	m, says := &conversation[l.Message], stream.Part{JSON: jsontext.Quoted(l.Says)}
+	if l.Part == WholeMessage && l.Until == 0 {
 		m.Instead = []stream.Part{says}
 		return
 	}
 	if m.Instead == nil {
 		m.Instead = slices.Clone(m.Parts)
 	}
-	m.Instead[l.Part] = says
+	switch {
+	case l.Until == 0:
+		m.Instead[l.Part] = says
+		return
+	case SaysRounds(m):
+		m.Instead[len(m.Instead)-1] = says
+	default:
+		m.Instead = append(m.Instead, says)
+	}
+	for i := l.Message + 1; i < l.Until; i++ {
+		conversation[i].Omit()
+	}
 }
 
 type place struct {
@@ -45,6 +68,7 @@ type places struct {
 	size    int64              // size of the file up to its last complete line
 	calls   map[string]result  // all calls that were in the file when it was opened, or that have a result
 	added   map[string][]place // lines that were added to results, by call
+	results map[string]place   // lines with whole results, by call
 	others  []place            // lines of messages, by index in the conversation; empty for results
 }
 
@@ -70,11 +94,15 @@ func (s *File) LeaveOut(all []Left) error {
 			value = append(value, ',')
 		}
 		value = append(value, '{')
-		if l.Part == WholeMessage {
+		if l.Call != "" {
 			value = jsontext.AppendMember(value, "call", jsontext.Quoted(l.Call))
 		} else {
 			value = jsontext.AppendMember(value, "message", strconv.AppendInt(nil, int64(l.Message), 10))
-			value = jsontext.AppendMember(value, "part", strconv.AppendInt(nil, int64(l.Part), 10))
+			if l.Until > 0 {
+				value = jsontext.AppendMember(value, "until", strconv.AppendInt(nil, int64(l.Until), 10))
+			} else {
+				value = jsontext.AppendMember(value, "part", strconv.AppendInt(nil, int64(l.Part), 10))
+			}
 		}
 		value = append(jsontext.AppendMember(value, "says", jsontext.Quoted(l.Says)), '}')
 	}
@@ -88,24 +116,76 @@ func (l *loader) readLeftOut(m document.Member) error {
 	}
 	for _, e := range m.Elements() {
 		left := Left{Part: WholeMessage, Message: -1}
-		keys := document.Keys("call", &left.Call, "message", &left.Message, "part", &left.Part, "says", &left.Says)
+		keys := document.Keys("call", &left.Call, "message", &left.Message, "part", &left.Part, "until", &left.Until, "says", &left.Says)
 		if err := e.ReadKeys(keys); err != nil {
 			return err
 		}
-		i := l.answer(left.Call)
-		known := i >= 0
-		if left.Part >= 0 {
-			i, known = left.Message, left.Message >= 0 && left.Message < len(l.messages) && left.Part < len(l.messages[left.Message].Sent())
+		if left.Call != "" {
+			left.Message = l.answer(left.Call)
+		}
+		i := left.Message
+		known := i >= 0 && i < len(l.messages)
+		switch {
+		case known && left.Part >= 0:
+			known = left.Part < len(l.messages[i].Sent())
+		case known && left.Call == "":
+			known = l.messages[i].Role == stream.User && left.Until > i && left.Until <= len(l.messages)
 		}
 		if !known || left.Part < WholeMessage {
 			return e.Errorf("no message before this line has the part that is left out")
 		}
 		if l.leavesOut {
-			left.ApplyTo(&l.messages[i])
-			l.messages[i].Parts = nil
+			left.ApplyTo(l.messages)
+			if left.Until == 0 {
+				l.messages[i].Parts = nil
+			}
 		}
 	}
 	return nil
+}
+
+// AddResult writes the whole result of a call, a JSON string literal, before its message, which has
+// only a part of it. A result of nil is not written.
+func (s *File) AddResult(call string, text []byte) error {
+	if s == nil || text == nil {
+		return nil
+	}
+	before, after := []byte(`{"result":{"call":`+string(jsontext.Quoted(call))+`,"text":`), []byte("}}\n")
+	length := len(before) + len(text) + len(after) - 1
+	if int64(length) > s.places.longest {
+		return nil // it is not kept for later runs
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.places.results[call] = place{s.places.size, length}
+	return cmp.Or(s.put(before), s.put(text), s.put(after)) // after a failure nothing more is written
+}
+
+func (l *loader) readResult(m document.Member) error {
+	call := jsontext.Text(jsontext.Member(m.Raw(), "call"))
+	if l.open[call] == nil {
+		return m.Errorf("no call without a result has the id %q", call)
+	}
+	l.places.results[call] = l.at
+	return nil
+}
+
+// Result is the text of the whole result of a call that was cut; nil: the session has none.
+func (s *File) Result(call string) ([]byte, error) {
+	if s == nil {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.places.results[call]
+	if !ok {
+		return nil, nil
+	}
+	line, err := document.ReadLine(s.path, s.f, at.begin, at.length)
+	if err != nil {
+		return nil, failure.Within(flag, err)
+	}
+	return []byte(jsontext.Text(jsontext.Member(line.Raw(), "result", "text"))), nil
 }
 
 // AddTo writes a text, and labels, that were added to the result of a call.

@@ -122,6 +122,7 @@ func lineKinds() map[string]func(*loader, document.Member) error {
 		"task":     (*loader).readTask,
 		"tools":    (*loader).readTools,
 		"added":    (*loader).readAdded,
+		"result":   (*loader).readResult,
 		"left_out": (*loader).readLeftOut,
 		"cut":      (*loader).readEnd,
 		"refused":  (*loader).readEnd,

@@ -7,6 +7,7 @@
 //	{"not_sent":"ID"}             it was not sent
 //	{"task":{"call":"ID",…}}      its server answered it with a task (type Task)
 //	{"added":{"call":"ID",…}}     this was added to its result
+//	{"result":{"call":"ID",…}}    its whole result, which is cut in the message after this line
 //	{"left_out":[{"call":"ID",…}]} requests leave its result out from now on (type Left)
 //	{"cut":"WHY"}                 the message before is no answer: it was cut at a limit
 //	{"refused":"WHY"}             likewise: the model's answer was refused
@@ -71,7 +72,7 @@ func Open(c *config.Config, warn config.Warner) (*File, error) {
 	if err != nil {
 		return nil, config.OpenError(flag, path, err)
 	}
-	s := &File{path: path, f: f, Tools: map[string]string{}, places: places{longest: longestLine, calls: map[string]result{}, added: map[string][]place{}}, leavesOut: c.Trim != "off"}
+	s := &File{path: path, f: f, Tools: map[string]string{}, places: places{longest: longestLine, calls: map[string]result{}, added: map[string][]place{}, results: map[string]place{}}, leavesOut: c.Trim != "off"}
 	info, err := f.Stat()
 	if err == nil && info.Mode().IsRegular() {
 		err = s.lock()

@@ -110,7 +110,7 @@ func newFinder(v *invocation.Invocation, box *Toolbox) (*Finder, []stream.Tool) 
 
 // index makes all tools findable. Agents are for every task, so they are always offered.
 func (f *Finder) index() {
-	f.tools = slices.DeleteFunc(slices.Clone(f.box.All()), func(t *Tool) bool { return t.Withheld || t.Conn.Agent || t.Conn == f.conn })
+	f.tools = slices.DeleteFunc(slices.Clone(f.box.All()), func(t *Tool) bool { return t.Withheld || t.Kept || t.Conn.Agent || t.Conn == f.conn })
 	f.ranking = newRanking(len(f.tools), func(i int, add func(string, float64)) {
 		t := f.tools[i]
 		add(t.Conn.Name+" "+t.Name, 3)

@@ -61,7 +61,7 @@ func (b *Toolbox) reader(c *Connection) *Tool {
 		slices.ContainsFunc(session.Tools(), func(t wire.Tool) bool { return t.Name == c.FarName(readerTool) }) {
 		return nil
 	}
-	t := &Tool{Conn: c, ModelName: mcp.OfferedName(c.Name, readerTool), Reader: true, Tool: wire.Tool{
+	t := &Tool{Conn: c, ModelName: mcp.OfferedName(c.Name, readerTool), added: added{Reader: true}, Tool: wire.Tool{
 		Name: readerTool, Description: "Reads a resource of " + c.Name + ", such as one to which a result links.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"uri":{"type":"string"}},"required":["uri"],"additionalProperties":false}`),
 		Annotations: json.RawMessage(`{"readOnlyHint":true}`), ReadOnly: true,

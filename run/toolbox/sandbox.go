@@ -3,6 +3,7 @@ package toolbox
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -75,6 +76,14 @@ func (b *Toolbox) holdServers() error {
 
 // sandboxRoot is the directory from which paths in rules start for a server's sandbox.
 func (c *Connection) sandboxRoot() string { return cmp.Or(c.Dir, "/") }
+
+// RunsCommands reports whether a built-in tool runs commands.
+func (b *Toolbox) RunsCommands() bool {
+	return slices.ContainsFunc(b.Conns, func(c *Connection) bool { return c.Own != nil && c.Own.Runs() })
+}
+
+// CommandsWrite reports whether commands in the sandbox may write below a directory.
+func (b *Toolbox) CommandsWrite(dir string) bool { return b.sandbox.Writes(dir) }
 
 // sandboxOf is the sandbox of a connection's programs; nil for none.
 func (b *Toolbox) sandboxOf(c *Connection) *builtin.Sandbox {

@@ -5,14 +5,17 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/wire"
+	"toolpipe/run/builtin"
 	"toolpipe/run/failure"
 	"toolpipe/run/servers"
 	"toolpipe/stream/text/jsontext"
 )
 
-// IsTaped reports whether a recording has the answers of a server. Agents, and the tool that finds
-// tools, work in a replay too: what they use is recorded.
-func IsTaped(s *servers.Server) bool { return !s.Agent && s.Name != finderServer }
+// IsTaped reports whether a recording has the answers of a server. Agents, and the tools that find
+// tools and read results, work in a replay too: what they use is recorded.
+func IsTaped(s *servers.Server) bool {
+	return !s.Agent && s.Name != finderServer && s.Name != builtin.ResultsName
+}
 
 // tape keeps the answers of a server in the recording, or takes them from it; nil without one.
 func (b *Toolbox) tape(s *servers.Server) mcp.Tape {

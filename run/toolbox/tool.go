@@ -27,12 +27,18 @@ type Tool struct {
 	approve.Traits
 	pinned *LockItem // its item in the lock, if its server starts later
 	far    *FarTool  // description from a toolpipe at a socket; nil for none
-	Reader bool      // it reads the resources of its server, which does not list it; see OfferReaders
+	added
 
 	schemas struct {
 		input, output compiled
 		reported      atomic.Bool // a result did not fit
 	}
+}
+
+// added says which tool of toolpipe itself a tool is.
+type added struct {
+	Reader bool // it reads the resources of its server, which does not list it; see OfferReaders
+	Kept   bool // it reads the results that the model does not have whole; see OfferKept
 }
 
 // compiled is a schema that is compiled at its first use.

@@ -18,6 +18,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
+	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/builtin"
 	"toolpipe/run/config"
@@ -145,6 +146,8 @@ func (b *Toolbox) offers(glob string) bool {
 	globs := []string{glob}
 	return slices.ContainsFunc(b.Conns, func(c *Connection) bool {
 		return c.later != nil && c.MayOffer(globs) || slices.ContainsFunc(c.Listed, func(t *Tool) bool { return t.IsLike(globs) })
+	}) || slices.ContainsFunc(builtin.ResultsServer(Results{}, "").Own.Builtins(), func(t *toolserver.Builtin) bool {
+		return config.MatchAny(globs, builtin.ResultsName+"__"+t.Name)
 	})
 }
 
@@ -213,8 +216,8 @@ func (b *Toolbox) EmitStart() error {
 
 // known are the servers and tools that a policy may name. A server that starts later may have more
 // tools than the lock: tools that were denied when the lock was written are not in it. A rule for
-// an unused server is no mistake. The finder and the readers of resources are added here, because
-// they are offered later.
+// an unused server is no mistake. The finder and the readers of resources and of results are added
+// here, because they are offered later.
 func (b *Toolbox) known() []approve.Server {
 	var all []approve.Server
 	for _, c := range b.Conns {
@@ -226,6 +229,13 @@ func (b *Toolbox) known() []approve.Server {
 			s.Tools = append(s.Tools, approve.Tool{Call: t.Call(nil), Schema: t.InputSchema})
 		}
 		all = append(all, s)
+	}
+	if tools := b.keptTools(Results{}); tools != nil {
+		kept := approve.Server{Name: builtin.ResultsName, Started: true}
+		for _, t := range tools {
+			kept.Tools = append(kept.Tools, approve.Tool{Call: approve.Call{Server: kept.Name, Tool: t.Name, Name: t.ModelName}, Schema: t.InputSchema})
+		}
+		all = append(all, kept)
 	}
 	for _, s := range b.inv.Unused {
 		all = append(all, approve.Server{Name: s.Name, Spelling: s.Spelling, Root: s.Root})
@@ -243,7 +253,7 @@ func (b *Toolbox) Narrowed(globs []string, given bool) (*Toolbox, error) {
 	n.inv, n.warned, n.sandbox, n.watch, n.skills = b.inv, b.warned, b.sandbox, b.watch, b.skills
 	n.table.only = globs
 	for _, t := range b.All() {
-		if t.Conn.Agent || t.Conn.Name == finderServer || given && !t.IsLike(globs) {
+		if t.Conn.Agent || t.Kept || t.Conn.Name == finderServer || given && !t.IsLike(globs) {
 			continue
 		}
 		n.Offer(t)

@@ -258,12 +258,13 @@ func userMessage(text string) stream.Message {
 func (a *Agent) prepareAgain(ctx context.Context, n *nestedRun, l *Loop, prompt string) (err error) {
 	before := l.caller
 	l.caller = n.caller(before.box)
-	l.known, l.lines = before.known, before.lines
+	l.results, l.known, l.lines = before.results, before.known, before.lines
 	l.flow.join(before.flow)
 	l.Tally, l.trimmer.Emit = &n.tally, l.emit
 	l.form.told, l.paused, l.text = false, paused{}, textUse{}
 	l.stored.later = []stream.Message{userMessage(prompt)}
 	l.finder, l.model.Request.Tools, err = toolbox.StartFinder(ctx, n.round.plan.Inv, before.box, l.Messages(), true)
+	l.model.Request.Tools = l.results.offer(l.model.Request.Tools, false)
 	return err
 }
 

@@ -25,6 +25,7 @@ type answer struct {
 	result    *wire.Result   // the tool's result; nil for none
 	refusal   *wire.RPCError // the server's JSON-RPC error; nil for none
 	keepsOpen bool           // the model gets no answer, so that a later run can make the call
+	whole     []byte         // of a result with a name that was cut: the text as a JSON string literal
 }
 
 // Prefix begins every text of toolpipe itself to the model.
@@ -55,17 +56,24 @@ func notRun(ctx context.Context) *answer {
 	return a
 }
 
-func (c *caller) rendered(r *wire.Result) *answer {
-	m := r.Render(c.maxBytes)
-	a := &answer{event: event.Result{
-		Status: event.ResultOK, Text: m.JSON, Content: r.Raw, Structured: r.Structured, Bytes: m.Bytes, Truncated: m.Truncated,
-	}}
+// rendered is the answer with the result of a call. The tools that read results keep the limit
+// themselves.
+func (c *caller) rendered(k *call, r *wire.Result) *answer {
+	m := r.Render(0)
+	a := &answer{event: event.Result{Status: event.ResultOK, Text: m.JSON, Content: r.Raw, Structured: r.Structured, Bytes: m.Bytes}}
 	if r.IsError {
 		a.event.Status = event.ResultError
 	}
 	a.parts = []stream.Part{{JSON: m.JSON}}
-	if m.Truncated && c.wholeResults {
-		a.event.Text = r.Render(0).JSON
+	if c.maxBytes > 0 && m.Bytes > c.maxBytes && !k.tool.Kept {
+		name := c.results.cut(k, m.JSON)
+		a.event.Truncated, a.parts[0].JSON = true, wire.Cut(m.JSON, c.maxBytes, name)
+		if !c.wholeResults {
+			a.event.Text = a.parts[0].JSON
+		}
+		if name != "" && c.session != nil {
+			a.whole = m.JSON
+		}
 	}
 	for i := range m.Media {
 		a.parts = append(a.parts, MediaPart(&m.Media[i]))

@@ -41,6 +41,7 @@ type call struct {
 	stream.Call
 	number    bool          // its id is a number
 	line      string        // its command line; "" for a tool call
+	result    int           // number of its result; 0: no name
 	tool      *toolbox.Tool // nil: unknown
 	args      []byte        // canonical
 	trace     config.Trace  // its span in the caller's trace
@@ -100,18 +101,15 @@ func (c *caller) newRound(turn int, calls []stream.Call, lines []string) *round 
 	for _, line := range lines {
 		r.calls = append(r.calls, c.lines.call(line))
 	}
+	c.results.count(r.calls)
 	return r
 }
 
 // prepare finds the tool and reads the arguments. A call that cannot run gets its answer here.
 func (r *round) prepare(c *call) {
 	c.tool = r.box.Tool(c.Name)
-	text := bytes.Trim(c.Arguments, " \t\r\n")
-	if len(text) == 0 || string(text) == "null" {
-		text = []byte("{}")
-	}
 	var err error
-	c.args, err = approve.Canonical(text)
+	c.args, err = canonical(c.Arguments)
 	switch {
 	case c.tool == nil && r.echoes != nil && r.echoes(c.Name):
 		c.answer = resultAnswer(string(c.Arguments))
@@ -124,6 +122,15 @@ func (r *round) prepare(c *call) {
 			c.answer = ownAnswer(event.ResultInvalid, "tool arguments do not fit the tool's schema: "+text)
 		}
 	}
+}
+
+// canonical is approve.Canonical, also for a call without arguments.
+func canonical(arguments []byte) ([]byte, error) {
+	text := bytes.Trim(arguments, " \t\r\n")
+	if len(text) == 0 || string(text) == "null" {
+		text = []byte("{}")
+	}
+	return approve.Canonical(text)
 }
 
 // announce emits the call in the form that is decided and sent.
@@ -266,6 +273,9 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	if c.task == nil {
 		bounds = r.recheck(ctx, c)
 	}
+	if c.tool.Declares().Runs {
+		bounds.Results = r.results.directory()
+	}
 	if c.answer == nil && c.staged {
 		r.stage(confine.WithBounds(ctx, bounds), c, bounds, server)
 		return
@@ -311,7 +321,7 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	if r.separate {
 		result.Separate()
 	}
-	c.answer = r.rendered(result)
+	c.answer = r.rendered(c, result)
 	c.answer.result = result
 	c.answer.event.Change = r.changed(bounds.Change)
 	r.annotate(c)
@@ -321,6 +331,8 @@ func (r *round) ask(ctx context.Context, c *call, server *mcp.Session, progress 
 	switch {
 	case c.tool.Conn.Agent:
 		return r.plan.agentOf(c.tool.Conn).call(ctx, r, c, progress)
+	case c.tool.Kept:
+		return c.tool.Conn.Own.Call(ctx, c.tool.Name, c.args, progress)
 	case r.tape().Replays() && toolbox.IsTaped(&c.tool.Conn.Server):
 		return r.recorded(ctx, c)
 	case c.task != nil:

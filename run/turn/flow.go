@@ -158,7 +158,7 @@ func (r *round) origin(c *call) event.Source {
 // bring adds the labels of c and its result to the conversation, even for an error, for which result
 // is nil. It is not called for a call that never ran.
 func (r *round) bring(c *call, result *wire.Result) {
-	c.labels |= c.tool.Labels & approve.Exposed
+	c.labels |= c.tool.Labels&approve.Exposed | r.results.labels(c)
 	if result != nil {
 		private, untrusted := result.Claims()
 		if private {

@@ -192,8 +192,8 @@ func TestAppendToAnswer(t *testing.T) {
 		want string
 	}{
 		{"its own words", ownAnswer(event.ResultDenied, "denied"), "[toolpipe] denied\nchanged"},
-		{"a tool's", (&caller{}).rendered(toolserver.TextResult([]byte("a \"b\""))), "a \"b\"\nchanged"},
-		{"an empty one", (&caller{}).rendered(toolserver.TextResult("")), "(no output)\nchanged"},
+		{"a tool's", (&caller{}).rendered(nil, toolserver.TextResult([]byte("a \"b\""))), "a \"b\"\nchanged"},
+		{"an empty one", (&caller{}).rendered(nil, toolserver.TextResult("")), "(no output)\nchanged"},
 	} {
 		x.a.append("changed")
 		inEvent := jsontext.Text(x.a.event.Text)

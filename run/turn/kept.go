@@ -50,7 +50,8 @@ func (r *round) note(ctx context.Context, c *call) bool {
 func (r *round) keep(c *call) {
 	var err error
 	if !c.answer.keepsOpen {
-		err = r.session.Add(nil, c.answer.message(&c.Call))
+		err = cmp.Or(r.session.AddResult(c.ID, c.answer.whole), r.session.Add(nil, c.answer.message(&c.Call)))
+		c.answer.whole = nil
 	} else if c.noted {
 		err = r.session.NotSent(c.ID)
 	}
@@ -124,7 +125,8 @@ func (l *Loop) UseSession(s *session.File) {
 }
 
 // useTrimmer sets up --trim for the requests of the loop. Content that they leave out is recorded
-// in the session, and files in it are no longer known to the model. frame is as in NewLoop.
+// in the session, and files in it are no longer known to the model. Results that are cut or left out
+// get names. frame is as in NewLoop.
 func (l *Loop) useTrimmer(frame int) {
 	t := newTrimmer(l.plan.Inv.Config.Trim)
 	t.Frame, t.Emit = frame, l.emit
@@ -134,11 +136,21 @@ func (l *Loop) useTrimmer(frame int) {
 	}
 	t.Keep = func(all []session.Left) error {
 		for i := range all {
-			l.known.Forget(all[i].Call, all[i].Says)
+			if all[i].Until == 0 {
+				l.known.Forget(all[i].Call, all[i].Says)
+				continue
+			}
+			for _, m := range l.Messages()[all[i].Message+1 : all[i].Until] {
+				if m.CallID != "" {
+					l.known.Forget(m.CallID, "")
+				}
+			}
 		}
 		return l.session.LeaveOut(all)
 	}
 	l.trimmer = t
+	l.results = newResults(l)
+	t.Results = l.results
 }
 
 // save writes new messages of the conversation to the session.

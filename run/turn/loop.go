@@ -74,6 +74,7 @@ func (p *Plan) NewLoop(tally *Tally, f *toolbox.Finder, known *confine.Known, fr
 	l := &Loop{model: v.Model, form: answerForm{from: "--schema"}, finder: f, Tally: tally, caller: p.newCaller(known)}
 	l.rounds, l.maxBytes = p.newRounds(), cmp.Or(l.maxBytes, resultBytes)
 	l.useTrimmer(frame)
+	l.model.Request.Tools = l.results.offer(l.model.Request.Tools, false)
 	l.trimmer.Drops = v.Config.Output != "messages" || v.Config.Session != ""
 	l.text.joins = v.Text != nil && v.Config.Log == ""
 	if text := v.Text; text != nil {
@@ -210,7 +211,7 @@ func (l *Loop) offer(ctx context.Context, calls []stream.Call, answers []stream.
 	if l.finder != nil {
 		*tools = append(*tools, l.finder.Next(calls)...)
 	}
-	*tools = append(*tools, l.box.OfferReaders(answers)...)
+	*tools = l.results.offer(append(*tools, l.box.OfferReaders(answers)...), false)
 }
 
 // turn is one exchange with the model, or the rest of a paused one.

@@ -39,6 +39,7 @@ type Plan struct {
 	verdict sync.Mutex    // held during verdicts, but not while somebody is asked
 	changes chan struct{} // contains an element while a nested run makes a call that may change something
 	hosted  atomic.Int64  // number of calls of hosts
+	files   resultFiles
 }
 
 // NewPlan returns a plan without servers.
@@ -287,6 +288,7 @@ type client struct {
 // memory outlives the round of a call.
 type memory struct {
 	session *session.File    // of the main run; nil: none
+	results *results         // of the conversation; nil: they have no names
 	known   *confine.Known   // files that the asking model knows; nil: it gets no reports of changes
 	nested  *lruStore[*Loop] // nested runs that can be continued, by the id of their first call; nil: none
 }

@@ -121,7 +121,7 @@ func (r *round) stage(ctx context.Context, c *call, bounds confine.Bounds, serve
 			case err != nil:
 				c.answer = failedAnswer(&c.tool.Conn.Server, err)
 			case r.readVerdict(ctx, c) == approve.Allowed:
-				c.answer = r.rendered(result)
+				c.answer = r.rendered(c, result)
 			default: // the tool's error may reveal the content of the file, which nobody has allowed
 				c.answer = ownAnswer(event.ResultError, "the change cannot be made: the file is not as the arguments say, or may not be written")
 			}

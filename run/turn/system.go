@@ -107,9 +107,10 @@ type lineCalls struct {
 
 func (l *lineCalls) call(line string) *call {
 	l.count++
+	return &call{Call: lineCall("cmd-"+strconv.Itoa(l.count), line), line: line}
+}
+
+func lineCall(id, line string) stream.Call {
 	args := append(event.AppendString([]byte(`{"script":`), line), '}')
-	return &call{
-		Call: stream.Call{ID: "cmd-" + strconv.Itoa(l.count), Name: shell.CommandTool, Arguments: args},
-		line: line,
-	}
+	return stream.Call{ID: id, Name: shell.CommandTool, Arguments: args}
 }

@@ -15,10 +15,10 @@ import (
 )
 
 // To leave out is to send a line in place of a content: first of the oldest results of tools,
-// then of the longest attachments. The conversation that outputs and sessions have stays
-// complete. A round is the results between two replies. The results of the last three rounds,
-// the messages of the user, the calls and the texts of the model always stay. The weight of a
-// message is about the bytes that it adds to a request.
+// then of the oldest rounds, then of the longest attachments. The conversation that outputs and
+// sessions have stays complete. A round is a reply and everything up to the next one. The last three
+// rounds, and the first and the last message of the user, always stay. The weight of a message is
+// about the bytes that it adds to a request.
 //
 // Only the conversation and the token counts of the endpoint decide what is left out, and it
 // stays left out. So many requests begin with the same bytes, and an endpoint finds them in
@@ -41,6 +41,7 @@ type trimOptions struct {
 	Frame     int                        // messages at the front of requests that do not belong to the conversation
 	Drops     bool                       // content that is left out is not needed again: its memory is freed
 	CanRepeat func(tool string) bool     // reports whether repeating a call of the tool is harmless
+	Results   *results                   // names of what is left out; nil: none
 	Emit      func(event.Event) error    // reports events
 	Keep      func([]session.Left) error // stores what is left out, before the request is sent
 }
@@ -113,11 +114,14 @@ func (t *trimmer) Reply(ctx context.Context, c *stream.Client, r *stream.Request
 
 // keepLimit trims a request that is probably longer than the limit.
 func (t *trimmer) keepLimit(r *stream.Request, turn int) error {
-	if t.limit == 0 || t.tokens(t.load.weight) <= t.limit {
+	if t.limit == 0 {
 		return nil
 	}
-	if _, err := t.leaveOut(r, turn, t.weightOf(trimmedPart*float64(t.limit)), t.weightOf(float64(t.limit))); err != nil {
-		return err
+	for more := true; more && t.tokens(t.load.weight) > t.limit; {
+		var err error
+		if more, err = t.leaveOut(r, turn, t.weightOf(trimmedPart*float64(t.limit)), t.weightOf(float64(t.limit))); err != nil {
+			return err
+		}
 	}
 	tokens := t.tokens(t.load.weight)
 	if t.counted.tokens == 0 {
@@ -163,48 +167,51 @@ func (t *trimmer) learn(tokens int) {
 	t.counted = tokenCount{tokens, t.load.weight}
 }
 
-// leaveOut leaves out results, oldest first, until the request has the target's weight. If it still
-// does not fit, attachments follow, heaviest first. more is false if nothing could be left out.
+// leaveOut leaves out results, oldest first, until the request has the target's weight. If they are
+// not nearly enough, whole rounds follow, oldest first. If the request cannot fit with all attachments,
+// these go too, heaviest first. Rounds that are not enough go only if nothing else is left: the weight
+// that fits may be a guess. more is false if nothing could be left out.
 func (t *trimmer) leaveOut(r *stream.Request, turn, target, fits int) (more bool, err error) {
-	now := event.Trim{Turn: turn}
-	var left []session.Left
-	leave := func(i, at int, says string, bytes int) {
-		m := &r.Messages[i]
-		t.load.weight -= weightOf(m)
-		l := session.Left{Call: m.CallID, Message: i - t.Frame, Part: at, Says: says}
-		l.ApplyTo(m)
-		t.load.weight += weightOf(m)
-		left = append(left, l)
-		now.Bytes += bytes
+	x := trim{trimmer: t, messages: r.Messages, now: event.Trim{Turn: turn}}
+	old, spans := oldResults(r.Messages), oldRounds(r.Messages)
+	if len(old)+len(spans) > 0 {
+		x.placed = t.Results.placed()
 	}
-	for _, i := range oldResults(r.Messages) {
+	if len(x.placed) > 0 {
+		r.Tools = t.Results.offer(r.Tools, true)
+		t.load.weigh(r)
+	}
+	for _, i := range old {
 		if t.load.weight <= target {
 			break
 		}
-		m := &r.Messages[i]
-		bytes := bytesOf(m.Parts)
-		says := "[toolpipe] left out: " + readable.Grouped(bytes) + " bytes of this result"
-		if t.CanRepeat != nil && t.CanRepeat(m.Name) {
-			says += "; call it again if you need it"
-		}
-		leave(i, session.WholeMessage, says, bytes)
-		now.Results++
+		x.result(i)
 	}
-	for t.load.weight > fits {
+	inRounds := 0
+	for _, s := range spans {
+		inRounds -= smallestTrimmed // for the line in their place
+		for i := range r.Messages[s.from:s.to] {
+			inRounds += weightOf(&r.Messages[s.from+i])
+		}
+	}
+	for t.load.weight-inRounds > fits {
 		i, at := heaviestAttachment(r.Messages)
 		if i < 0 {
 			break
 		}
-		p := &r.Messages[i].Sent()[at]
-		bytes := bytesOf([]stream.Part{*p})
-		leave(i, at, heading(p)+"[toolpipe] left out: "+readable.Grouped(bytes)+" bytes of this attachment", bytes)
-		now.Attachments++
+		x.attachment(i, at)
 	}
-	if len(left) == 0 {
+	enough := t.load.weight > (target+fits)/2 && t.load.weight-inRounds <= fits
+	for _, s := range spans {
+		if enough || len(x.left) == 0 {
+			x.rounds(s, target)
+		}
+	}
+	if len(x.left) == 0 {
 		return false, nil
 	}
 	t.client.Rewrite()
-	return true, t.tell(now, left, r)
+	return true, t.tell(x.now, x.left, r)
 }
 
 // tell reports what is left out from now on, and frees its memory if Drops is set.
@@ -216,17 +223,22 @@ func (t *trimmer) tell(now event.Trim, left []session.Left, r *stream.Request) e
 	}
 	if t.Drops {
 		for _, l := range left {
-			r.Messages[l.Message+t.Frame].Parts = nil
+			if l.Until == 0 {
+				r.Messages[l.Message+t.Frame].Parts = nil
+			}
 		}
 	}
-	first := t.cut.Bytes == 0
-	t.cut.Results, t.cut.Attachments, t.cut.Bytes = t.cut.Results+now.Results, t.cut.Attachments+now.Attachments, t.cut.Bytes+now.Bytes
+	first := t.cut == (event.Trim{})
+	t.cut.Results, t.cut.Rounds, t.cut.Attachments, t.cut.Bytes = t.cut.Results+now.Results, t.cut.Rounds+now.Rounds, t.cut.Attachments+now.Attachments, t.cut.Bytes+now.Bytes
 	if err := t.Emit(&now); err != nil || !first {
 		return err
 	}
 	what := "the oldest results of tools"
-	if now.Attachments > 0 {
+	switch {
+	case now.Attachments > 0:
 		what = "old results of tools and the longest attachments"
+	case now.Rounds > 0:
+		what = "the oldest rounds"
 	}
 	return t.Emit(&event.Warning{Code: "trimmed", Message: "the conversation is longer than the model takes, so requests leave out " + what + " from here on, now " +
 		readable.Grouped(now.Bytes) + " bytes; --trim off ends such a run instead"})
@@ -236,40 +248,4 @@ func explained(e *stream.Error, hints ...string) error {
 	explained := *e
 	explained.Hint = strings.Join(hints, "\n")
 	return &explained
-}
-
-// remains says what a request consists of that cannot be left out, and how to shorten it.
-func (t *trimmer) remains(r *stream.Request) []string {
-	var results, users, own int
-	for i := range r.Messages {
-		switch m := &r.Messages[i]; {
-		case isResult(m):
-			results += weightOf(m)
-		case m.Role == stream.User:
-			users += weightOf(m)
-		case m.Role == stream.Assistant:
-			own += weightOf(m)
-		}
-	}
-	head := t.load.weight - results - users - own
-	hint := "--max-result-bytes N cuts each result that the model gets"
-	switch max(results, users, own, head) {
-	case users:
-		hint = "give the model less at once: --files DIR lets it read a large file in parts"
-	case own:
-		hint = "begin another session, or another conversation, with the important parts of this one"
-	case head:
-		hint = "--tools GLOBS offers fewer tools, and --find-tools auto offers them when the model searches for them"
-	}
-	if r.MaxTokens > 0 {
-		hint += "; --max-tokens, which is " + strconv.Itoa(r.MaxTokens) + ", takes a part of the context too"
-	}
-	if t.cut.Bytes > 0 {
-		hint += "; left out already: " + readable.Grouped(t.cut.Bytes) + " bytes"
-	}
-	return []string{
-		fmt.Sprintf("the rest, in bytes: results of the last rounds %s, prompts and attachments %s, the model's own texts and calls %s, tools and system message %s",
-			readable.Grouped(results), readable.Grouped(users), readable.Grouped(own), readable.Grouped(head)),
-		hint,
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -120,6 +122,9 @@ func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error
 
 func (r *round) verdict(ctx context.Context, c *call) (approve.Verdict, error) {
 	gate := r.plan.Inv.Gate
+	if v, denied := r.deniedResult(ctx, c); denied {
+		return v, nil
+	}
 	if r.dryRun { // nobody is asked, except the approver about a call that would run
 		if x, err := gate.Explain(ctx, r.asked(c, c.tool)); x.Verdict.Outcome != approve.Allowed || !c.tool.OnlyReads() {
 			return x.Verdict, err
@@ -154,6 +159,48 @@ func (r *round) verdict(ctx context.Context, c *call) (approve.Verdict, error) {
 		}
 	}
 	return v, err
+}
+
+// deniedResult denies a call that reads the result of another call which is denied now. The state of
+// the conversation does not count: nothing is sent again.
+func (r *round) deniedResult(ctx context.Context, c *call) (v approve.Verdict, denied bool) {
+	if !c.tool.Kept {
+		return v, false
+	}
+	made := r.results.read(&c.Call)
+	args, err := canonical(made.Arguments)
+	if made.message == nil || err != nil {
+		return v, false
+	}
+	asked := r.box.CallOf(made.Name, args)
+	x, err := r.plan.Inv.Gate.Explain(ctx, asked)
+	if err == nil && x.Verdict.Outcome != approve.Denied && made.number <= r.results.earlier && r.showedDenied(ctx, &asked) {
+		x.Verdict = approve.Verdict{Outcome: approve.Denied, By: "policy", Reason: "the result may show files that a rule denies now"}
+	}
+	return x.Verdict, err == nil && x.Verdict.Outcome == approve.Denied
+}
+
+// showedDenied reports whether a call of a built-in tool in an earlier run may have shown files that
+// the rules of this run keep from such a tool.
+func (r *round) showedDenied(ctx context.Context, made *approve.Call) bool {
+	t := r.box.Tool(made.Name)
+	if t == nil || !t.Declares().Reads {
+		return false
+	}
+	name := jsontext.Text(jsontext.Member(made.Arguments, t.Declares().Path))
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(t.Conn.Root, path)
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	info, err := os.Stat(path)
+	several := err != nil || info.IsDir() // files below it
+	withheld := r.plan.Inv.Gate.Withheld(ctx, *made)
+	return withheld.Matches != nil && (several || withheld.Matches(name, path)) || slices.ContainsFunc(withheld.Paths, func(denied string) bool {
+		return confine.IsBelow(path, denied) || several && confine.IsBelow(denied, path)
+	})
 }
 
 func (r *round) awaitTurn(ctx context.Context) error {

@@ -1,10 +1,14 @@
 package turn
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
+	"toolpipe/run/session"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/readable"
 )
 
 type requestLoad struct {
@@ -29,6 +33,9 @@ func (l *requestLoad) weigh(r *stream.Request) {
 }
 
 func weightOf(m *stream.Message) (weight int) {
+	if m.Omitted() {
+		return 0
+	}
 	for _, p := range m.Sent() {
 		weight += weightOfPart(&p)
 	}
@@ -49,8 +56,63 @@ func weightOfPart(p *stream.Part) int {
 	return imageWeight
 }
 
+// A share is a part of a request that cannot be left out.
+type share struct {
+	what, hint string // the hint says how to shorten it
+	bytes      int
+}
+
+// remains says what a request consists of that cannot be left out, and how to shorten its largest
+// parts.
+func (t *trimmer) remains(r *stream.Request) []string {
+	results := share{what: "results of the last rounds", hint: "--max-result-bytes N cuts each result that the model gets"}
+	prompts := share{what: "prompts and attachments", hint: "give the model less at once: --files DIR lets it read a large file in parts"}
+	replies := share{what: "the model's own texts and calls", hint: "--max-tokens N limits each reply of the model"}
+	head := share{"tools and system message", "--tools GLOBS offers fewer tools, and --find-tools auto offers them when the model searches for them", t.load.tools}
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		of := &head
+		switch {
+		case m.Omitted():
+			continue
+		case isResult(m):
+			of = &results
+		case m.Role == stream.User:
+			of = &prompts
+		case m.Role == stream.Assistant:
+			of = &replies
+		}
+		sent := stream.Message{Parts: m.Sent(), Calls: m.Calls, Opaque: m.Opaque}
+		of.bytes += sent.Size()
+	}
+	named := results.bytes + prompts.bytes + replies.bytes + head.bytes
+	size := max(t.client.Size(r), named)
+	shares := []share{results, prompts, replies, head}
+	text := "the rest, in bytes:"
+	for _, s := range shares {
+		text += " " + s.what + " " + readable.Grouped(s.bytes) + ","
+	}
+	text += " JSON, ids and names around them " + readable.Grouped(size-named) + "; in all " + readable.Grouped(size)
+	slices.SortStableFunc(shares, func(a, b share) int { return b.bytes - a.bytes })
+	hint := shares[0].hint
+	for _, s := range shares[1:] {
+		if s.bytes > named/4 {
+			hint += "; " + s.hint
+		}
+	}
+	if r.MaxTokens > 0 {
+		hint += "; --max-tokens, which is " + strconv.Itoa(r.MaxTokens) + ", takes a part of the context too"
+	}
+	if t.cut.Bytes > 0 {
+		hint += "; left out already: " + readable.Grouped(t.cut.Bytes) + " bytes"
+	}
+	return []string{text, hint}
+}
+
 // isResult reports whether a message is the result of a call, or of command lines.
 func isResult(m *stream.Message) bool { return m.Role == stream.ToolRole || m.Output }
+
+func isPrompt(m *stream.Message) bool { return m.Role == stream.User && !m.Output }
 
 // oldResults are the indexes of the results that may be left out, first to last.
 func oldResults(messages []stream.Message) (places []int) {
@@ -78,11 +140,15 @@ func heaviestAttachment(messages []stream.Message) (message, part int) {
 	message, heaviest := -1, smallestTrimmed-1
 	for i := range messages {
 		m := &messages[i]
-		if m.Role != stream.User || m.Output {
+		if !isPrompt(m) || m.Omitted() {
 			continue
 		}
+		prompt := len(m.Sent()) - 1
+		if session.SaysRounds(m) {
+			prompt--
+		}
 		for at, p := range m.Sent() {
-			isAttached := p.Image != nil || at < len(m.Sent())-1 && heading(&p) != ""
+			isAttached := p.Image != nil || at < prompt && heading(&p) != ""
 			if w := weightOfPart(&p); w > heaviest && isAttached {
 				message, part, heaviest = i, at, w
 			}

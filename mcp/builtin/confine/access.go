@@ -36,9 +36,14 @@ type Bounds struct {
 	Stage *StagedChange
 	// Change gets the call's change for the events of the run. It may be nil.
 	Change *Change
+	// Results is the directory with the results that the model does not have whole; "" for none.
+	Results string
 	// Client ends when the client of the call disconnects; nil: the client is the run itself.
 	Client context.Context
 }
+
+// ResultsVariable is the variable of commands with Bounds.Results.
+const ResultsVariable = "TOOLPIPE_RESULTS"
 
 // Change is what a call wrote to a file.
 type Change struct {

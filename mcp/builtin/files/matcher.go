@@ -152,25 +152,33 @@ func (f *findings) add(more findings, separate bool) {
 type scanner struct {
 	m      *matcher
 	around int
+	most   limits
 	in     *bufio.Reader
 
 	out    findings
+	at     int // offset of the current line, or of its part
 	path   string
 	before [][]byte // formatted lines to show if the next line matches
 	gap    bool     // lines were skipped since the last one in the answer
 	after  int      // lines still to show
 }
 
+// limits are those of one answer.
+type limits struct {
+	matches, bytes int
+	result         bool // it is about a result: never binary, and long lines are shown around their match, with its offset
+}
+
 func newScanner(m *matcher, around int) *scanner {
-	return &scanner{m: m, around: around, in: bufio.NewReaderSize(nil, m.longest)}
+	return &scanner{m: m, around: around, most: limits{matches: maxMatches, bytes: toolserver.MaxText}, in: bufio.NewReaderSize(nil, m.longest)}
 }
 
 // file searches r. The answer names it by path.
 func (s *scanner) file(ctx context.Context, r io.Reader, path string) findings {
 	s.in.Reset(r)
-	s.out, s.path, s.before, s.gap, s.after = findings{}, path, s.before[:0], false, 0
+	s.out, s.at, s.path, s.before, s.gap, s.after = findings{}, 0, path, s.before[:0], false, 0
 	head, _ := s.in.Peek(toolserver.ReadChunk)
-	if toolserver.LooksBinary(head) {
+	if toolserver.LooksBinary(head) && !s.most.result {
 		return findings{binary: true}
 	}
 	crlf := bytes.Contains(head, []byte("\r\n"))
@@ -181,6 +189,7 @@ func (s *scanner) file(ctx context.Context, r io.Reader, path string) findings {
 		if len(line) > 0 && !s.line(text, number, crlf) {
 			return s.out
 		}
+		s.at += len(line)
 		switch {
 		case whole:
 			number++
@@ -206,6 +215,7 @@ func (s *scanner) skip() int {
 		return 0
 	}
 	s.in.Discard(len(b))
+	s.at += len(b)
 	return bytes.Count(b, []byte("\n"))
 }
 
@@ -224,7 +234,7 @@ func (s *scanner) line(text []byte, number int, crlf bool) bool {
 		}
 		s.out.text = s.show(s.out.text, text, number, ':')
 		s.out.matches++
-		s.out.full = s.out.matches >= maxMatches || len(s.out.text) >= toolserver.MaxText
+		s.out.full = s.out.matches >= s.most.matches || len(s.out.text) >= s.most.bytes
 		s.before, s.gap, s.after = s.before[:0], false, s.around
 	case s.after > 0:
 		s.out.text = s.show(s.out.text, text, number, '-')
@@ -246,7 +256,16 @@ func (s *scanner) show(b, line []byte, number int, mark byte) []byte {
 	b = append(append(b, confine.ShownName(s.path)...), mark)
 	b = append(strconv.AppendInt(b, int64(number), 10), mark)
 	line = bytes.TrimSuffix(line, []byte("\r"))
-	if len(line) > maxShownLine {
+	if len(line) > maxShownLine && s.most.result {
+		from := 0
+		if found := s.m.line.FindIndex(line); mark == ':' && found != nil {
+			from = max(0, found[0]-maxShownLine/2)
+		}
+		part := readable.FromRune(line[from:])
+		from = len(line) - len(part)
+		b = append(b, readable.WholeRunes(part[:min(len(part), maxShownLine)])...)
+		b = fmt.Appendf(b, "[toolpipe: from offset %d of a long line]", s.at+from)
+	} else if len(line) > maxShownLine {
 		b = append(b, readable.WholeRunes(line[:maxShownLine])...)
 		b = fmt.Appendf(b, "[toolpipe: %d bytes in this line]", len(line))
 	} else {

@@ -19,13 +19,13 @@ const (
 	longestEsc  = 4 << 10  // bytes of an escape sequence; some contain a text
 )
 
-func readOutput(_ context.Context, p *program, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+func (s *server) readOutput(_ context.Context, p *program, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 	if args.Flag("screen") {
 		return readScreen(p, args)
 	}
 	limit := args.Integer("max_bytes", defaultRead)
-	if limit < minRead || limit > toolserver.MaxText {
-		return nil, fmt.Errorf("max_bytes is %d; %d to %d are allowed", limit, minRead, toolserver.MaxText)
+	if most := s.maxRead(); limit < minRead || limit > int64(most) {
+		return nil, fmt.Errorf("max_bytes is %d; %d to %d are allowed", limit, minRead, most)
 	}
 	since, err := p.since(args, -1)
 	if err != nil {
@@ -39,6 +39,9 @@ func readOutput(_ context.Context, p *program, args toolserver.Arguments, _ func
 	b := fmt.Appendf(nil, "[toolpipe] %s; bytes %d to %d of %d follow; since=%d goes on from there\n", state, since, next, max(next, p.out.Size()), next)
 	return toolserver.TextResult(append(b, text...)), nil
 }
+
+// maxRead is how many bytes of output one answer has at most.
+func (s *server) maxRead() int { return max(toolserver.MaxText, s.commands.Head(0, 0)) }
 
 // since is the argument since, an offset in the output; otherwise if it is absent.
 func (p *program) since(args toolserver.Arguments, otherwise int64) (int64, error) {
@@ -165,7 +168,7 @@ func (s *server) search(ctx context.Context, args toolserver.Arguments, _ func(w
 	found := 0
 	for _, p := range programs {
 		for next, size := int64(0), p.out.Size(); next < size; {
-			part, at := p.out.From(next, keptHead+keptTail)
+			part, at := p.out.From(next, int(size))
 			if at > next {
 				b = fmt.Appendf(b, "[toolpipe] %s: the bytes %d to %d are no longer there\n", p.id, next, at)
 			}

@@ -105,6 +105,10 @@ func (s *server) tools() []tool {
 	id := toolserver.Parameter{Name: "id", Kind: "string", About: "id of the process, from start or list", Required: true}
 	runs := shell.Effects()
 	brings := toolserver.Effects{Private: true, Untrusted: true} // output of a program
+	lost := "a long output"
+	if s.maxRead() > toolserver.MaxText {
+		lost = fmt.Sprintf("an output of more than %d MiB", shell.MaxOutput>>20)
+	}
 	return []tool{
 		{toolserver.Define("start", "Start a program that goes on in the background, such as a server, a long build or an interactive program, and return its id. "+
 			strings.TrimSpace("Give argv, or script for /bin/sh. It is killed at the end of the run, or of the connection that started it. "+s.note), toolserver.RunsFree, runs, append(shell.Parameters(),
@@ -115,12 +119,12 @@ func (s *server) tools() []tool {
 			toolserver.Parameter{Name: "rows", Kind: "integer", About: fmt.Sprintf("rows of the terminal, %d when absent, at most %d", usualRows, screen.MaxRows)},
 		)...), s.start},
 		{toolserver.Define("list", "List the processes that were started, with their state and the size of their output.", toolserver.ReadsOnly, brings), s.list},
-		{toolserver.Define("output", "Read the output of a process (stdout and stderr together), without escape sequences, and the offset after it. The middle of a long output is lost.", toolserver.ReadsOnly, brings, id,
+		{toolserver.Define("output", "Read the output of a process (stdout and stderr together), without escape sequences, and the offset after it. The middle of "+lost+" is lost.", toolserver.ReadsOnly, brings, id,
 			toolserver.Parameter{Name: "since", Kind: "integer", About: "offset to read from; when absent, the last max_bytes are read"},
-			toolserver.Parameter{Name: "max_bytes", Kind: "integer", About: fmt.Sprintf("number of bytes to read; %d when absent, at most %d", defaultRead, toolserver.MaxText)},
+			toolserver.Parameter{Name: "max_bytes", Kind: "integer", About: fmt.Sprintf("number of bytes to read; %d when absent, at most %d", defaultRead, s.maxRead())},
 			toolserver.Parameter{Name: "raw", Kind: "boolean", About: "keep escape sequences and control characters"},
 			toolserver.Parameter{Name: "screen", Kind: "boolean", About: "with pty: the screen of the terminal as rows of text, with the position of the cursor and a version that grows with each change"},
-		), s.forProgram(readOutput)},
+		), s.forProgram(s.readOutput)},
 		{toolserver.Define("search", "Find the lines of output that match an RE2 regular expression.", toolserver.ReadsOnly, brings,
 			toolserver.Parameter{Name: "pattern", Kind: "string", About: "regular expression, such as error|warning", Required: true},
 			toolserver.Parameter{Name: "id", Kind: "string", About: "id of one process; all of them when absent"},

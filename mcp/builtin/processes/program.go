@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	keptHead = 64 << 10  // bytes that are kept of the beginning of an output
+	keptHead = 64 << 10  // bytes that are kept of the beginning of an output, unless it is kept whole
 	keptTail = 448 << 10 // bytes that are kept of its end
 	// terminalPause is the time between two reads of a terminal that no process has open.
 	terminalPause = 100 * time.Millisecond
@@ -45,7 +45,7 @@ func (s *server) launch(id string, cmd *exec.Cmd, of size) (*program, error) {
 		return nil, errors.New("the connection has ended")
 	}
 	p := &program{
-		id: id, cmd: cmd, out: process.Output{Head: keptHead, Tail: keptTail},
+		id: id, cmd: cmd, out: process.Output{Head: s.commands.Head(keptHead, keptTail), Tail: keptTail},
 		read: make(chan struct{}), ended: make(chan struct{}),
 	}
 	if of != (size{}) {

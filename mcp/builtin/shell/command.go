@@ -27,7 +27,20 @@ type CommandSpec struct {
 	Env         map[string]string // set in commands
 	PathPrepend []string          // directories put before PATH, absolute
 	Processes   *process.Processes
+	Whole       bool   // outputs are handed on whole, up to MaxOutput: the caller cuts them
 	Note        string // for the descriptions of tools, about the restrictions of commands; "" for none
+}
+
+// MaxOutput is how many bytes of an output are kept at most.
+const MaxOutput = 64 << 20
+
+// Head is how many bytes of the beginning of an output are kept, besides tail bytes of its end: few,
+// unless outputs are handed on whole.
+func (c *Commands) Head(few, tail int) int {
+	if c != nil && c.spec.Whole {
+		return MaxOutput - tail
+	}
+	return few
 }
 
 // Commands makes commands from the arguments of a call, and starts them. The tools that run
@@ -113,6 +126,9 @@ func (c *Commands) Command(bounds confine.Bounds, args toolserver.Arguments, env
 		return nil, err
 	}
 	cmd := &exec.Cmd{Env: c.environ(env), Dir: dir}
+	if bounds.Results != "" {
+		cmd.Env = append(cmd.Env, confine.ResultsVariable+"="+bounds.Results)
+	}
 	argv := args.List("argv")
 	switch {
 	case args.Has("argv") == args.Has("script"):

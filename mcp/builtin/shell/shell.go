@@ -32,8 +32,8 @@ const CommandTool = "shell__run_command"
 
 const (
 	defaultTimeout = 60 * time.Second
-	// keptOutput is how many bytes of each end of an output are kept: both outputs and their
-	// copies in an answer stay below the limit of a model's text.
+	// keptOutput is how many bytes of each end of an output are kept, unless it is handed on
+	// whole: both outputs and their copies in an answer stay below the limit of a model's text.
 	keptOutput = 24 << 10
 )
 
@@ -79,7 +79,8 @@ func (sh *shell) run(ctx context.Context, args toolserver.Arguments, progress fu
 	if err != nil {
 		return nil, err
 	}
-	out, errs := process.Output{Head: keptOutput, Tail: keptOutput}, process.Output{Head: keptOutput, Tail: keptOutput}
+	head := sh.commands.Head(keptOutput, keptOutput)
+	out, errs := process.Output{Head: head, Tail: keptOutput}, process.Output{Head: head, Tail: keptOutput}
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.WaitDelay = OutputDelay
 	p, err := sh.commands.Start(cmd)
