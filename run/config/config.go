@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"toolpipe/mcp/door"
 	"toolpipe/mcp/process"
 )
 
@@ -73,7 +74,12 @@ type Commands struct {
 	Sandbox    string // on, off or a list; "": as the config says
 	// ServerSandboxes are NAME or NAME=LIST, for servers that are commands.
 	ServerSandboxes []string
+	ShellTools      string // off, also or only; "" is off
+	MaxInnerCalls   int    // of one command; 0: 1000
 }
+
+// OpensDoors reports whether commands of the model can call tools of the run.
+func (c *Commands) OpensDoors() bool { return c.ShellTools == "also" || c.ShellTools == "only" }
 
 // Staging is the review of calls before they are made.
 type Staging struct {
@@ -282,6 +288,16 @@ func (c *Config) Plan() string {
 		return c.Target
 	}
 	return c.Stage
+}
+
+// Door is the address of the door to the run that started this program in a command, if this
+// invocation goes through it; "" otherwise.
+func (c *Config) Door() string {
+	uses := []Mode{ListTools, DescribeTool, CallTool, CallMany, ReadResource}
+	if value := c.Getenv(door.Variable); value != "" && slices.Contains(uses, c.Mode) {
+		return door.Address(value)
+	}
+	return ""
 }
 
 // ShowsServers reports whether this run lists every server, including failures.

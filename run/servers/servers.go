@@ -12,6 +12,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
+	"toolpipe/mcp/door"
 	"toolpipe/mcp/socket"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/run/config"
@@ -57,10 +58,11 @@ func (s *Server) Target() string {
 	return cmp.Or(s.Shown, config.QuoteWords(s.Command))
 }
 
-// AtSocket reports whether the server is at a Unix domain socket.
+// AtSocket reports whether the server is at a Unix domain socket, or behind the door of a command.
 func (s *Server) AtSocket() bool {
-	_, is := socket.Path(s.URL)
-	return is
+	_, atSocket := socket.Path(s.URL)
+	_, atDoor := door.Value(s.URL)
+	return atSocket || atDoor
 }
 
 // choice is the user's settings for a server's tools and its program.

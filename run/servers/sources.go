@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"toolpipe/mcp"
 	"toolpipe/mcp/oauth"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
@@ -84,6 +86,10 @@ func allServers(ctx context.Context, c *config.Config, from Sources, stdin io.Re
 			srv.file = path
 			add(srv, true)
 		}
+	}
+	if address := c.Door(); address != "" { // the run waits as long as it wants
+		const forever = 365 * 24 * time.Hour
+		add(Server{Spec: mcp.Spec{Name: "run", URL: address, StartupTimeout: forever, ToolTimeout: forever}, choice: choice{Far: true}, Shown: "the run of this command"}, false)
 	}
 	for _, t := range c.Servers {
 		srv, err := parseTarget(t, func(name string) bool { return Find(all, name) != nil })

@@ -2,6 +2,8 @@ package toolbox
 
 import (
 	"toolpipe/approve"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/event"
 	"toolpipe/stream/text/jsontext"
 )
 
@@ -14,11 +16,60 @@ const (
 	farToolKey    = "toolpipe/tool"
 )
 
-// UnknownMeta is the _meta of the answer to a call with an unknown outcome.
-const UnknownMeta = `{"toolpipe/outcome":"unknown"}`
+const outcomeKey = "toolpipe/outcome"
 
-func isUnknownFar(meta []byte) bool {
-	return jsontext.Text(jsontext.Member(meta, "toolpipe/outcome")) == "unknown"
+// OutcomeMeta is the _meta of the answer to a call that has no result of the tool.
+func OutcomeMeta(status event.ResultStatus) []byte {
+	return append(jsontext.AppendMember([]byte{'{'}, outcomeKey, jsontext.Quoted(string(status))), '}')
+}
+
+// A FarRefusal is the error for a call that a remote toolpipe has not made, or that failed there.
+type FarRefusal struct {
+	Status event.ResultStatus
+	Text   string
+}
+
+func (e *FarRefusal) Error() string { return e.Text }
+
+// Lost is the error for a call if the answer of a remote toolpipe is no result of the tool; nil for
+// any other answer.
+func (t *Tool) Lost(r *wire.Result) error {
+	status := event.ResultStatus(jsontext.Text(jsontext.Member(r.Meta, outcomeKey)))
+	if t.far == nil || !r.IsError || status == "" || len(r.Content) == 0 {
+		return nil
+	}
+	text := jsontext.Unquote(r.Content[0].Text)
+	if status == event.ResultUnknown {
+		return &wire.NoReplyError{Sent: true, Message: "at the socket: " + text}
+	}
+	return &FarRefusal{status, text}
+}
+
+// FarServers describes the servers for a run at the other end of a socket or a door.
+func (b *Toolbox) FarServers() (all []FarServer) {
+	for _, c := range b.Conns {
+		if c.Err == nil {
+			all = append(all, FarServer{Name: c.Name, Root: c.Root, Instructions: b.inv.Secrets.Message().HideString(c.InstructionText())})
+		}
+	}
+	return all
+}
+
+// Listing is a list of tools for a client, except those that are withheld. With far the client is
+// a toolpipe at a socket or a door.
+func (b *Toolbox) Listing(tools []*Tool, far bool) (all []wire.Tool) {
+	for _, t := range tools {
+		if t.Withheld {
+			continue
+		}
+		listed := t.Tool
+		listed.Name, listed.Description = t.ModelName, t.Description+b.inCommands(t)
+		if far {
+			listed.Meta = (&FarTool{Server: t.Conn.Name, Name: t.Name, Traits: t.Traits, Scripts: t.Scripts()}).Meta(t.Meta)
+		}
+		all = append(all, listed)
+	}
+	return all
 }
 
 // A FarServer is a server of the remote toolpipe.

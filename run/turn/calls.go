@@ -104,7 +104,8 @@ func (c *caller) newRound(turn int, calls []stream.Call, lines []string) *round 
 
 // prepare finds the tool and reads the arguments. A call that cannot run gets its answer here.
 func (r *round) prepare(c *call) {
-	c.tool = r.box.Tool(c.Name)
+	var elsewhere string
+	c.tool, elsewhere = r.find(c.Name)
 	text := bytes.Trim(c.Arguments, " \t\r\n")
 	if len(text) == 0 || string(text) == "null" {
 		text = []byte("{}")
@@ -115,7 +116,7 @@ func (r *round) prepare(c *call) {
 	case c.tool == nil && r.echoes != nil && r.echoes(c.Name):
 		c.answer = resultAnswer(string(c.Arguments))
 	case c.tool == nil:
-		c.answer = ownAnswer(event.ResultInvalid, "tool dispatch failed: no tool is named "+strconv.Quote(c.Name))
+		c.answer = ownAnswer(event.ResultInvalid, "tool dispatch failed: no tool is named "+strconv.Quote(c.Name)+elsewhere)
 	case err != nil:
 		c.answer = ownAnswer(event.ResultInvalid, "tool arguments not parseable as JSON: "+err.Error())
 	default:
@@ -280,6 +281,7 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	if r.wholeResults && c.tool.Edits() {
 		bounds.Change = &confine.Change{}
 	}
+	inside, ctx := r.commandOf(ctx, c, &bounds)
 	ctx = confine.WithBounds(ctx, bounds)
 	progress := func(g wire.Progress) {
 		r.emit(&event.Progress{ID: eventID(c), Progress: g.Progress, Total: g.Total, Message: g.Message})
@@ -289,6 +291,9 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 		}
 	}
 	result, err := r.ask(ctx, c, server, progress)
+	if c.answer = inside.ended(c); c.answer != nil {
+		return
+	}
 	if unsent, ok := errors.AsType[*wire.NoReplyError](err); ok && !unsent.Sent && ctx.Err() != nil {
 		c.answer = notRun(ctx) // the run ended between the record in the session and the first byte
 		return
