@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Direct are the tools that a model or a host can call itself.
+// Direct are the tools that are offered to a model or a host.
 func (b *Toolbox) Direct() []*Tool {
-	return slices.DeleteFunc(slices.Clone(b.All()), func(t *Tool) bool { return !b.InRequest(t) })
+	return slices.DeleteFunc(slices.Clone(b.All()), func(t *Tool) bool { return t.Withheld || !b.InRequest(t) })
 }
 
-// ForCommands are the tools that programs in commands can call, by their names: all except those
-// that start programs, and the readers of the resources of all servers.
+// ForCommands are the tools that programs in commands can call: all except those that start
+// programs, and the readers of the resources of all servers. A call of a tool that is withheld is
+// denied by its rule.
 func (b *Toolbox) ForCommands() (all []*Tool) {
 	all = slices.DeleteFunc(slices.Clone(b.All()), func(t *Tool) bool { return t.Declares().Runs })
 	for _, c := range b.Conns {
 		if t := b.reader(c); t != nil && b.Tool(t.ModelName) == nil {
-			t.Withheld = b.Denies(t)
 			all = append(all, t)
 		}
 	}

@@ -55,13 +55,9 @@ func (b *Toolbox) FarServers() (all []FarServer) {
 	return all
 }
 
-// Listing is a list of tools for a client, except those that are withheld. With far the client is
-// a toolpipe at a socket or a door.
+// Listing is a list of tools for a client. With far the client is a toolpipe at a socket or a door.
 func (b *Toolbox) Listing(tools []*Tool, far bool) (all []wire.Tool) {
 	for _, t := range tools {
-		if t.Withheld {
-			continue
-		}
 		listed := t.Tool
 		listed.Name, listed.Description = t.ModelName, t.Description+b.inCommands(t)
 		if far {

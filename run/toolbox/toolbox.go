@@ -163,9 +163,7 @@ func (b *Toolbox) Denies(t *Tool) bool {
 func (b *Toolbox) Offered() []stream.Tool {
 	var all []stream.Tool
 	for _, t := range b.Direct() {
-		if !t.Withheld {
-			all = append(all, b.forModel(t))
-		}
+		all = append(all, b.forModel(t))
 	}
 	return all
 }

@@ -27,6 +27,8 @@ type command struct {
 	call  *call
 	end   context.CancelCauseFunc // ends the call
 
+	caller caller // of the calls of its programs
+
 	once      sync.Once
 	*programs // for the first program
 
@@ -62,7 +64,12 @@ func (r *round) commandOf(ctx context.Context, c *call, bounds *confine.Bounds) 
 	if !r.plan.Inv.Config.OpensDoors() || !c.tool.Declares().Runs {
 		return nil, ctx
 	}
-	d := &command{round: r, call: c}
+	d := &command{round: r, call: c, caller: *r.caller} // the next round changes that one
+	k := &d.caller
+	k.command, k.emit = d, func(e event.Event) error { return r.emit(event.Inside(eventID(c), e)) }
+	k.memory = memory{nested: r.nested}
+	k.lines, k.planned = lineCalls{}, planned{said: r.planned.said}
+	k.separate, k.maxBytes, k.echoes = true, 0, nil
 	ctx, d.end = context.WithCancelCause(ctx)
 	bounds.Door = d.host().Start
 	return d, ctx
@@ -115,12 +122,7 @@ func (d *command) serve(ctx context.Context, client int, r io.Reader, w io.Write
 
 func (d *command) open() {
 	r := d.round
-	k := *r.caller
-	k.command, k.emit = d, func(e event.Event) error { return r.emit(event.Inside(eventID(d.call), e)) }
-	k.memory = memory{nested: r.nested}
-	k.lines, k.planned = lineCalls{}, planned{said: r.planned.said}
-	k.separate, k.maxBytes, k.echoes = true, 0, nil
-	d.programs = &programs{k.newFeed(r.turn, d.stop), toolserver.New("toolpipe", r.plan.Inv.Config.Version), r.box.ForCommands()}
+	d.programs = &programs{d.caller.newFeed(r.turn, d.stop), toolserver.New("toolpipe", r.plan.Inv.Config.Version), r.box.ForCommands()}
 	d.feed.Ends = "the run ends"
 	d.server.Meta = toolbox.AppendFarServers(nil, r.box.FarServers())
 	d.server.Replace(r.box.Listing(d.tools, true))
@@ -151,7 +153,12 @@ func (d *command) answer(ctx context.Context, asked *toolserver.HostCall) func()
 		o := wait()
 		d.mu.Lock()
 		d.labels |= o.Labels
+		stopped := d.stopped
 		d.mu.Unlock()
+		if stopped != nil {
+			<-ctx.Done() // the program must not go on before it is ended
+			return nil, stopped
+		}
 		switch {
 		case o.Result != nil:
 			return o.Result, nil
