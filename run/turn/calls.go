@@ -291,7 +291,7 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 		}
 	}
 	result, err := r.ask(ctx, c, server, progress)
-	if c.answer = inside.ended(c); c.answer != nil {
+	if inside.ended(c) {
 		return
 	}
 	if unsent, ok := errors.AsType[*wire.NoReplyError](err); ok && !unsent.Sent && ctx.Err() != nil {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"toolpipe/approve"
 	"toolpipe/mcp/builtin/confine"
@@ -16,6 +17,7 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/toolbox"
+	"toolpipe/stream/goroutine"
 )
 
 // A command is a call with a program that can call tools of the run (--shell-tools). The calls of
@@ -32,8 +34,14 @@ type command struct {
 	once      sync.Once
 	*programs // for the first program
 
-	made atomic.Int64 // calls, including denied and staged ones
+	made   atomic.Int64  // calls, including denied and staged ones
+	closed chan struct{} // closed with the door
 
+	outcome
+}
+
+// outcome is what the calls of the programs mean for the call of the command.
+type outcome struct {
 	mu      sync.Mutex
 	labels  approve.Labels // of the results
 	stopped error          // ends the run
@@ -48,6 +56,9 @@ type programs struct {
 
 // maxInnerCalls is the default of --max-inner-calls.
 const maxInnerCalls = 1000
+
+// endOfCommand is more than the end of a command takes.
+const endOfCommand = 5 * time.Second
 
 // doors are the open doors of a run, and the counts of all calls through them.
 type doors struct {
@@ -64,7 +75,7 @@ func (r *round) commandOf(ctx context.Context, c *call, bounds *confine.Bounds) 
 	if !r.plan.Inv.Config.OpensDoors() || !c.tool.Declares().Runs {
 		return nil, ctx
 	}
-	d := &command{round: r, call: c, caller: *r.caller} // the next round changes that one
+	d := &command{round: r, call: c, caller: *r.caller, closed: make(chan struct{})} // the next round changes that one
 	k := &d.caller
 	k.command, k.emit = d, func(e event.Event) error { return r.emit(event.Inside(eventID(c), e)) }
 	k.memory = memory{nested: r.nested}
@@ -83,6 +94,7 @@ func (d *command) host() *door.Host {
 			counts = d.feed.Close()
 		}
 		d.round.plan.doors.end(counts)
+		close(d.closed)
 	}}
 }
 
@@ -190,21 +202,24 @@ func (d *command) stop(err error) {
 	}
 }
 
-// ended gives the call c the labels of the results that its programs got. It returns the answer to
-// the call if the command was ended because of one of their calls; nil otherwise.
-func (d *command) ended(c *call) *answer {
+// ended gives the call c the labels of the results that its programs got. It reports whether the
+// command was ended because of one of their calls, and answers c then.
+func (d *command) ended(c *call) bool {
 	if d == nil {
-		return nil
+		return false
 	}
 	defer d.end(nil)
 	d.mu.Lock()
-	defer d.mu.Unlock()
+	stopped := d.stopped
 	c.labels |= d.labels
-	if d.stopped == nil {
-		return nil
+	d.mu.Unlock()
+	if stopped == nil {
+		return false
 	}
+	goroutine.Await(d.closed, endOfCommand) // until then its programs wait for an answer
 	d.round.bring(c, nil)
-	return ownAnswer(event.ResultFailed, "the command was ended: "+failure.Of(d.stopped).Message)
+	c.answer = ownAnswer(event.ResultFailed, "the command was ended: "+failure.Of(stopped).Message)
+	return true
 }
 
 // find finds the tool that a call names, if the caller may use it; nil otherwise. elsewhere says
