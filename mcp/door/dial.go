@@ -21,6 +21,10 @@ func Address(value string) string { return scheme + value }
 // Value is the value of Variable in an address. ok reports whether the address is of a door.
 func Value(address string) (value string, ok bool) { return strings.CutPrefix(address, scheme) }
 
+// OnlyKey is the member of _meta that names the one tool that a client needs. The definitions of
+// all tools would take longer than the call.
+const OnlyKey = "toolpipe/only"
+
 // A Transport is the client's end.
 type Transport struct {
 	answers, requests *os.File

@@ -11,6 +11,7 @@ import (
 
 	"toolpipe/mcp/door"
 	"toolpipe/mcp/process"
+	"toolpipe/stream/text/jsontext"
 )
 
 // Processes is the registry of every process that a run starts. With it main can end all of them at
@@ -298,6 +299,14 @@ func (c *Config) Door() string {
 		return door.Address(value)
 	}
 	return ""
+}
+
+// RequestMeta are the members of _meta in requests other than calls, without braces.
+func (c *Config) RequestMeta() []byte {
+	if c.Door() != "" && (c.Mode == CallTool || c.Mode == DescribeTool) {
+		return append([]byte(`"`+door.OnlyKey+`":`), jsontext.Quoted(c.Target)...)
+	}
+	return c.Trace().Meta()
 }
 
 // ShowsServers reports whether this run lists every server, including failures.

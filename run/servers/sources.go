@@ -141,7 +141,7 @@ func applyServerFlags(c *config.Config, keys []string, all []Server) error {
 		s := &all[i] // even a key that this run does not use
 		s.InheritEnv = slices.DeleteFunc(slices.Clone(s.InheritEnv), func(name string) bool { return slices.Contains(keys, name) })
 		s.Environ, s.Elicit = c.Environ, c.Elicit
-		s.Client.Version, s.Client.Meta = c.Version, c.Trace().Meta()
+		s.Client.Version, s.Client.Meta = c.Version, c.RequestMeta()
 		s.ToolTimeout = cmp.Or(c.ToolTimeout, s.ToolTimeout)
 		s.StartupTimeout = cmp.Or(c.StartupTimeout, s.StartupTimeout)
 		if s.URL == "" {

@@ -18,6 +18,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/text/jsontext"
 )
 
 // A command is a call with a program that can call tools of the run (--shell-tools). The calls of
@@ -140,6 +141,7 @@ func (d *command) open() {
 	d.server.Replace(r.box.Listing(d.tools, true))
 	d.server.Front = &toolserver.Front{
 		Call:      d.answer,
+		Only:      func(params []byte) string { return jsontext.Text(jsontext.Member(params, "_meta", door.OnlyKey)) },
 		Request:   func(context.Context, *toolserver.HostRequest) ([]byte, error) { return nil, errNoTool },
 		Subscribe: func(context.Context, string, bool) error { return errNoTool },
 	}
