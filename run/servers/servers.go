@@ -112,8 +112,11 @@ func (s *Server) MayOffer(globs []string) bool {
 	})
 }
 
-// OptionalHint says how a run can continue without the server.
+// OptionalHint says how a run can continue without the server; "" if it cannot.
 func (s *Server) OptionalHint() string {
+	if _, atDoor := door.Value(s.URL); atDoor {
+		return ""
+	}
 	if s.fromFlag {
 		return "a server that may be missing is optional: --mcp " + config.ShellQuote(s.Name+"?=…")
 	}

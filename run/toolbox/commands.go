@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"toolpipe/approve"
+	"toolpipe/run/event"
 )
 
 // Direct are the tools that are offered to a model or a host.
@@ -62,4 +65,21 @@ func (b *Toolbox) counts() string {
 		}
 	}
 	return strings.Join(all, ", ")
+}
+
+// Standing is what the rules say about t with any arguments. In a command these are the rules of the
+// run that started it.
+func (b *Toolbox) Standing(t *Tool) event.Standing {
+	if t.far != nil && b.inv.Config.Door() != "" {
+		return t.far.Standing
+	}
+	v := b.inv.Gate.Static(t.Call(nil))
+	is := event.Standing{Verdict: v.Outcome.String(), Rule: v.Rule}
+	if v.Outcome == approve.Unapproved {
+		is.Verdict = "ask"
+	}
+	if v.Except != "" {
+		is.Verdict, is.Otherwise, is.Except = "depends", is.Verdict, v.Except
+	}
+	return is
 }

@@ -61,7 +61,11 @@ func (b *Toolbox) Listing(tools []*Tool, far bool) (all []wire.Tool) {
 		listed := t.Tool
 		listed.Name, listed.Description = t.ModelName, t.Description+b.inCommands(t)
 		if far {
-			listed.Meta = (&FarTool{Server: t.Conn.Name, Name: t.Name, Traits: t.Traits, Scripts: t.Scripts()}).Meta(t.Meta)
+			far := &FarTool{Server: t.Conn.Name, Name: t.Name, Traits: t.Traits, Scripts: t.Scripts()}
+			if b.inv.Config.OpensDoors() {
+				far.Standing = b.Standing(t)
+			}
+			listed.Meta = far.Meta(t.Meta)
 		}
 		all = append(all, listed)
 	}
@@ -103,7 +107,8 @@ func farServers(meta []byte) (all []FarServer, listed bool) {
 type FarTool struct {
 	Server, Name string
 	Traits       approve.Traits
-	Scripts      []string // arguments that a shell runs
+	Scripts      []string       // arguments that a shell runs
+	Standing     event.Standing // for a program in a command
 }
 
 // Meta is the _meta of the tool for the remote run: the tool's _meta with t added.
@@ -122,6 +127,11 @@ func (t *FarTool) Meta(own []byte) []byte {
 			}
 			b = jsontext.AppendMember(b, p.key, quotedList(paths))
 			b = jsontext.AppendMember(b, p.key+"_absent", jsontext.Quoted(p.at.Absent))
+		}
+	}
+	for _, m := range standingMembers(&t.Standing) {
+		if *m.value != "" {
+			b = jsontext.AppendMember(b, m.key, jsontext.Quoted(*m.value))
 		}
 	}
 	return append(jsontext.AppendMember(meta, farToolKey, append(b, '}')), '}')
@@ -145,10 +155,23 @@ func readFarTool(meta []byte) (t FarTool, own []byte, said bool) {
 			p.at.Absent = text(p.key + "_absent")
 		}
 	}
+	for _, m := range standingMembers(&t.Standing) {
+		*m.value = text(m.key)
+	}
 	if own = withoutFarTool(meta); len(own) > 1 {
 		return t, append(own, '}'), true
 	}
 	return t, nil, true
+}
+
+// standingMember is a member of the description with a word about the verdict.
+type standingMember struct {
+	key   string
+	value *string
+}
+
+func standingMembers(s *event.Standing) []standingMember {
+	return []standingMember{{"verdict", &s.Verdict}, {"rule", &s.Rule}, {"except", &s.Except}, {"otherwise", &s.Otherwise}}
 }
 
 // knownLabels converts words to labels. It ignores unknown words, which a newer toolpipe may send.

@@ -138,7 +138,7 @@ func (d *command) open() {
 	d.programs = &programs{d.caller.newFeed(r.turn, d.stop), toolserver.New("toolpipe", r.plan.Inv.Config.Version), r.box.ForCommands()}
 	d.feed.Ends = "the run ends"
 	d.server.Meta = toolbox.AppendFarServers(nil, r.box.FarServers())
-	d.server.Replace(r.box.Listing(d.tools, true))
+	r.plan.Locked(func() { d.server.Replace(r.box.Listing(d.tools, true)) })
 	d.server.Front = &toolserver.Front{
 		Call:      d.answer,
 		Only:      func(params []byte) string { return jsontext.Text(jsontext.Member(params, "_meta", door.OnlyKey)) },
