@@ -46,25 +46,33 @@ func Dial(value string, junk func([]byte)) (*Transport, error) {
 		return nil, err
 	}
 	c := &Transport{closed: make(chan struct{})}
-	if c.theirs[0], c.requests, err = os.Pipe(); err != nil {
+	if err := c.announce(path, junk); err != nil {
+		c.Close()
 		return nil, err
-	}
-	if c.answers, c.theirs[1], err = os.Pipe(); err != nil {
-		return nil, err
-	}
-	c.frames = wire.FrameReader{R: c, Junk: junk}
-	c.FrameWriter = wire.NewFrameWriter(c.requests, false)
-	line := fmt.Sprintf("%d %d %d\n", os.Getpid(), c.theirs[0].Fd(), c.theirs[1].Fd())
-	door, err := openDoor(path)
-	if err != nil {
-		return nil, errClosed
-	}
-	defer door.Close()
-	if _, err := door.WriteString(line); err != nil { // in one piece: write(2) of less than PIPE_BUF bytes to a pipe
-		return nil, errClosed
 	}
 	goroutine.Start(func() { c.watch(path) })
 	return c, nil
+}
+
+// announce makes the pipes and writes to the door which they are.
+func (c *Transport) announce(path string, junk func([]byte)) (err error) {
+	if c.theirs[0], c.requests, err = os.Pipe(); err != nil {
+		return err
+	}
+	if c.answers, c.theirs[1], err = os.Pipe(); err != nil {
+		return err
+	}
+	c.frames, c.FrameWriter = wire.FrameReader{R: c, Junk: junk}, wire.NewFrameWriter(c.requests, false)
+	door, err := openDoor(path)
+	if err != nil {
+		return errClosed
+	}
+	defer door.Close()
+	line := fmt.Sprintf("%d %d %d\n", os.Getpid(), c.theirs[0].Fd(), c.theirs[1].Fd())
+	if _, err := door.WriteString(line); err != nil { // in one piece: write(2) of less than PIPE_BUF bytes to a pipe
+		return errClosed
+	}
+	return nil
 }
 
 // find finds the door among the descriptors of this process, its parents and the leader of its

@@ -125,6 +125,8 @@ func (p *Plan) CloseDoors() CallTally {
 	}
 	p.doors.mu.Unlock()
 	p.doors.open.Wait()
+	p.doors.mu.Lock()
+	defer p.doors.mu.Unlock()
 	return p.doors.counts
 }
 
