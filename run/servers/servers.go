@@ -58,7 +58,7 @@ func (s *Server) Target() string {
 	return cmp.Or(s.Shown, config.QuoteWords(s.Command))
 }
 
-// AtSocket reports whether the server is at a Unix domain socket, or behind the door of a command.
+// AtSocket reports whether the server is at a Unix domain socket, or at the door of a command.
 func (s *Server) AtSocket() bool {
 	_, atSocket := socket.Path(s.URL)
 	_, atDoor := door.Value(s.URL)

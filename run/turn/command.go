@@ -24,7 +24,7 @@ import (
 // A command is a call with a program that can call tools of the run (--shell-tools). The calls of
 // its programs are decided like those of the model, one by one. The results belong to the
 // conversation of the call: its labels count for them, and theirs for it, from the moment when they
-// come. Its programs are clients of a tool server behind a door.
+// come. Its programs are clients of a tool server at a door.
 type command struct {
 	round *round // of the call
 	call  *call
