@@ -23,25 +23,25 @@ var imports = map[string]string{
 	"run":            "run/calls run/config run/event run/face run/failure run/input run/invocation run/modes run/report run/session run/stdio run/toolbox run/turn approve mcp/builtin/confine stream stream/goroutine stream/text/jsontext",
 	"run/builtin":    "run/config run/event run/failure run/servers approve mcp/builtin/code mcp/builtin/confine mcp/builtin/fetch mcp/builtin/files mcp/builtin/gitdiff mcp/builtin/notes mcp/builtin/processes mcp/builtin/protected mcp/builtin/shell mcp/process mcp/process/cage stream/disk stream/goroutine",
 	"run/calls":      "run/config run/event run/failure run/stage run/turn approve stream/goroutine stream/text/escape stream/text/jsontext",
-	"run/config":     "run/document run/failure run/stdio approve mcp/process mcp/socket stream stream/disk stream/goroutine stream/text/jsontext stream/text/readable",
+	"run/config":     "run/document run/failure run/stdio approve mcp/door mcp/process mcp/socket stream stream/disk stream/goroutine stream/text/jsontext stream/text/readable",
 	"run/document":   "run/failure stream/text/jsontext stream/text/readable",
 	"run/endtoend":   "",
 	"run/event":      "run/failure stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/face":       "run/config run/event run/failure run/stdio stream/goroutine stream/text/escape stream/text/jsontext stream/text/readable stream/text/secrets",
 	"run/failure":    "",
-	"run/flags":      "run/config run/document run/failure run/invocation run/manual",
+	"run/flags":      "run/config run/document run/failure run/invocation run/manual mcp/door",
 	"run/input":      "run/config run/document run/failure approve stream stream/goroutine stream/text/jsontext stream/text/readable",
 	"run/invocation": "run/config run/document run/event run/face run/failure run/schema run/servers run/stdio approve mcp/oauth mcp/process stream stream/disk stream/goroutine stream/netguard stream/text/escape stream/text/jsontext stream/text/secrets",
 	"run/manual":     "mcp/builtin/protected",
 	"run/modes":      "run/config run/event run/failure run/invocation run/servers run/session run/stage run/toolbox run/turn approve mcp mcp/builtin/code mcp/oauth mcp/process mcp/socket mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext",
 	"run/report":     "run/config run/failure run/invocation run/report/history run/report/markdown run/report/page stream/goroutine",
 	"run/schema":     "stream/text/jsontext stream/text/readable",
-	"run/servers":    "run/config run/document run/failure run/stdio approve mcp mcp/oauth mcp/socket mcp/toolserver stream/goroutine stream/text/secrets",
+	"run/servers":    "run/config run/document run/failure run/stdio approve mcp mcp/door mcp/oauth mcp/socket mcp/toolserver stream/goroutine stream/text/secrets",
 	"run/session":    "run/config run/document run/failure run/input run/stdio approve stream stream/disk stream/text/jsontext",
 	"run/stage":      "run/config run/document run/failure run/stdio approve stream/disk stream/text/jsontext stream/text/readable",
 	"run/stdio":      "mcp/process stream/goroutine",
 	"run/toolbox":    "run/builtin run/config run/document run/event run/failure run/input run/invocation run/schema run/servers approve mcp mcp/builtin/confine mcp/oauth mcp/toolserver mcp/wire stream stream/goroutine stream/text/escape stream/text/jsontext stream/text/readable",
-	"run/turn":       "run/config run/event run/failure run/invocation run/schema run/servers run/session run/stage run/toolbox approve mcp mcp/builtin/confine mcp/builtin/shell mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/readable stream/text/secrets",
+	"run/turn":       "run/config run/event run/failure run/invocation run/schema run/servers run/session run/stage run/toolbox approve mcp mcp/builtin/confine mcp/builtin/shell mcp/door mcp/toolserver mcp/wire stream stream/goroutine stream/text/jsontext stream/text/readable",
 
 	"run/report/history":  "run/failure run/session stream/text/jsontext stream/text/readable",
 	"run/report/markdown": "run/event run/report/history stream/text/escape",
@@ -50,11 +50,11 @@ var imports = map[string]string{
 	"approve":     "approve/tty stream/text/escape stream/text/jsontext stream/text/readable",
 	"approve/tty": "",
 
-	"mcp":                      "mcp/htmltext mcp/oauth mcp/process mcp/socket mcp/task mcp/wire stream stream/goroutine stream/netguard stream/text/jsontext stream/text/readable stream/text/secrets",
+	"mcp":                      "mcp/door mcp/htmltext mcp/oauth mcp/process mcp/socket mcp/task mcp/wire stream stream/goroutine stream/netguard stream/text/jsontext stream/text/readable stream/text/secrets",
 	"mcp/builtin/code":         "mcp/builtin/code/lexis mcp/builtin/code/parsers mcp/builtin/confine mcp/process mcp/toolserver mcp/wire stream/goroutine stream/text/jsontext stream/text/readable go/ast go/parser",
 	"mcp/builtin/code/lexis":   "",
 	"mcp/builtin/code/parsers": "mcp/builtin/code/lexis mcp/builtin/confine mcp/process mcp/toolserver stream/text/jsontext stream/text/readable go/parser",
-	"mcp/builtin/confine":      "mcp/builtin/protected stream/disk stream/text/readable",
+	"mcp/builtin/confine":      "mcp/builtin/protected mcp/process stream/disk stream/text/readable",
 	"mcp/builtin/fetch":        "mcp/htmltext mcp/toolserver mcp/wire stream/netguard stream/text/readable",
 	"mcp/builtin/files":        "mcp/builtin/confine mcp/builtin/gitdiff mcp/process mcp/toolserver mcp/wire stream/goroutine stream/text/readable",
 	"mcp/builtin/gitdiff":      "mcp/builtin/confine mcp/process mcp/process/cage mcp/toolserver stream/text/readable",
@@ -62,6 +62,7 @@ var imports = map[string]string{
 	"mcp/builtin/processes":    "mcp/builtin/confine mcp/builtin/shell mcp/process mcp/toolserver mcp/wire stream/goroutine stream/text/jsontext stream/text/readable stream/text/screen",
 	"mcp/builtin/protected":    "stream/text/jsontext",
 	"mcp/builtin/shell":        "mcp/builtin/confine mcp/process mcp/toolserver mcp/wire stream/text/jsontext stream/text/readable",
+	"mcp/door":                 "mcp/process mcp/wire stream/goroutine",
 	"mcp/htmltext":             "",
 	"mcp/oauth":                "mcp/htmltext mcp/process mcp/wire stream/disk stream/goroutine stream/netguard stream/text/jsontext",
 	"mcp/process":              "stream/goroutine",
@@ -400,12 +401,12 @@ func builds(t *testing.T, path string, tags ...string) bool {
 // commit that needs more changes the table, and says in its message what became
 // unnecessary for it, or why nothing could. Each number is the one of today.
 var mostLines = map[string]int{
-	".":       333,
-	"approve": 5346,
-	"mcp":     29818,
-	"run":     27726,
-	"stream":  13147,
-	"in all":  76370,
+	".":       353,
+	"approve": 5521,
+	"mcp":     30696,
+	"run":     30101,
+	"stream":  13385,
+	"in all":  80056,
 }
 
 func TestLines(t *testing.T) {
@@ -435,7 +436,7 @@ const (
 // The bounds of the import graph, without tests.
 const (
 	maxBelowRun = 24 // packages below run
-	maxPackages = 57 // in all: the number of today
+	maxPackages = 58 // in all: the number of today
 	maxFloors   = 11 // in the longest chain of imports: the number of today
 	maxImports  = 20 // packages of this module that one package imports
 )

@@ -91,7 +91,7 @@ func invoke(args []string) (status int) {
 		printError(cfg, streams, err)
 		return exitStatus(err)
 	}
-	stdio.Harden()
+	harden(cfg)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	goroutine.OnPanic(func(p *goroutine.Panic) {
 		cancel(p)
@@ -115,6 +115,14 @@ func invoke(args []string) (status int) {
 	err = run.Run(ctx, cfg, streams)
 	cancel(nil)
 	return exitStatus(err)
+}
+
+// harden prepares this process for a run. A process that uses the tools of another run starts
+// nothing, and that run must be able to open its pipes.
+func harden(cfg *config.Config) {
+	if cfg.Door() == "" {
+		stdio.Harden()
+	}
 }
 
 // exitStatus is the exit status of err. It does not return if err has a signal: the process dies by it.

@@ -35,11 +35,11 @@ type Call struct {
 	Arguments   []byte          // in the form that Canonical returns
 	Annotations json.RawMessage // the server's claims about the tool; nil for none
 	ReadOnly    bool            // annotated read-only by a server that the user trusts
-	Agent       string          // the agent that asks for the call in its nested run; "" for the run itself
-	Open        bool            // the input of the run contains the call, so the user could see it
-	Seen        Seen            // the conversation so far
-	Root        string          // the directory that relative paths start from: the server's root or working directory; "" if unknown
-	Traits                      // of the tool
+	Asker
+	Open   bool   // the input of the run contains the call, so the user could see it
+	Seen   Seen   // the conversation so far
+	Root   string // the directory that relative paths start from: the server's root or working directory; "" if unknown
+	Traits        // of the tool
 
 	// Change returns the unified diff of the call's change to a file, and the names of the
 	// arguments that the diff already shows; "" if there is no diff. A question shows the diff
@@ -49,6 +49,12 @@ type Call struct {
 	pathsMoved bool   // the call was allowed before, and its paths lead elsewhere now
 	egress     string // see Verdict.Egress
 	named      bool   // the user named every destination of the call, and there is at least one
+}
+
+// An Asker is the part of a run that makes a call; the zero value is its conversation.
+type Asker struct {
+	Agent   string // the agent that asks for the call in its nested run; "" for the run itself
+	Command string // the id of the call that started the command with the program that makes the call; "" for none
 }
 
 // An Outcome is the end of a decision. The zero value denies.

@@ -64,12 +64,15 @@ func (a *Approver) judge(ctx context.Context, c *Call, rule *Rule) (d Decision, 
 
 // approverRequest returns the object that an approver gets as one line.
 func approverRequest(c *Call, rule *Rule) []byte {
-	q, agent := jsontext.Quoted, ""
+	q, asker := jsontext.Quoted, ""
 	if c.Agent != "" {
-		agent = `"agent":` + string(q(c.Agent)) + ","
+		asker = `"agent":` + string(q(c.Agent)) + ","
+	}
+	if c.Command != "" {
+		asker += `"command":` + string(q(c.Command)) + ","
 	}
 	return fmt.Appendf(nil, `{"server":%s,"tool":%s,"name":%s,"arguments":%s,"annotations":%s,%s"verdict":%s,"by":%s,"rule":%s,"reason":%s}`+"\n",
-		q(c.Server), q(c.Tool), q(c.Name), cmp.Or(string(c.Arguments), "{}"), cmp.Or(string(jsontext.AppendCompact(nil, c.Annotations)), "null"), agent,
+		q(c.Server), q(c.Tool), q(c.Name), cmp.Or(string(c.Arguments), "{}"), cmp.Or(string(jsontext.AppendCompact(nil, c.Annotations)), "null"), asker,
 		q(rule.Decision.String()), q(rule.By), q(rule.Origin), q(rule.Reason))
 }
 

@@ -69,6 +69,9 @@ func newQuestion(c *Call, change change, rule *Rule, tool bool, width, height in
 	if c.Agent != "" {
 		lines = wrap(lines, escape.Escape("asked for by the agent "+c.Agent), width)
 	}
+	if c.Command != "" {
+		lines = wrap(lines, escape.Escape("made by a program of the command "+c.Command), width)
+	}
 	for _, text := range whyAsked(c, rule) {
 		lines = wrap(lines, escape.Escape(text), width)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"toolpipe/mcp/door"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/socket"
 	"toolpipe/mcp/task"
@@ -67,19 +68,24 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Process
 
 func (s *Session) connect(ctx context.Context) error {
 	_, atSocket := socket.Path(s.spec.URL)
+	_, atDoor := door.Value(s.spec.URL)
 	switch {
 	case s.spec.Local != nil:
 		s.transport = "local"
 		s.spec.Protocol = Protocol{Only: wire.ModernRevision}
 		s.conn = newStreamConn(s.spec.Local(), s)
 		return s.negotiateStream(ctx)
-	case s.spec.URL != "" && !atSocket:
+	case s.spec.URL != "" && !atSocket && !atDoor:
 		s.transport = "http"
 		return s.negotiateHTTP(ctx)
 	}
 	s.transport = "stdio"
 	first := "start"
-	if atSocket {
+	switch {
+	case atDoor:
+		s.transport, first = "door", "connect"
+		s.spec.Protocol = Protocol{Only: wire.ModernRevision}
+	case atSocket:
 		s.transport, first = "unix", "connect"
 	}
 	if err := s.spawn(); err != nil {
@@ -89,9 +95,16 @@ func (s *Session) connect(ctx context.Context) error {
 	return s.negotiateStream(ctx)
 }
 
-// spawn starts the server's process after it ended the previous one. For a socket it makes a
-// new connection.
+// spawn starts the server's process after it ended the previous one. For a socket or a door it
+// makes a new connection.
 func (s *Session) spawn() error {
+	if value, is := door.Value(s.spec.URL); is {
+		c, err := door.Dial(value, s.junk)
+		if err == nil {
+			s.conn = newStreamConn(c, s)
+		}
+		return err
+	}
 	if path, is := socket.Path(s.spec.URL); is {
 		if s.conn != nil {
 			s.conn.close()

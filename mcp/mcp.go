@@ -21,7 +21,7 @@ import (
 // Spec describes how to reach one server. Exactly one of URL, Command and Local is set.
 type Spec struct {
 	Name    string
-	URL     string                // Streamable HTTP: http or https, without user name and password; or unix:PATH
+	URL     string                // Streamable HTTP: http or https, without user name and password; or unix:PATH, or the address of a door
 	Command []string              // stdio: argv, started without a shell
 	Local   func() wire.Transport // connects to a server in this process
 

@@ -37,15 +37,20 @@ func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, err
 
 func readContents(result []byte) (parts []Contents) {
 	for v := range jsontext.Elements(jsontext.Member(result, "contents")) {
-		c := Contents{URI: jsontext.Text(jsontext.Member(v, "uri")), MIME: jsontext.Text(jsontext.Member(v, "mimeType")), Raw: v}
-		if inline := jsontext.Member(v, "text"); jsontext.Kind(inline) == '"' {
-			c.Text = json.RawMessage(inline)
-		} else {
-			c.Blob = []byte(jsontext.Text(jsontext.Member(v, "blob")))
-		}
-		parts = append(parts, c)
+		parts = append(parts, ContentsOf(v))
 	}
 	return parts
+}
+
+// ContentsOf reads one part of a resource, an object.
+func ContentsOf(v []byte) Contents {
+	c := Contents{URI: jsontext.Text(jsontext.Member(v, "uri")), MIME: jsontext.Text(jsontext.Member(v, "mimeType")), Raw: v}
+	if inline := jsontext.Member(v, "text"); jsontext.Kind(inline) == '"' {
+		c.Text = json.RawMessage(inline)
+	} else {
+		c.Blob = []byte(jsontext.Text(jsontext.Member(v, "blob")))
+	}
+	return c
 }
 
 // ReadForModel reads a resource as a call of a tool: the parts are blocks of the result, and the

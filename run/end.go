@@ -33,6 +33,9 @@ func (r *runner) end(ctx context.Context, err error) error {
 	if _, panicked := errors.AsType[*goroutine.Panic](err); !panicked && !failure.IsCancelled(err) {
 		r.plan.Box.Settle()
 	}
+	inner := r.plan.CloseDoors()
+	r.tally.Denied += inner.Denied
+	r.tally.Unknown = r.tally.Unknown || inner.Unknown
 	if r.tally.Staged = r.plan.CloseStaging(); r.tally.Staged > 0 {
 		r.inv.Face.Notef("staged calls: %d; toolpipe --apply %s --dry-run shows them", r.tally.Staged, config.ShellQuote(r.inv.Config.Stage))
 	}
@@ -49,6 +52,7 @@ func (r *runner) end(ctx context.Context, err error) error {
 	}
 	r.conversation.warnOfLength()
 	e := r.endEvent(err)
+	e.InnerCalls = inner.ToolCalls
 	e.Protected = r.plan.Box.Changed()
 	r.plan.Box.EmitStart()
 	if werr := r.inv.Emit(e); werr != nil {

@@ -31,6 +31,7 @@ func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 	r.conversation = &conversation{tally: &r.tally}
 	r.inv = &invocation.Invocation{Outputs: invocation.NewOutputs(ctx, cfg, s, r.conversation.asJSON), Config: cfg}
 	r.plan = turn.NewPlan(r.inv)
+	r.plan.Stop = cancel
 	r.conversation.plan, r.conversation.inv = r.plan, r.inv
 	if r.inv.Text == nil || cfg.Log != "" {
 		cfg.WatchSignals()

@@ -41,6 +41,9 @@ func (pr *Process) killTree(time.Duration) bool { return false }
 // Tree is the list of the child and all its descendants, which this system cannot report.
 func (pr *Process) Tree() ([]int, error) { return nil, errors.ErrUnsupported }
 
+// OpenPipe opens a pipe of a descendant, which this system cannot do.
+func (pr *Process) OpenPipe(pid, fd, flag int) (*os.File, error) { return nil, errors.ErrUnsupported }
+
 func wrappedGroup(int) int { return 0 }
 
 // Unread is always false: this system cannot report whether a pipe has unread bytes.

@@ -63,6 +63,10 @@ type Front struct {
 	// called when the first client subscribes, and when the last one leaves.
 	Subscribe func(ctx context.Context, uri string, on bool) error
 
+	// Only is the name of the only tool that a list with these params needs; "" for all. It may
+	// be nil.
+	Only func(params []byte) string
+
 	ToolsChange bool // the list of tools may change (Replace)
 	Completes   bool // arguments of prompts and of templates can be completed
 }
@@ -219,7 +223,14 @@ func Page(params []byte, key string, items int, item func(b []byte, i int) []byt
 func (s *Server) listing(params []byte, modern bool) ([]byte, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	page, err := Page(params, "tools", len(s.tools), func(b []byte, i int) []byte { return appendTool(b, &s.tools[i].tool, modern) })
+	tools := s.tools
+	if s.Front != nil && s.Front.Only != nil {
+		only := s.Front.Only(params)
+		if i := slices.IndexFunc(tools, func(o offered) bool { return o.tool.Name == only }); i >= 0 {
+			tools = tools[i : i+1]
+		}
+	}
+	page, err := Page(params, "tools", len(tools), func(b []byte, i int) []byte { return appendTool(b, &tools[i].tool, modern) })
 	if err == nil && modern {
 		page = modernResult(page, true)
 	}

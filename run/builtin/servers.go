@@ -30,6 +30,7 @@ type Spec struct {
 	Holder   Holder
 
 	Sandbox *Sandbox // of commands, which Servers makes, also before an error; nil: there is none
+	Path    string   // the directory with the program toolpipe for commands, which Servers makes; "": there is none
 }
 
 // Servers are the servers in this process that flags ask for: files, code, shell, processes,
@@ -139,6 +140,12 @@ func (b *Spec) commandServers(filesRoot string) ([]servers.Server, error) {
 	if b.Sandbox != nil {
 		b.Sandbox.Hold(&commands)
 	}
+	if c.OpensDoors() {
+		if err := b.addProgram(); err != nil {
+			return nil, failure.Usage("--shell-tools: %v", err)
+		}
+		commands.PathPrepend = append([]string{b.Path}, commands.PathPrepend...)
+	}
 	local, err := shell.New(shell.Spec{Commands: commands, Timeout: b.Shell.Timeout, Limit: c.ToolTimeout, Version: c.Version})
 	if err != nil {
 		return nil, failure.Usage("--shell: %v", err)
@@ -151,6 +158,19 @@ func (b *Spec) commandServers(filesRoot string) ([]servers.Server, error) {
 		all = append(all, servers.Builtin(local, dir))
 	}
 	return all, nil
+}
+
+// addProgram makes the directory in which commands find this program as toolpipe. They cannot
+// change it in a sandbox, because it is below no root.
+func (b *Spec) addProgram() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if b.Path, err = confine.PrivateTempDir("toolpipe-commands-"); err != nil {
+		return err
+	}
+	return os.Symlink(self, filepath.Join(b.Path, "toolpipe"))
 }
 
 // filesServer is the server for one --files [NAME=]DIR, and the area that it may use.

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"toolpipe/mcp/door"
 	"toolpipe/mcp/process"
 	"toolpipe/run/failure"
+	"toolpipe/stream/text/jsontext"
 )
 
 // Processes is the registry of every process that a run starts. With it main can end all of them at
@@ -74,7 +76,12 @@ type Commands struct {
 	Sandbox    string // on, off or a list; "": as the config says
 	// ServerSandboxes are NAME or NAME=LIST, for servers that are commands.
 	ServerSandboxes []string
+	ShellTools      string // off, also or only; "" is off
+	MaxInnerCalls   int    // of one command; 0: 1000
 }
+
+// OpensDoors reports whether commands of the model can call tools of the run.
+func (c *Commands) OpensDoors() bool { return c.ShellTools == "also" || c.ShellTools == "only" }
 
 // Staging is the review of calls before they are made.
 type Staging struct {
@@ -322,6 +329,24 @@ func (c *Config) Plan() string {
 		return c.Target
 	}
 	return c.Stage
+}
+
+// Door is the address of the door to the run that started this program in a command, if this
+// invocation goes through it; "" otherwise.
+func (c *Config) Door() string {
+	uses := []Mode{ListTools, DescribeTool, CallTool, CallMany, ReadResource}
+	if value := c.Getenv(door.Variable); value != "" && slices.Contains(uses, c.Mode) {
+		return door.Address(value)
+	}
+	return ""
+}
+
+// RequestMeta are the members of _meta in requests other than calls, without braces.
+func (c *Config) RequestMeta() []byte {
+	if c.Door() != "" && (c.Mode == CallTool || c.Mode == DescribeTool) {
+		return append([]byte(`"`+door.OnlyKey+`":`), jsontext.Quoted(c.Target)...)
+	}
+	return c.Trace().Meta()
 }
 
 // ShowsServers reports whether this run lists every server, including failures.

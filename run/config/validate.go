@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"toolpipe/mcp/door"
 	"toolpipe/mcp/socket"
 	"toolpipe/run/failure"
 	"toolpipe/stream"
@@ -42,6 +44,7 @@ func (c *Config) choices() []choice {
 		{"egress", c.Egress, []string{"off", "warn", "ask", "deny"}},
 		{"start", c.Start, []string{"first", "beside", "call"}},
 		{"find-tools", c.FindTools, []string{"never", "auto", "always"}},
+		{"shell-tools", c.ShellTools, []string{"off", "also", "only"}},
 		{"elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},
 		{"list", list, []string{"servers", "models", "resources", "prompts", "skills", "logins", "presets"}},
 		{"report", report, []string{"markdown", "html"}},
@@ -65,7 +68,7 @@ func (c *Config) Validate() error {
 	if err := c.ValidateValues(); err != nil {
 		return err
 	}
-	if err := firstMade(append(c.mistakes(), c.listening()...)); err != nil {
+	if err := firstMade(slices.Concat(c.mistakes(), c.listening(), c.shellTools())); err != nil {
 		return err
 	}
 	return c.checkWritten()
@@ -160,6 +163,20 @@ func (c *Config) listening() []mistake {
 		{c.Listen != "" && c.Mode != Serve && c.Mode != Check, "--listen: goes with --serve", nil},
 		{c.Idle != 0 && c.Listen == "", "--idle: goes with --serve --listen unix:PATH, and ends that server", nil},
 		{c.Listen != "" && (!isSocket || address == ""), "--listen: " + strconv.Quote(c.Listen) + " is not unix:PATH", []string{"--listen unix:$XDG_RUNTIME_DIR/tools", "a reverse proxy offers a socket over TCP or HTTP"}},
+	}
+}
+
+// shellTools are the mistakes with --shell-tools.
+func (c *Config) shellTools() []mistake {
+	if c.ShellTools == "" && c.MaxInnerCalls == 0 {
+		return nil
+	}
+	missing := door.Available()
+	return []mistake{
+		{c.OpensDoors() && !c.Shell, "--shell-tools: needs --shell, and lets its commands call tools", []string{"add --shell, or leave --shell-tools out"}},
+		{c.OpensDoors() && missing != nil, fmt.Sprintf("--shell-tools: %v", missing), nil},
+		{c.ShellTools == "only" && (c.FindTools == "auto" || c.FindTools == "always"), "--shell-tools only and --find-tools: the model finds its tools by commands", []string{"leave --find-tools out"}},
+		{c.MaxInnerCalls > 0 && !c.OpensDoors(), "--max-inner-calls: goes with --shell-tools also or only", nil},
 	}
 }
 

@@ -154,13 +154,22 @@ func checkEvents(stdout []byte, p *process) error {
 	}
 	lines := strings.Split(strings.TrimSuffix(string(stdout), "\n"), "\n")
 	calls, results, texts := map[string]int{}, map[string]int{}, map[int64]string{}
+	background := map[string]bool{}    // calls that start programs, which call tools after the result
+	isOpen := func(call string) bool { // the call of an agent, or of a command, which may be in a nested run
+		for id, n := range calls {
+			if strings.HasSuffix(id, "/"+call) && n == results[id]+1 {
+				return true
+			}
+		}
+		return false
+	}
 	for i, line := range lines {
 		if err := strictLine(line); err != nil {
 			return fmt.Errorf("line %d is not strict: %v: %s", i+1, err, clip([]byte(line)))
 		}
 		kind, parent := gjson.Get(line, "type").String(), gjson.Get(line, "parent").String()
-		if parent != "" && calls["/"+parent] != results["/"+parent]+1 {
-			return fmt.Errorf("an event of a nested run without its call, or behind the result of it: %s", line)
+		if parent != "" && !background[parent] && !isOpen(parent) {
+			return fmt.Errorf("an event of a nested run without its call, or after the result of the call: %s", line)
 		}
 		if (kind == "start") != (i == 0) || (kind == "end") != (i == len(lines)-1) {
 			return fmt.Errorf("line %d of %d is %q", i+1, len(lines), kind)
@@ -177,6 +186,9 @@ func checkEvents(stdout []byte, p *process) error {
 			texts[gjson.Get(line, "turn").Int()] += gjson.Get(line, "text").String()
 		case "tool_call":
 			id := parent + "/" + gjson.Get(line, "id").String()
+			if strings.HasPrefix(gjson.Get(line, "name").String(), "processes__") {
+				background[gjson.Get(line, "id").String()] = true
+			}
 			// Some models use an id again in a later turn.
 			if calls[id]++; calls[id] > results[id]+1 || strings.HasSuffix(id, "/") {
 				return fmt.Errorf("tool_call id %q is empty, or comes again before its result", id)

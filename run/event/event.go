@@ -375,6 +375,15 @@ type Nested struct {
 	Event
 }
 
+// Inside makes e an event of the nested run of the call parent. An event inside an inner call keeps
+// that call as its parent.
+func Inside(parent ID, e Event) Event {
+	if _, is := e.(*Nested); is {
+		return e
+	}
+	return &Nested{parent, e}
+}
+
 // OfConnection is an event caused by a client of --serve --listen. Its JSON begins with connection,
 // the number of the client's connection, from 1; the members of the event follow.
 type OfConnection struct {

@@ -25,12 +25,13 @@ type Cost struct {
 }
 
 type Counts struct {
-	Turns     int   `event:"turns"`
-	Earlier   bool  // the text of End is not from the last turn
-	ToolCalls int   `event:"tool_calls"`
-	Denied    int   `event:"denied"`
-	Staged    int   `event:"staged,opt"` // calls that --stage wrote to the plan
-	Usage     Usage `event:"usage"`      // including nested runs
+	Turns      int   `event:"turns"`
+	Earlier    bool  // the text of End is not from the last turn
+	ToolCalls  int   `event:"tool_calls"`
+	InnerCalls int   `event:"inner_calls,opt"` // calls of programs in commands
+	Denied     int   `event:"denied"`
+	Staged     int   `event:"staged,opt"` // calls that --stage wrote to the plan
+	Usage      Usage `event:"usage"`      // including nested runs
 	Cost
 
 	Protected []string `event:"protected,opt"` // files that sandboxed programs changed and that other programs run

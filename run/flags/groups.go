@@ -94,6 +94,8 @@ func toolFlags(c *config.Config) []Flag {
 			Help: "built-in command tool; not confined by --files"},
 		{Name: "shell-background", Setting: &c.Background,
 			Help: "with --shell: built-in tools for programs that run while the model works, see --help=processes"},
+		{Name: "shell-tools", Value: "HOW", Setting: &c.ShellTools,
+			Help: "with --shell: commands call the tools of this run by toolpipe --call: off (default), also, or only (the model has no tools but the shell), see --help=shell-tools"},
 		{Name: "sandbox", Value: "on|off|LIST", Setting: &c.Sandbox,
 			Help: "with --shell: the kernel lets commands write only below --files, without network; LIST is write=DIR,read=DIR,hide=PATH, cache=DIR,net=loopback|all, see --help=sandbox"},
 		{Name: "cmd-lines", Setting: &c.CmdLines,
@@ -224,6 +226,8 @@ func limitFlags(c *config.Config) []Flag {
 	return []Flag{
 		{Name: "max-rounds", Everyday: true, Value: "N", Setting: &c.MaxRounds,
 			Help: "rounds of calls (default 8)"},
+		{Name: "max-inner-calls", Value: "N", Setting: &c.MaxInnerCalls,
+			Help: "calls that one command may make with --shell-tools (default 1000)"},
 		{Name: "timeout", Everyday: true, Value: "D", Setting: &c.Timeout,
 			Help: "longest run, such as 90s or 5m"},
 		{Name: "max-total-tokens", Value: "N", Setting: &c.MaxTotal.Tokens, Help: "stop when the run has used N tokens"},

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"toolpipe/mcp/door"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 )
@@ -67,6 +68,11 @@ func (t *Table) Check() error {
 		}
 		chosen, c.Mode, c.Target = f, mode, f.last
 	}
+	if c.Door() != "" {
+		if err := t.checkInner(); err != nil {
+			return err
+		}
+	}
 	if t.block {
 		if _, isBlock := c.Block(); c.Output != "" && !isBlock {
 			return failure.Usage("-x and --output %s: only one of them can be given", c.Output)
@@ -88,6 +94,21 @@ func (t *Table) Check() error {
 	if c.Mode == config.Answer && c.Preset.Prompt != "" {
 		c.Args = append([]string{c.Preset.Prompt}, c.Args...)
 	}
+	return nil
+}
+
+// checkInner refuses flags about what the run decides that started the command of this program, and
+// sets those with which the run is the only server and decides alone.
+func (t *Table) checkInner() error {
+	c := t.settings
+	for f := range t.All() {
+		if _, isMode := f.Setting.(config.Mode); !f.given || isMode || slices.Contains([]string{"output", "quiet", "verbose", "color", "timeout", "keep-going", "no-stdin", "no-config", "no-input"}, f.Name) {
+			continue
+		}
+		return failure.UsageError([]string{"leave --" + f.Name + " out", "env -u " + door.Variable + " toolpipe starts a run of its own"},
+			"--%s: the run that started this command decides about its servers, rules, limits and logs", f.Name)
+	}
+	c.NoConfig, c.AutoApprove, c.Egress = true, true, "off"
 	return nil
 }
 

@@ -23,7 +23,7 @@ var files embed.FS
 
 // Topics are the names of the pages, in the order of the complete manual.
 func Topics() []string {
-	return []string{"input", "session", "models", "servers", "serve", "login", "approvals", "stage", "report", "policy", "egress", "events", "exit", "config", "presets", "files", "code", "processes", "sandbox", "secrets", "notes", "security", "recipes"}
+	return []string{"input", "session", "models", "servers", "serve", "login", "approvals", "stage", "report", "policy", "egress", "events", "exit", "config", "presets", "files", "code", "processes", "shell-tools", "sandbox", "secrets", "notes", "security", "recipes"}
 }
 
 // Page is the page on a topic; "" if there is none. The page on secrets ends with the list of them.

@@ -92,19 +92,32 @@ func (m *mode) explain(ctx context.Context, t *toolbox.Tool, args []byte) error 
 // callOnce makes one call as a model would, including approval. The result is the text of the end
 // event, even if the run fails because of what the call changed.
 func (m *mode) callOnce(ctx context.Context, t *toolbox.Tool, args []byte) error {
+	o, err := m.makeCall(ctx, t, args)
+	if answered(&o) {
+		m.tally.Text = event.Pieces{o.Text()}
+	}
+	return err
+}
+
+func answered(o *turn.Outcome) bool {
+	return o.Status == event.ResultOK || o.Status == event.ResultError || o.Status == event.ResultStaged
+}
+
+// makeCall makes one call. The error is about a call that did not end well.
+func (m *mode) makeCall(ctx context.Context, t *toolbox.Tool, args []byte) (turn.Outcome, error) {
 	o, counts, err := m.plan.CallOnce(ctx, t, args)
 	m.tally.Add(counts)
-	text := o.Text()
-	answered := o.Status == event.ResultOK || o.Status == event.ResultError || o.Status == event.ResultStaged
-	if answered {
-		m.tally.Text = event.Pieces{text}
-	}
 	switch {
 	case err != nil:
-		return err
-	case !answered && ctx.Err() != nil:
-		return context.Cause(ctx)
+		return o, err
+	case !answered(&o) && ctx.Err() != nil:
+		return o, context.Cause(ctx)
 	}
+	return o, m.failureOf(t, &o)
+}
+
+func (m *mode) failureOf(t *toolbox.Tool, o *turn.Outcome) error {
+	text := o.Text()
 	f := &failure.Error{Status: failure.StatusTool, Message: strings.TrimPrefix(text, turn.Prefix)}
 	switch o.Status {
 	case event.ResultOK, event.ResultStaged:
@@ -112,7 +125,9 @@ func (m *mode) callOnce(ctx context.Context, t *toolbox.Tool, args []byte) error
 	case event.ResultError:
 		f.Message, f.Hints = t.ModelName+": the tool reported an error", m.stdinHint()
 	case event.ResultDenied:
-		f.Message = "tool call denied: " + o.Denial
+		if o.Denial != "" { // otherwise the run at the other end has said it
+			f.Message = "tool call denied: " + o.Denial
+		}
 	case event.ResultUnknown:
 		f.Status = failure.StatusUnknown
 	case event.ResultFailed, event.ResultInvalid:

@@ -91,6 +91,9 @@ func (k *checkup) run(ctx context.Context) error {
 	if sandbox := k.plan.Box.Sandbox(); sandbox != "" {
 		k.ok("sandbox", sandbox)
 	}
+	if c := k.inv.Config; c.OpensDoors() {
+		k.ok("shell-tools", fmt.Sprintf("%s; tools for commands: %d, in the request: %d", c.ShellTools, len(k.plan.Box.ForCommands()), len(k.plan.Box.Direct())))
+	}
 	k.programs(ctx)
 	return k.first
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/approve"
 	"toolpipe/mcp"
 	"toolpipe/mcp/socket"
 	"toolpipe/run/config"
@@ -146,24 +145,11 @@ func (m *mode) findTool(name string) (*toolbox.Tool, error) {
 }
 
 func (m *mode) toolEvent(t *toolbox.Tool) *event.Tool {
-	v := m.inv.Gate.Static(t.Call(nil))
-	is := event.Standing{Verdict: verdictWord(v.Outcome), Rule: v.Rule}
-	if v.Except != "" {
-		is.Verdict, is.Otherwise, is.Except = "depends", is.Verdict, v.Except
-	}
 	return &event.Tool{
 		Name: t.ModelName, Server: t.Conn.Name, Tool: t.Name, Description: cmp.Or(t.Description, t.Title),
 		Schema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations,
-		Standing: is, Traits: traits(t),
+		Standing: m.box.Standing(t), Traits: traits(t),
 	}
-}
-
-// verdictWord is allow, ask or deny. An unapproved call is asked about.
-func verdictWord(o approve.Outcome) string {
-	if o == approve.Unapproved {
-		return "ask"
-	}
-	return o.String()
 }
 
 // listServers lists every server. Its error names the required servers that failed.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"strings"
+
 	"toolpipe/mcp"
 	"toolpipe/run/event"
 	"toolpipe/run/toolbox"
@@ -12,6 +14,9 @@ import (
 )
 
 func (m *mode) readResource(ctx context.Context) error {
+	if m.cfg.Door() != "" {
+		return m.readThroughDoor(ctx)
+	}
 	c, session, uri, err := m.box.ServerOf(ctx, "--read", "URI", m.cfg.Target)
 	if err != nil {
 		return err
@@ -30,6 +35,25 @@ func (m *mode) readResource(ctx context.Context) error {
 	}
 	for _, p := range parts {
 		m.inv.Emit(&event.Contents{Server: c.Name, URI: p.URI, MIME: p.MIME, Text: p.Text, Blob: p.Blob})
+	}
+	return nil
+}
+
+// readThroughDoor reads a resource by a call of the tool for that, which the run of this command
+// decides about.
+func (m *mode) readThroughDoor(ctx context.Context) error {
+	server, uri, _ := strings.Cut(m.cfg.Target, ":")
+	t, err := m.findTool(mcp.OfferedName(server, toolbox.ReaderTool))
+	if err != nil {
+		return err
+	}
+	o, err := m.makeCall(ctx, t, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'))
+	if err != nil || o.Result == nil {
+		return err
+	}
+	for block := range jsontext.Elements(o.Result.Raw) {
+		p := mcp.ContentsOf(jsontext.Member(block, "resource"))
+		m.inv.Emit(&event.Contents{Server: server, URI: p.URI, MIME: p.MIME, Text: p.Text, Blob: p.Blob})
 	}
 	return nil
 }

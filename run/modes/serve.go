@@ -41,19 +41,7 @@ func (h *host) feed(client int) *turn.Feed {
 	return f
 }
 
-func (h *host) offered() (all []wire.Tool) {
-	for _, t := range h.box.All() {
-		if !t.Withheld {
-			offered := t.Tool
-			offered.Name = t.ModelName
-			if h.socket != nil {
-				offered.Meta = (&toolbox.FarTool{Server: t.Conn.Name, Name: t.Name, Traits: t.Traits, Scripts: t.Scripts()}).Meta(t.Meta)
-			}
-			all = append(all, offered)
-		}
-	}
-	return all
-}
+func (h *host) offered() []wire.Tool { return h.box.Listing(h.box.Direct(), h.socket != nil) }
 
 func (m *mode) serve(ctx context.Context) error {
 	v := m.inv
@@ -64,7 +52,7 @@ func (m *mode) serve(ctx context.Context) error {
 		ToolsChange: slices.ContainsFunc(h.box.Conns, h.box.Follows), Completes: h.completes(),
 	}
 	if m.socket != nil {
-		h.server.Meta = toolbox.AppendFarServers(nil, h.behind())
+		h.server.Meta = toolbox.AppendFarServers(nil, h.box.FarServers())
 	}
 	h.server.Replace(h.offered())
 	v.Host.Store(&invocation.Host{Announced: h.announced, Restarting: h.restarting, Log: h.server.Log})
@@ -129,16 +117,6 @@ func (h *host) connection(ctx context.Context, n int, c net.Conn, stop context.C
 	}
 }
 
-// behind lists the servers of this toolpipe for a run at the other end of the socket.
-func (h *host) behind() (all []toolbox.FarServer) {
-	for _, c := range h.box.Conns {
-		if c.Err == nil {
-			all = append(all, toolbox.FarServer{Name: c.Name, Root: c.Root, Instructions: h.inv.Secrets.Message().HideString(c.InstructionText())})
-		}
-	}
-	return all
-}
-
 type readError struct{ error }
 
 // client serves one client until it sends no more. The error says why it ended earlier.
@@ -174,7 +152,7 @@ func (h *host) call(ctx context.Context, c *toolserver.HostCall) func() (*wire.R
 		result := toolserver.TextResult(o.Text())
 		result.IsError = o.Status != event.ResultStaged
 		if h.socket != nil && o.Status == event.ResultUnknown {
-			result.Meta = []byte(toolbox.UnknownMeta)
+			result.Meta = toolbox.OutcomeMeta(o.Status)
 		}
 		return result, nil
 	}

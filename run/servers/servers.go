@@ -12,6 +12,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
+	"toolpipe/mcp/door"
 	"toolpipe/mcp/socket"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/run/config"
@@ -57,10 +58,11 @@ func (s *Server) Target() string {
 	return cmp.Or(s.Shown, config.QuoteWords(s.Command))
 }
 
-// AtSocket reports whether the server is at a Unix domain socket.
+// AtSocket reports whether the server is at a Unix domain socket, or at the door of a command.
 func (s *Server) AtSocket() bool {
-	_, is := socket.Path(s.URL)
-	return is
+	_, atSocket := socket.Path(s.URL)
+	_, atDoor := door.Value(s.URL)
+	return atSocket || atDoor
 }
 
 // choice is the user's settings for a server's tools and its program.
@@ -110,8 +112,11 @@ func (s *Server) MayOffer(globs []string) bool {
 	})
 }
 
-// OptionalHint says how a run can continue without the server.
+// OptionalHint says how a run can continue without the server; "" if it cannot.
 func (s *Server) OptionalHint() string {
+	if _, atDoor := door.Value(s.URL); atDoor {
+		return ""
+	}
 	if s.fromFlag {
 		return "a server that may be missing is optional: --mcp " + config.ShellQuote(s.Name+"?=…")
 	}

@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"toolpipe/mcp"
 	"toolpipe/mcp/oauth"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
@@ -85,6 +87,10 @@ func allServers(ctx context.Context, c *config.Config, from Sources, stdin io.Re
 			add(srv, true)
 		}
 	}
+	if address := c.Door(); address != "" { // the run waits as long as it wants
+		const forever = 365 * 24 * time.Hour
+		add(Server{Spec: mcp.Spec{Name: "run", URL: address, StartupTimeout: forever, ToolTimeout: forever}, choice: choice{Far: true}, Shown: "the run of this command"}, false)
+	}
 	for _, t := range c.Servers {
 		srv, err := parseTarget(t, func(name string) bool { return Find(all, name) != nil })
 		if err != nil {
@@ -135,7 +141,7 @@ func applyServerFlags(c *config.Config, keys []string, all []Server) error {
 		s := &all[i] // even a key that this run does not use
 		s.InheritEnv = slices.DeleteFunc(slices.Clone(s.InheritEnv), func(name string) bool { return slices.Contains(keys, name) })
 		s.Environ, s.Elicit = c.Environ, c.Elicit
-		s.Client.Version, s.Client.Meta = c.Version, c.Trace().Meta()
+		s.Client.Version, s.Client.Meta = c.Version, c.RequestMeta()
 		s.ToolTimeout = cmp.Or(c.ToolTimeout, s.ToolTimeout)
 		s.StartupTimeout = cmp.Or(c.StartupTimeout, s.StartupTimeout)
 		if s.URL == "" {

@@ -41,8 +41,8 @@ func (c *Connection) Failure() *failure.Error {
 		}
 		e.Hints = append(e.Hints, c.Misplaced()...)
 	}
-	if !c.Optional && e.Status == failure.StatusServer {
-		e.Hints = append(e.Hints, c.OptionalHint())
+	if hint := c.OptionalHint(); hint != "" && !c.Optional && e.Status == failure.StatusServer {
+		e.Hints = append(e.Hints, hint)
 	}
 	e.Message = c.Unexpanded(e.Message)
 	for i := range e.Hints {

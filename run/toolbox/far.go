@@ -2,6 +2,8 @@ package toolbox
 
 import (
 	"toolpipe/approve"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/event"
 	"toolpipe/stream/text/jsontext"
 )
 
@@ -14,11 +16,60 @@ const (
 	farToolKey    = "toolpipe/tool"
 )
 
-// UnknownMeta is the _meta of the answer to a call with an unknown outcome.
-const UnknownMeta = `{"toolpipe/outcome":"unknown"}`
+const outcomeKey = "toolpipe/outcome"
 
-func isUnknownFar(meta []byte) bool {
-	return jsontext.Text(jsontext.Member(meta, "toolpipe/outcome")) == "unknown"
+// OutcomeMeta is the _meta of the answer to a call that has no result of the tool.
+func OutcomeMeta(status event.ResultStatus) []byte {
+	return append(jsontext.AppendMember([]byte{'{'}, outcomeKey, jsontext.Quoted(string(status))), '}')
+}
+
+// A FarRefusal is the error for a call that a remote toolpipe has not made, or that failed there.
+type FarRefusal struct {
+	Status event.ResultStatus
+	Text   string
+}
+
+func (e *FarRefusal) Error() string { return e.Text }
+
+// Lost is the error for a call if the answer of a remote toolpipe is no result of the tool; nil for
+// any other answer.
+func (t *Tool) Lost(r *wire.Result) error {
+	status := event.ResultStatus(jsontext.Text(jsontext.Member(r.Meta, outcomeKey)))
+	if t.far == nil || !r.IsError || status == "" || len(r.Content) == 0 {
+		return nil
+	}
+	text := jsontext.Unquote(r.Content[0].Text)
+	if status == event.ResultUnknown {
+		return &wire.NoReplyError{Sent: true, Message: "at the socket: " + text}
+	}
+	return &FarRefusal{status, text}
+}
+
+// FarServers describes the servers for a run at the other end of a socket or a door.
+func (b *Toolbox) FarServers() (all []FarServer) {
+	for _, c := range b.Conns {
+		if c.Err == nil {
+			all = append(all, FarServer{Name: c.Name, Root: c.Root, Instructions: b.inv.Secrets.Message().HideString(c.InstructionText())})
+		}
+	}
+	return all
+}
+
+// Listing is a list of tools for a client. With far the client is a toolpipe at a socket or a door.
+func (b *Toolbox) Listing(tools []*Tool, far bool) (all []wire.Tool) {
+	for _, t := range tools {
+		listed := t.Tool
+		listed.Name, listed.Description = t.ModelName, t.Description+b.inCommands(t)
+		if far {
+			far := &FarTool{Server: t.Conn.Name, Name: t.Name, Traits: t.Traits, Scripts: t.Scripts()}
+			if b.inv.Config.OpensDoors() {
+				far.Standing = b.Standing(t)
+			}
+			listed.Meta = far.Meta(t.Meta)
+		}
+		all = append(all, listed)
+	}
+	return all
 }
 
 // A FarServer is a server of the remote toolpipe.
@@ -56,7 +107,8 @@ func farServers(meta []byte) (all []FarServer, listed bool) {
 type FarTool struct {
 	Server, Name string
 	Traits       approve.Traits
-	Scripts      []string // arguments that a shell runs
+	Scripts      []string       // arguments that a shell runs
+	Standing     event.Standing // for a program in a command
 }
 
 // Meta is the _meta of the tool for the remote run: the tool's _meta with t added.
@@ -75,6 +127,11 @@ func (t *FarTool) Meta(own []byte) []byte {
 			}
 			b = jsontext.AppendMember(b, p.key, quotedList(paths))
 			b = jsontext.AppendMember(b, p.key+"_absent", jsontext.Quoted(p.at.Absent))
+		}
+	}
+	for _, m := range standingMembers(&t.Standing) {
+		if *m.value != "" {
+			b = jsontext.AppendMember(b, m.key, jsontext.Quoted(*m.value))
 		}
 	}
 	return append(jsontext.AppendMember(meta, farToolKey, append(b, '}')), '}')
@@ -98,10 +155,23 @@ func readFarTool(meta []byte) (t FarTool, own []byte, said bool) {
 			p.at.Absent = text(p.key + "_absent")
 		}
 	}
+	for _, m := range standingMembers(&t.Standing) {
+		*m.value = text(m.key)
+	}
 	if own = withoutFarTool(meta); len(own) > 1 {
 		return t, append(own, '}'), true
 	}
 	return t, nil, true
+}
+
+// standingMember is a member of the description with a word about the verdict.
+type standingMember struct {
+	key   string
+	value *string
+}
+
+func standingMembers(s *event.Standing) []standingMember {
+	return []standingMember{{"verdict", &s.Verdict}, {"rule", &s.Rule}, {"except", &s.Except}, {"otherwise", &s.Otherwise}}
 }
 
 // knownLabels converts words to labels. It ignores unknown words, which a newer toolpipe may send.

@@ -12,8 +12,8 @@ import (
 	"toolpipe/stream"
 )
 
-// readerTool is the tool that reads the resources of a server.
-const readerTool = "read_resource"
+// ReaderTool is the tool that reads the resources of a server.
+const ReaderTool = "read_resource"
 
 // OfferReaders looks for links to resources in results, as the model sees them: so it also finds those
 // of an earlier run. A server that gave one, or has an attached skill with several files, gets a tool
@@ -23,7 +23,7 @@ func (b *Toolbox) OfferReaders(messages []stream.Message) (more []stream.Tool) {
 	offer := func(c *Connection) {
 		if t := b.reader(c); t != nil && b.Tool(t.ModelName) == nil {
 			b.Offer(t)
-			if t.Withheld = b.Denies(t); !t.Withheld {
+			if t.Withheld = b.Denies(t); !t.Withheld && b.InRequest(t) {
 				more = append(more, b.forModel(t))
 			}
 		}
@@ -57,12 +57,12 @@ func hasLink(p stream.Part) bool {
 // own tool of that name, or if globs leave the tool out.
 func (b *Toolbox) reader(c *Connection) *Tool {
 	session := c.current()
-	if session == nil || c.Local != nil || !session.HasResources() || !c.selects(readerTool) ||
-		slices.ContainsFunc(session.Tools(), func(t wire.Tool) bool { return t.Name == c.FarName(readerTool) }) {
+	if session == nil || c.Local != nil || !session.HasResources() || !c.selects(ReaderTool) ||
+		slices.ContainsFunc(session.Tools(), func(t wire.Tool) bool { return t.Name == c.FarName(ReaderTool) }) {
 		return nil
 	}
-	t := &Tool{Conn: c, ModelName: mcp.OfferedName(c.Name, readerTool), added: added{Reader: true}, Tool: wire.Tool{
-		Name: readerTool, Description: "Reads a resource of " + c.Name + ", such as one to which a result links.",
+	t := &Tool{Conn: c, ModelName: mcp.OfferedName(c.Name, ReaderTool), added: added{Reader: true}, Tool: wire.Tool{
+		Name: ReaderTool, Description: "Reads a resource of " + c.Name + ", such as one to which a result links.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"uri":{"type":"string"}},"required":["uri"],"additionalProperties":false}`),
 		Annotations: json.RawMessage(`{"readOnlyHint":true}`), ReadOnly: true,
 	}}

@@ -20,7 +20,7 @@ func (b *Toolbox) AddBuiltins() error {
 	spec := builtin.Spec{Config: v.Config, Shell: v.Settings.Shell.Shell, OwnFiles: v.OwnFiles(), Warn: v.Warn, Holder: b.holder}
 	servers, err := spec.Servers()
 	v.Servers = append(v.Servers, servers...)
-	b.sandbox = spec.Sandbox
+	b.sandbox, b.path = spec.Sandbox, spec.Path
 	return err
 }
 

@@ -92,7 +92,7 @@ func (b *Toolbox) SkillText(ctx context.Context, k *Skill) (string, error) {
 // consent to the skill.
 func (b *Toolbox) allowFiles(c *Connection, uris []byte) error {
 	policy, err := approve.ParsePolicy("--skill", fmt.Appendf(nil,
-		`{"version":1,"rules":[{"decision":"allow","server":%q,"tool":%q,"arguments":{"uri":{"one_of":[%s]}}}]}`, c.Name, readerTool, uris))
+		`{"version":1,"rules":[{"decision":"allow","server":%q,"tool":%q,"arguments":{"uri":{"one_of":[%s]}}}]}`, c.Name, ReaderTool, uris))
 	if err != nil {
 		return failure.Usage("%v", err)
 	}

@@ -56,15 +56,6 @@ func (c *compiled) faults(text, value []byte) []schema.Fault {
 	return faults
 }
 
-// Lost is the error for a call if a remote toolpipe answers that its outcome is unknown, because
-// that toolpipe lost the server; nil for any other answer.
-func (t *Tool) Lost(r *wire.Result) error {
-	if t.far == nil || !r.IsError || !isUnknownFar(r.Meta) || len(r.Content) == 0 {
-		return nil
-	}
-	return &wire.NoReplyError{Sent: true, Message: "at the socket: " + jsontext.Unquote(r.Content[0].Text)}
-}
-
 // Sent is the name of the tool in requests to its server.
 func (t *Tool) Sent() string { return t.Conn.FarName(t.Name) }
 

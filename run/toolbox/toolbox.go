@@ -18,6 +18,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
+	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/builtin"
@@ -36,20 +37,26 @@ import (
 type Toolbox struct {
 	Conns []*Connection
 
-	inv     *invocation.Invocation
-	table   table
-	locked  locked
-	skills  []Skill // of --skill
-	starts  laterStarts
-	warned  *sync.Once            // about servers with unknown effects
-	sandbox *builtin.Sandbox      // of commands; nil: none
-	watch   func() *builtin.Watch // over all sandboxes; waits until its list is made; nil: there are none
-	holder  builtin.Holder        // of sandboxes
+	inv    *invocation.Invocation
+	table  table
+	locked locked
+	skills []Skill // of --skill
+	starts laterStarts
+	warned *sync.Once // about servers with unknown effects
+	commands
+	watch  func() *builtin.Watch // over all sandboxes; waits until its list is made; nil: there are none
+	holder builtin.Holder        // of sandboxes
 }
 
 // New returns an empty toolbox.
 func New(inv *invocation.Invocation) *Toolbox {
 	return &Toolbox{inv: inv, warned: new(sync.Once), holder: builtin.FindHolder(func() []string { return inv.Config.Environ })}
+}
+
+// commands are the surroundings of the commands of built-in tools.
+type commands struct {
+	sandbox *builtin.Sandbox // nil: none
+	path    string           // the directory with the program toolpipe; "": none
 }
 
 // With returns a toolbox with tools, in which no server can start.
@@ -170,10 +177,8 @@ func (b *Toolbox) Denies(t *Tool) bool {
 // Offered are the tools for the model.
 func (b *Toolbox) Offered() []stream.Tool {
 	var all []stream.Tool
-	for _, t := range b.All() {
-		if !t.Withheld {
-			all = append(all, b.forModel(t))
-		}
+	for _, t := range b.Direct() {
+		all = append(all, b.forModel(t))
 	}
 	return all
 }
@@ -181,6 +186,7 @@ func (b *Toolbox) Offered() []stream.Tool {
 // forModel is a tool in a request. It is required if --tools names it without a wildcard.
 func (b *Toolbox) forModel(t *Tool) stream.Tool {
 	m := t.ForModel()
+	m.Description += b.inCommands(t)
 	m.Required = slices.ContainsFunc(config.Elements(b.inv.Config.Tools), func(pattern string) bool {
 		return !strings.ContainsAny(pattern, "*?") && t.IsLike([]string{pattern})
 	})
@@ -329,6 +335,9 @@ func (b *Toolbox) Close() {
 	b.starts.end()
 	b.EachSession(func(s *mcp.Session) { s.Close() })
 	b.sandbox.Close()
+	if b.path != "" {
+		_ = confine.RemoveTree(b.path)
+	}
 	for _, c := range b.Conns {
 		c.sandbox.Close()
 	}

@@ -277,7 +277,7 @@ func (n *nestedRun) caller(box *toolbox.Toolbox) *caller {
 	c.rounds = cmp.Or(c.rounds, n.round.plan.newRounds()) // for a call without a loop
 	c.budget = cmp.Or(c.budget, n.round.plan.newBudget()) // for a call of a host
 	c.memory = memory{}                                   // the session stores the agent's call, but not the calls of the nested run
-	c.serves = false
+	c.serves, c.command = false, nil
 	c.maxBytes = cmp.Or(c.maxBytes, resultBytes)
 	if n.round.known != nil { // this conversation does not know the files that the outer one read
 		c.known = new(confine.Known)
@@ -293,7 +293,7 @@ func (n *nestedRun) emit() func(event.Event) error {
 			made++
 			n.progress(wire.Progress{Progress: strconv.AppendInt(nil, int64(made), 10), Message: c.Name})
 		}
-		return n.round.emit(&event.Nested{Parent: eventID(n.call), Event: e})
+		return n.round.emit(event.Inside(eventID(n.call), e))
 	}
 }
 
@@ -307,7 +307,7 @@ func (r *round) mayNestBeside(c *call) bool {
 // besideNested waits, if c may change something, until no other nested run makes such a call.
 // Within one conversation such calls already run alone.
 func (r *round) besideNested(ctx context.Context, c *call) (release func()) {
-	if r.nest == nil || c.tool.ReadOnly {
+	if r.nest == nil || r.command != nil || c.tool.ReadOnly { // a command has acquired it for its programs
 		return func() {}
 	}
 	return toolbox.Acquire(ctx, r.plan.changes)

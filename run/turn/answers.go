@@ -118,7 +118,7 @@ func (r *round) noteMisfit(c *call) {
 
 func (c *caller) changed(done *confine.Change) (e event.Change) {
 	if done != nil {
-		e = event.Change{File: done.Path, Diff: shortDiff(c.secrets.Content().HideString(done.Diff)), New: done.New}
+		e = event.Change{File: done.Path, Diff: shortDiff(c.plan.Inv.Secrets.Content().HideString(done.Diff)), New: done.New}
 	}
 	return e
 }
@@ -188,7 +188,10 @@ func (a *answer) text() string { return jsontext.Unquote(a.parts[0].JSON) }
 func failedAnswer(s *servers.Server, err error) *answer {
 	unanswered, isUnanswered := errors.AsType[*wire.NoReplyError](err) // it may contain an RPC error of another request
 	refusal, isRefusal := errors.AsType[*wire.RPCError](err)
+	far, isFar := errors.AsType[*toolbox.FarRefusal](err)
 	switch {
+	case isFar:
+		return ownAnswer(far.Status, strings.TrimPrefix(far.Text, Prefix))
 	case isUnanswered && !unanswered.Sent:
 		return ownAnswer(event.ResultFailed, "tool transport error: "+toolbox.WithHint(err.Error(), s, err))
 	case isRefusal && !isUnanswered:

@@ -107,14 +107,15 @@ func (c *caller) newRound(turn int, calls []stream.Call, lines []string) *round 
 
 // prepare finds the tool and reads the arguments. A call that cannot run gets its answer here.
 func (r *round) prepare(c *call) {
-	c.tool = r.box.Tool(c.Name)
+	var elsewhere string
+	c.tool, elsewhere = r.find(c.Name)
 	var err error
 	c.args, err = canonical(c.Arguments)
 	switch {
 	case c.tool == nil && r.echoes != nil && r.echoes(c.Name):
 		c.answer = resultAnswer(string(c.Arguments))
 	case c.tool == nil:
-		c.answer = ownAnswer(event.ResultInvalid, "tool dispatch failed: no tool is named "+strconv.Quote(c.Name))
+		c.answer = ownAnswer(event.ResultInvalid, "tool dispatch failed: no tool is named "+strconv.Quote(c.Name)+elsewhere)
 	case err != nil:
 		c.answer = ownAnswer(event.ResultInvalid, "tool arguments not parseable as JSON: "+err.Error())
 	default:
@@ -273,9 +274,6 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	if c.task == nil {
 		bounds = r.recheck(ctx, c)
 	}
-	if c.tool.Declares().Runs {
-		bounds.Results = r.results.directory()
-	}
 	if c.answer == nil && c.staged {
 		r.stage(confine.WithBounds(ctx, bounds), c, bounds, server)
 		return
@@ -291,6 +289,7 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	if r.wholeResults && c.tool.Edits() {
 		bounds.Change = &confine.Change{}
 	}
+	inside, ctx := r.commandOf(ctx, c, &bounds)
 	ctx = confine.WithBounds(ctx, bounds)
 	progress := func(g wire.Progress) {
 		r.emit(&event.Progress{ID: eventID(c), Progress: g.Progress, Total: g.Total, Message: g.Message})
@@ -300,6 +299,9 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 		}
 	}
 	result, err := r.ask(ctx, c, server, progress)
+	if inside.ended(c) {
+		return
+	}
 	if unsent, ok := errors.AsType[*wire.NoReplyError](err); ok && !unsent.Sent && ctx.Err() != nil {
 		c.answer = notRun(ctx) // the run ended between the record in the session and the first byte
 		return

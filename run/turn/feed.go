@@ -25,13 +25,14 @@ type Outcome struct {
 	Result  *wire.Result   // the tool's result; nil for none
 	Refusal *wire.RPCError // the server's JSON-RPC error; nil for none
 	Denial  string         // why it was denied, for the user
+	Labels  approve.Labels // of the result
 
 	text []byte // a JSON string
 }
 
 func outcomeOf(c *call) Outcome {
 	a := c.answer
-	return Outcome{Tool: c.tool, Status: a.event.Status, Result: a.result, Refusal: a.refusal, Denial: c.denial, text: a.parts[0].JSON}
+	return Outcome{Tool: c.tool, Status: a.event.Status, Result: a.result, Refusal: a.refusal, Denial: c.denial, Labels: c.labels, text: a.parts[0].JSON}
 }
 
 // Text is the text that a model would get, without pictures.
@@ -43,7 +44,9 @@ func (o *Outcome) Failure() string {
 	case event.ResultError:
 		return "the tool reported an error"
 	case event.ResultDenied:
-		return "denied: " + o.Denial
+		if o.Denial != "" {
+			return "denied: " + o.Denial
+		}
 	}
 	return strings.TrimPrefix(o.Text(), Prefix)
 }
@@ -129,14 +132,21 @@ func (w *waiting) each(yield func(*call) bool) {
 // NewFeed starts to answer the calls of a host. It calls stop with an error that ends the feed: a
 // defect or an unapproved call. connection is the number of the host's connection; 0: the only one.
 func (p *Plan) NewFeed(connection int, stop context.CancelCauseFunc) *Feed {
-	f := &Feed{stop: stop, decide: newWaiting(), schedule: newWaiting(), Ends: "the server ends"}
-	k := p.newCaller(nil)
-	k.client.ctx, f.leave = context.WithCancel(context.Background())
+	k, ends := p.newCaller(nil), "the server ends"
 	if emit := k.emit; connection > 0 {
-		f.Ends = "the connection ends"
+		ends = "the connection ends"
 		k.emit = func(e event.Event) error { return emit(&event.OfConnection{Connection: connection, Event: e}) }
 	}
-	f.round = k.newRound(1, nil, nil)
+	var leave context.CancelFunc
+	k.client.ctx, leave = context.WithCancel(context.Background())
+	f := k.newFeed(1, stop)
+	f.leave, f.Ends = leave, ends
+	return f
+}
+
+// newFeed starts to answer the calls that are added to the feed.
+func (c *caller) newFeed(turn int, stop context.CancelCauseFunc) *Feed {
+	f := &Feed{round: c.newRound(turn, nil, nil), stop: stop, decide: newWaiting(), schedule: newWaiting(), leave: func() {}}
 	goroutine.StartMany(func() {
 		for c := range f.decide.each {
 			c.user.aside(func() { f.judge(c) })
@@ -153,7 +163,9 @@ func (f *Feed) Close() CallTally {
 	f.schedule.add(nil)
 	f.round.mu.Lock()
 	defer f.round.mu.Unlock()
-	f.round.tally.Unknown = false // each caller knows already
+	if f.round.command == nil {
+		f.round.tally.Unknown = false // each caller knows already
+	}
 	f.round.tally.Labels, _ = f.round.flow.before(nil)
 	return f.round.tally
 }

@@ -187,10 +187,13 @@ func (r *round) asked(c *call, t *toolbox.Tool) approve.Call {
 	if r.nest != nil {
 		asked.Agent = r.nest.agent
 	}
-	asked.Open = r.turn == 0 && c.line == "" // before the first turn, only the calls of the input run
+	if r.command != nil {
+		asked.Command = r.command.call.ID
+	}
+	asked.Open = r.turn == 0 && c.line == "" && r.command == nil // before the first turn, only the calls of the input run
 	seen, from := r.flow.before(c)
 	asked.Seen.Labels = seen
-	asked.Seen.Secret, _ = r.secrets.Held(c.args)
+	asked.Seen.Secret, _ = r.plan.Inv.Secrets.Held(c.args)
 	if seen.Has(approve.Untrusted) && asked.Labels.Has(approve.Sends) && (seen | asked.Labels).Has(approve.Private) {
 		if !seen.Has(approve.Private) {
 			from.Private = c.origin

@@ -25,7 +25,6 @@ import (
 	"toolpipe/run/session"
 	"toolpipe/run/toolbox"
 	"toolpipe/stream"
-	"toolpipe/stream/text/secrets"
 )
 
 // A Plan is the context of calls: the invocation, its tool servers, and its agents.
@@ -33,13 +32,20 @@ type Plan struct {
 	Inv    *invocation.Invocation
 	Box    *toolbox.Toolbox
 	Agents []*Agent
+	Stop   context.CancelCauseFunc // ends the run
 
 	staging *staging      // of --stage; nil without it
 	asking  chan struct{} // contains an element while somebody is asked
 	verdict sync.Mutex    // held during verdicts, but not while somebody is asked
 	changes chan struct{} // contains an element while a nested run makes a call that may change something
-	hosted  atomic.Int64  // number of calls of hosts
-	files   resultFiles
+	hosted  atomic.Int64  // number of calls of hosts and of programs
+	forPrograms
+}
+
+// forPrograms is what programs in commands use until the run ends.
+type forPrograms struct {
+	doors doors
+	files resultFiles // the model reads them too
 }
 
 // NewPlan returns a plan without servers.
@@ -265,10 +271,16 @@ type caller struct {
 	options
 	memory
 	lines lineCalls
-	nest  *nestedRun // asks for the calls; nil for the main run
-	flow  *flow      // of the conversation with the calls
+	asker
+	flow *flow // of the conversation with the calls
 	limits
 	*client
+}
+
+// An asker makes the calls.
+type asker struct {
+	nest    *nestedRun // the nested run; nil for the main run
+	command *command   // the command with the program that makes them; nil: a model or a host does
 }
 
 // limits are the rounds and the budget that a run has left.
@@ -315,7 +327,6 @@ type options struct {
 	denyUnapproved bool         // deny an unapproved call, and go on
 	serves         bool         // the calls come from a host (--serve)
 	askHost        string       // --ask-host: about which calls the host asks its user
-	secrets        *secrets.Set // of the run; nil: none
 	trace          config.Trace // to which the run belongs
 
 	echoes func(name string) bool // stream.Request.Echoes of the request that led to the calls; nil: none
@@ -332,7 +343,7 @@ func (p *Plan) newCaller(known *confine.Known) *caller {
 		output: output{v.Emit, v.Flush, v.Face.Notef},
 		options: options{
 			parallel: cmp.Or(c.Parallel, 8), maxBytes: int(c.MaxResultBytes),
-			wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), serves: c.Mode == config.Serve, askHost: c.AskHost, secrets: v.Secrets, trace: c.Trace(),
+			wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), serves: c.Mode == config.Serve, askHost: c.AskHost, trace: c.Trace(),
 		},
 	}
 	if !k.serves {

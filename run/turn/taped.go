@@ -61,8 +61,8 @@ func (r *round) keepTaped(c *call) {
 	r.tape().Keep(question(c), fmt.Appendf(nil, `{"verdicts":[%s],"result":%s}`, bytes.Join(c.taped.verdicts, []byte(",")), result))
 }
 
-// find takes c from the recording of a replay.
-func (r *round) find(c *call) error {
+// take takes c from the recording of a replay.
+func (r *round) take(c *call) error {
 	if c.taped.found {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (r *round) asRecorded(c *call, v approve.Verdict) (approve.Verdict, error) 
 	if !r.tape().Replays() || before != nil && before.Outcome == v.Outcome && before.Rule == v.Rule {
 		return v, nil
 	}
-	err := r.find(c)
+	err := r.take(c)
 	if err == nil {
 		v, err = r.compare(c, v)
 	}
@@ -120,7 +120,7 @@ func (r *round) differs(c *call, what string) error {
 // recorded is the result of c in the recording of a replay. For a call without a result it sets the
 // answer.
 func (r *round) recorded(ctx context.Context, c *call) (*wire.Result, error) {
-	err := r.find(c)
+	err := r.take(c)
 	if err == nil && string(c.taped.result) == "null" {
 		err = r.differs(c, "the call has no result, because it did not run,")
 	}

@@ -94,6 +94,9 @@ func (r *round) apply(c *call, v approve.Verdict) bool {
 		if v.TellsSecret() {
 			text = "tool call denied"
 		}
+		if r.command != nil && !v.TellsSecret() { // its program shows the rule too
+			text = "tool call denied: " + c.denial
+		}
 		if r.serves && v.Outcome == approve.Unapproved {
 			text += "; it would run with " + ApprovalHint(c.tool.ModelName, v)
 		}
@@ -304,6 +307,9 @@ func (c *caller) unapproved(stop *failure.Error, k *call, v approve.Verdict) *fa
 	if c.nest != nil {
 		what += " (asked for by the agent " + c.nest.agent + ")"
 	}
+	if c.command != nil {
+		what += " (in the command " + c.command.call.ID + ")"
+	}
 	if v.TellsSecret() {
 		return &failure.Error{Status: failure.StatusUnapproved, Message: "ended at a second call with a secret in its arguments: " + what + ": " + v.Reason, Hints: []string{"--egress off lets such calls run"}}
 	}
@@ -382,6 +388,9 @@ func (r *round) isForHost(q *approve.Question) bool {
 // askerOf returns a function that asks the user of the host that made c, or that called the agent
 // that made c; nil: nobody can be asked.
 func (r *round) askerOf(c *call) toolserver.Asker {
+	if r.command != nil {
+		return r.command.round.askerOf(r.command.call)
+	}
 	if r.nest != nil && r.nest.call != nil {
 		return r.nest.round.askerOf(r.nest.call)
 	}
@@ -391,5 +400,5 @@ func (r *round) askerOf(c *call) toolserver.Asker {
 // asksHost asks the host's user questions of a server, prefixed with the server's name; nil if c
 // does not come from a host that can ask.
 func (r *round) asksHost(c *call) wire.AskFunc {
-	return toolbox.AskHost(r.askerOf(c), c.tool.Conn.Name, func(text string) string { return r.secrets.Message().HideString(text) })
+	return toolbox.AskHost(r.askerOf(c), c.tool.Conn.Name, func(text string) string { return r.plan.Inv.Secrets.Message().HideString(text) })
 }

@@ -178,7 +178,7 @@ func TestMayRead(t *testing.T) {
 		{"nothing reads there", t.Context(), []*toolbox.Tool{open}, of("closed", "edit_file", "/b", false), false},
 		{"the run has ended", ended, []*toolbox.Tool{open}, of("open", "edit_file", "/a", false), false},
 	} {
-		c := &caller{box: toolbox.With(x.all...), flow: newFlow(&approve.Gate{}), plan: &Plan{Inv: &invocation.Invocation{Gate: &approve.Gate{Rules: rules, Otherwise: approve.OtherwiseAsk}}}}
+		c := &caller{box: toolbox.With(x.all...), flow: newFlow(&approve.Gate{}), plan: &Plan{Inv: &invocation.Invocation{Outputs: &invocation.Outputs{}, Gate: &approve.Gate{Rules: rules, Otherwise: approve.OtherwiseAsk}}}}
 		if got := (&round{caller: c}).mayRead(x.ctx, &call{tool: x.tool, args: []byte(`{"path":"f"}`)}); got != x.want {
 			t.Errorf("%s: %v", x.what, got)
 		}
@@ -196,7 +196,7 @@ func TestMayReadBesideOpenCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	gate := &approve.Gate{Rules: rules}
-	c := &caller{box: toolbox.With(of("read_file")), flow: newFlow(gate), plan: &Plan{Inv: &invocation.Invocation{Gate: gate}}}
+	c := &caller{box: toolbox.With(of("read_file")), flow: newFlow(gate), plan: &Plan{Inv: &invocation.Invocation{Outputs: &invocation.Outputs{}, Gate: gate}}}
 	edit := &call{tool: of("edit_file"), args: []byte(`{"path":"f"}`)}
 	open := &round{caller: c}
 	if x, err := gate.Explain(t.Context(), open.asked(edit, edit.tool)); err != nil || x.Verdict.Outcome != approve.Allowed {

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+
+	"toolpipe/mcp/process"
 )
 
 // Bounds limit a call of a built-in tool to what was approved. Its paths were resolved for
@@ -36,10 +39,18 @@ type Bounds struct {
 	Stage *StagedChange
 	// Change gets the call's change for the events of the run. It may be nil.
 	Change *Change
-	// Results is the directory with the results that the model does not have whole; "" for none.
-	Results string
+	Programs
 	// Client ends when the client of the call disconnects; nil: the client is the run itself.
 	Client context.Context
+}
+
+// Programs are what the programs that a call starts can use.
+type Programs struct {
+	// Results is the directory with the results that the model does not have whole; "" for none.
+	Results string
+	// Door starts the program of the call so that it can call tools (see mcp/door, Host.Start).
+	// nil: it cannot.
+	Door func(cmd *exec.Cmd, start func(*exec.Cmd) (*process.Process, error)) (p *process.Process, close func(), err error)
 }
 
 // ResultsVariable is the variable of commands with Bounds.Results.

@@ -194,7 +194,7 @@ func (s *server) start(ctx context.Context, args toolserver.Arguments, _ func(wi
 	if i >= 0 {
 		s.programs[i].process.KillTree(killLimit) // its remaining processes may use the port that the new one needs
 	}
-	p, err := s.launch(id, cmd, of)
+	p, err := s.launch(ctx, id, cmd, of)
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +300,7 @@ func (s *server) list(context.Context, toolserver.Arguments, func(wire.Progress)
 }
 
 // restart starts a program again in the directory that was checked at its first start.
-func (s *server) restart(_ context.Context, old *program, _ toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+func (s *server) restart(ctx context.Context, old *program, _ toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 	if !old.end() {
 		return nil, fmt.Errorf("%s could not be ended within %v, so it was not started again", old.id, termTime+killLimit)
 	}
@@ -314,7 +314,7 @@ func (s *server) restart(_ context.Context, old *program, _ toolserver.Arguments
 	if v, err := old.view(); err == nil {
 		of = shownSize(v)
 	}
-	p, err := s.launch(old.id, old.cmd, of)
+	p, err := s.launch(ctx, old.id, old.cmd, of)
 	if err != nil {
 		return nil, fmt.Errorf("%s has ended, and %w", old.id, err)
 	}

@@ -1,6 +1,7 @@
 package processes
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -40,7 +41,7 @@ type program struct {
 
 // launch starts a program, with a terminal unless the size is 0. A goroutine reads its output
 // at once, so that the program never waits for a tool. The caller holds s.mu.
-func (s *server) launch(id string, cmd *exec.Cmd, of size) (*program, error) {
+func (s *server) launch(ctx context.Context, id string, cmd *exec.Cmd, of size) (*program, error) {
 	if s.over {
 		return nil, errors.New("the connection has ended")
 	}
@@ -54,7 +55,7 @@ func (s *server) launch(id string, cmd *exec.Cmd, of size) (*program, error) {
 	child := *cmd
 	theirs, err := p.connect(&child, of)
 	if err == nil {
-		if p.process, err = s.commands.Start(&child); err != nil {
+		if p.process, _, err = s.commands.Start(ctx, &child); err != nil {
 			err = fmt.Errorf("%q did not start: %w", cmd.Args[0], confine.Reason(err))
 		}
 	}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -182,9 +183,18 @@ func (c *Commands) cwd(bounds confine.Bounds, args toolserver.Arguments) (string
 	return real, nil
 }
 
-// Start starts cmd in the directory that was checked. If the system has paths for open
+// Start starts cmd for the call of ctx. close ends the calls of tools that its programs make.
+func (c *Commands) Start(ctx context.Context, cmd *exec.Cmd) (p *process.Process, close func(), err error) {
+	if open := confine.BoundsOf(ctx).Door; open != nil {
+		return open(cmd, c.start)
+	}
+	p, err = c.start(cmd)
+	return p, func() {}, err
+}
+
+// start starts cmd in the directory that was checked. If the system has paths for open
 // directories, the directory cannot be replaced meanwhile.
-func (c *Commands) Start(cmd *exec.Cmd) (*process.Process, error) {
+func (c *Commands) start(cmd *exec.Cmd) (*process.Process, error) {
 	if cmd.Dir != c.dir {
 		dir, err := os.OpenFile(cmd.Dir, confine.OpenFlags, 0)
 		if err != nil {

@@ -83,11 +83,12 @@ func (sh *shell) run(ctx context.Context, args toolserver.Arguments, progress fu
 	out, errs := process.Output{Head: head, Tail: keptOutput}, process.Output{Head: head, Tail: keptOutput}
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.WaitDelay = OutputDelay
-	p, err := sh.commands.Start(cmd)
+	p, closeDoor, err := sh.commands.Start(ctx, cmd)
 	if err != nil {
 		return nil, fmt.Errorf("%q did not start: %w", cmd.Args[0], confine.Reason(err))
 	}
 	killed := sh.await(ctx, p, timeout, progress)
+	closeDoor()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

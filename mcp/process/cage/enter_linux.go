@@ -96,6 +96,7 @@ func (w *wrapper) start(cmd *exec.Cmd, rules *ruleset) error {
 		})
 		pipes = append(pipes, r)
 	}
+	given := cmd.ExtraFiles
 	cmd.ExtraFiles = []*os.File{pipes[0], w.self, rules.file, pipes[1]}
 	argv := []string{w.bwrap, "--args", strconv.Itoa(argumentsFD), "--", selfPath, entering}
 	if w.network == OwnNetwork {
@@ -105,6 +106,9 @@ func (w *wrapper) start(cmd *exec.Cmd, rules *ruleset) error {
 		}
 		argv = append(n.join(w.nsenter), argv...)
 		cmd.ExtraFiles = append(cmd.ExtraFiles, n.files...)
+	}
+	if n := len(cmd.ExtraFiles); n < len(given) { // bwrap passes them on; the child's begin after ours
+		cmd.ExtraFiles = append(cmd.ExtraFiles, given[n:]...)
 	}
 	if o.terminal { // only for the child: keys typed there must not become signals for bwrap
 		attr.Setctty = false

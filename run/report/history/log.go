@@ -127,8 +127,15 @@ func (t *taken) takeOwn(e *event) {
 	}
 }
 
+// inside is the run in the call parent: the nested run of an agent, or the calls of a command, which
+// may be in a nested run.
 func (t *taken) inside(parent string) *taken {
 	n := t.nested[parent]
+	for _, other := range t.nested {
+		if n == nil && (other.open[parent] != nil || other.nested[parent] != nil) {
+			return other.inside(parent)
+		}
+	}
 	if n == nil && len(t.nested) >= maxNested {
 		n = t.nested[""]
 		parent = ""
