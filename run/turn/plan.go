@@ -346,6 +346,9 @@ func (p *Plan) newCaller(known *confine.Known) *caller {
 			wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), serves: c.Mode == config.Serve, askHost: c.AskHost, trace: c.Trace(),
 		},
 	}
+	if c.ReplayTools {
+		k.parallel = 1 // events have the same order each time
+	}
 	if !k.serves {
 		k.budget = p.newBudget()
 	}
