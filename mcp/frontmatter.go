@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"toolpipe/stream/text/jsontext"
 )
@@ -88,7 +87,7 @@ func (n *yamlNode) equals(v []byte) bool {
 }
 
 // A yamlReader reads the YAML that people write at the beginning of files: mappings, lists and
-// texts in all their forms. Anchors, aliases, tags and complex keys are errors.
+// texts in all their forms. Anchors, aliases, tags, complex keys and what is rarer are errors.
 type yamlReader struct {
 	lines []string // what is left
 	err   error    // the first one
@@ -210,8 +209,6 @@ func (r *yamlReader) fold(text *string, least int) bool {
 			continue
 		case len(line)-len(strings.TrimLeft(line, " ")) < least && trimmed[0] != ']' && trimmed[0] != '}':
 			return false
-		case ends == "" && (len(*text)-len(strings.TrimRight(*text, `\`)))%2 == 1 && strings.IndexByte(`"[{`, (*text)[0]) >= 0:
-			*text = strings.TrimSuffix(*text, `\`) // an escaped line end
 		case ends == "":
 			ends = " "
 		}
@@ -227,10 +224,6 @@ func (r *yamlReader) blockText(head string, least int) *yamlNode {
 	style, _, _ := strings.Cut(head, " #")
 	style = strings.TrimSpace(style)
 	folds, chomp, indent := style[0] == '>', style[1:], -1
-	if i := strings.IndexAny(chomp, "123456789"); i >= 0 {
-		indent = least - 1 + int(chomp[i]-'0')
-		chomp = chomp[:i] + chomp[i+1:]
-	}
 	if chomp != "" && chomp != "-" && chomp != "+" {
 		return r.failf("%q", head)
 	}
@@ -332,44 +325,25 @@ func (f *yamlFlow) next(end string) {
 	}
 }
 
-// quoted reads a text in single or double quotes.
+// quoted reads a text in single quotes, or in double quotes with the escapes of JSON.
 func (f *yamlFlow) quoted() *yamlNode {
-	quote, text := f.text[0], []byte(nil)
+	quote := f.text[0]
 	for i := 1; i < len(f.text); i++ {
 		switch c := f.text[i]; {
-		case c == quote && quote == '\'' && strings.HasPrefix(f.text[i+1:], "'"):
+		case c == '\\' && quote == '"', c == quote && quote == '\'' && strings.HasPrefix(f.text[i+1:], "'"):
 			i++
-			text = append(text, c)
 		case c == quote:
+			text := f.text[1:i]
 			f.text = f.text[i+1:]
-			return &yamlNode{kind: '"', text: string(text)}
-		case c == '\\' && quote == '"' && i+1 < len(f.text):
-			r, n := yamlEscape(f.text[i+1:])
-			if n == 0 {
+			if quote == '\'' {
+				return &yamlNode{kind: '"', text: strings.ReplaceAll(text, "''", "'")}
+			}
+			literal := []byte(`"` + strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(text) + `"`)
+			if jsontext.Check(literal, jsontext.Peer) != nil {
 				return f.fail()
 			}
-			text = utf8.AppendRune(text, r)
-			i += n
-		default:
-			text = append(text, c)
+			return &yamlNode{kind: '"', text: jsontext.Unquote(literal)}
 		}
 	}
 	return f.fail()
-}
-
-// yamlEscape reads an escape after its backslash; n is 0 if there is none.
-func yamlEscape(s string) (r rune, n int) {
-	const letters, meanings = "0abtnvfre \"/\\N_LP", "\x00\a\b\t\n\v\f\r\x1b \"/\\\u0085\u00a0\u2028\u2029"
-	if i := strings.IndexByte(letters, s[0]); i >= 0 {
-		return []rune(meanings)[i], 1
-	}
-	digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[s[0]]
-	if digits == 0 || len(s) <= digits {
-		return 0, 0
-	}
-	code, err := strconv.ParseUint(s[1:1+digits], 16, 32)
-	if err != nil {
-		return 0, 0
-	}
-	return rune(code), 1 + digits
 }

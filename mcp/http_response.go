@@ -219,7 +219,7 @@ const (
 )
 
 // mayResume reports whether the rest of a stream may still come, after its last part ended with
-// err: politely, or cut off, or with a resumption that failed for now.
+// err: politely, or cut off, or with a failed resumption that may succeed later.
 func (x *responseReader) mayResume(err error) bool {
 	if x.reply != nil || x.lastID == "" || x.ctx.Err() != nil || !x.h.owner.isLegacy() {
 		return false
