@@ -95,7 +95,7 @@ func checkFirst(words []string, read Reader) (n int, err error) {
 	}
 	for _, g := range given {
 		if _, acts := g.Flag.Setting.(config.Mode); acts || asksAbout(g) || slices.Contains([]string{"config", "no-config", "preset"}, g.Flag.Name) {
-			return 1, failure.UsageError([]string{"give it beside --preset"}, "--%s: is no flag of a preset", g.Flag.Name)
+			return 1, failure.UsageError([]string{"give it beside --preset"}, "--%s: a preset cannot have this flag", g.Flag.Name)
 		}
 		if err := cmp.Or(g.Flag.Set(g.Value), g.Flag.check()); err != nil {
 			return n, err
