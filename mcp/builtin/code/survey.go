@@ -251,7 +251,7 @@ func (c *call) project(ctx context.Context, args toolserver.Arguments, named str
 
 func (p *project) notFound(format string, args ...any) error {
 	said := append(fmt.Appendf(nil, format, args...), '\n')
-	return errors.New(strings.TrimSuffix(string(p.survey.appendTo(said)), "\n"))
+	return errors.New(strings.TrimSuffix(string(p.survey.appendTo(said))+p.survey.call.leftOutText(), "\n"))
 }
 
 // isProgram reports whether a file may define functions or types: its language is known and
