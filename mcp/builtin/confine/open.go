@@ -75,7 +75,7 @@ func (l *Location) checkRegular() error {
 
 // Directory opens the directory at a location, to begin a walk there. Close closes it.
 func (l *Location) Directory() (*Walked, error) {
-	l.Access.walked = true
+	l.Access.walked, l.Access.ignoredFiles, l.Access.ignoredDirs = true, 0, 0
 	switch {
 	case l.Info == nil:
 		return nil, l.notFound(l.Rel)
