@@ -1,7 +1,6 @@
 package code
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -19,7 +18,7 @@ func showHierarchy(ctx context.Context, c *call, args toolserver.Arguments) ([]b
 	if err != nil {
 		return nil, err
 	}
-	h := hierarchy{path: args.TextOr("path", "."), files: map[string]bool{}, searched: map[string]bool{}}
+	h := hierarchy{path: args.TextOr("path", "."), files: map[string]bool{}, searched: map[string]bool{name: true}}
 	h.survey = survey{call: c, maxFiles: 50_000, maxBytes: 1 << 30, wants: isProgram}
 	for next := []string{name}; len(next) > 0; next = h.unsearched(name) {
 		if err := h.read(ctx, next); err != nil {
@@ -63,9 +62,6 @@ type typeNode struct {
 
 // read adds the types in the files that contain one of the names; nil: in all files.
 func (h *hierarchy) read(ctx context.Context, names []string) error {
-	for _, name := range names {
-		h.searched[name] = true
-	}
 	h.survey.surveyed = surveyed{unread: h.survey.unread, faulty: h.survey.faulty}
 	h.survey.holds = nil
 	if names != nil {
@@ -90,7 +86,8 @@ func (h *hierarchy) read(ctx context.Context, names []string) error {
 	return err
 }
 
-// holdsAny makes a function that reports whether a text contains one of some names.
+// holdsAny makes a function that reports whether a text contains one of some names, not as a
+// part of a longer one.
 func holdsAny(names []string) func(text []byte) bool {
 	const few = 8
 	words := map[string]bool{} // so many that it is cheaper to look at each word of the text once
@@ -101,7 +98,7 @@ func holdsAny(names []string) func(text []byte) bool {
 	}
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return words[name] })
 	return func(text []byte) bool {
-		contains := func(name string) bool { return bytes.Contains(text, []byte(name)) }
+		contains := func(name string) bool { return wordAt(text, []byte(name), 0) >= 0 }
 		if slices.ContainsFunc(names, contains) {
 			return true
 		}
@@ -134,7 +131,8 @@ func walkOrder(a, b string) int {
 	}
 }
 
-// unsearched returns the names of types above and below a type that no file was searched for.
+// unsearched returns the names of types above and below a type for which no files were searched,
+// and counts them as searched.
 func (h *hierarchy) unsearched(name string) (names []string) {
 	for _, next := range [...]func(*typeNode) []string{
 		func(t *typeNode) []string { return t.parents },

@@ -139,8 +139,8 @@ func (a *Access) denies(path string) bool {
 const maxLeftOut = 20
 
 // LeftOutText counts the ignored entries that were left out. It lists the denied paths, a line
-// each, and the staged contents that were not seen. Files that a rule denies by a pattern are only counted: the rule does
-// not name them, so it may be meant to hide their names.
+// each, and the staged contents that were not seen. Files that a rule denies by a pattern are
+// only counted: the rule does not name them, so it may be meant to hide their names.
 func (a *Access) LeftOutText() (text string) {
 	if a.walked {
 		text = a.Bounds.Staged.UnseenText()

@@ -91,12 +91,11 @@ func parseSelection(text string) (s selection, err error) {
 // fromRoot: answers show paths from the root, and models copy them.
 func (s selection) has(fromRoot, fromStart string, e fs.DirEntry) bool {
 	name, dir := e.Name(), e.IsDir()
-	fits := func(at string) bool {
-		rel := path.Join(at, name)
+	fits := func(rel string) bool {
 		return slices.ContainsFunc(s, func(p glob.Pattern) bool { return p.Matches(rel, name, dir) })
 	}
 	if s[0].NameOnly {
-		return fits("")
+		return fits(name)
 	}
-	return fits(fromStart) || fromStart != fromRoot && fits(fromRoot)
+	return fits(path.Join(fromStart, name)) || fromStart != fromRoot && fits(path.Join(fromRoot, name))
 }

@@ -150,10 +150,9 @@ func literalOf(re *syntax.Regexp) literal {
 		return literal{text: string(re.Rune)}
 	}
 	longest := ""
-	parts := strings.FieldsFunc(strings.ToLower(string(re.Rune)), func(r rune) bool { return r >= 0x80 })
-	for _, part := range parts {
+	for part := range strings.FieldsFuncSeq(string(re.Rune), func(r rune) bool { return r >= 0x80 }) {
 		if len(part) > len(longest) {
-			longest = part
+			longest = strings.ToLower(part)
 		}
 	}
 	return literal{longest, true, rarest(longest), strings.ContainsAny(longest, "ks")}

@@ -49,9 +49,10 @@ func slowGrep(re *regexp.Regexp, text, path string, around int) string {
 
 // FuzzGrep compares the search with a plain one.
 func FuzzGrep(f *testing.F) {
-	for _, pattern := range []string{"b", "^b", "b$", "a|b", "[ab]c|bd", "B", "\\Ab", "b\\z", "x*", "a\\s+b", "\\bb\\b", "(?i)kib|sx", "()", "[^a]b"} {
+	for _, pattern := range []string{"b", "^b", "b$", "a|b", "[ab]c|bd", "B", "\\Ab", "b\\z", "x*", "a\\s+b", "\\bb\\b", "(?i)kib|sx", "()", "[^a]b", "(?i)b|sk", "(?i)i\u0130b", "(?i)\u0130"} {
 		f.Add(pattern, "a\nb\nab b\n\ncab\nKib\nbd", uint8(1), false)
 		f.Add(pattern, "a\r\nb\r\nbd\r\n", uint8(0), true)
+		f.Add(pattern, "\u017fx\nKIB\nI\u0130b\nsk\n\u017f\u212a\n\u0130", uint8(0), true)
 		f.Add(pattern, strings.Repeat("a\nb\n\n\n\n\nab\nsome more text\nB\n", 80), uint8(2), false)
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string, around uint8, fold bool) {

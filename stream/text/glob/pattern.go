@@ -18,7 +18,7 @@ type Pattern struct {
 	DirsOnly bool
 }
 
-// New makes a pattern. An incomplete class or escape matches nothing; see Check.
+// New makes a pattern. An incomplete class or escape matches nothing; Expand finds it.
 func New(text string) Pattern {
 	text, dirs := strings.CutSuffix(text, "/")
 	p := Pattern{NameOnly: !strings.Contains(text, "/"), DirsOnly: dirs, text: strings.TrimPrefix(text, "/")}
