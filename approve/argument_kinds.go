@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	globs "toolpipe/stream/text/glob"
 	"toolpipe/stream/text/jsontext"
 )
 
@@ -147,9 +148,9 @@ func globTest(d *document, at int) (test, string) {
 	wildcards := strings.ContainsAny(pattern, "*?")
 	stars := pattern != "" && strings.Trim(pattern, "*") == ""
 	return func(e *evaluation, at int, wide bool) bool {
-		mode := globElement
+		mode := globs.Element
 		if wide {
-			mode = globAny
+			mode = globs.Any
 		}
 		if e.document.nodes[at].kind != '"' {
 			return false
@@ -161,7 +162,7 @@ func globTest(d *document, at int) (test, string) {
 		case !wide && wildcards && goesUp(text):
 			return false
 		}
-		return matchGlob(pattern, string(text), mode, &e.budget)
+		return globs.Match(pattern, string(text), mode, e.budget.spend)
 	}, ""
 }
 

@@ -3,10 +3,11 @@ package netguard
 import (
 	"fmt"
 	"net/netip"
-	"path"
 	"slices"
 	"strings"
 	"unicode"
+
+	"toolpipe/stream/text/glob"
 )
 
 // Rules are the exceptions for addresses that are not public.
@@ -31,10 +32,11 @@ func ParseRules(patterns []string) (*Rules, error) {
 			}
 			r.networks = append(r.networks, network)
 		default:
-			if _, err := path.Match(p, ""); err != nil || p == "" || strings.ContainsAny(p, ": @") {
+			all, err := glob.Expand(strings.ToLower(strings.TrimSuffix(p, ".")))
+			if err != nil || p == "" || strings.ContainsAny(p, ": @") {
 				return nil, fmt.Errorf("%q is neither a host pattern nor an address", p)
 			}
-			r.hosts = append(r.hosts, strings.ToLower(strings.TrimSuffix(p, ".")))
+			r.hosts = append(r.hosts, all...)
 		}
 	}
 	return r, nil
@@ -70,10 +72,7 @@ func (r *Rules) AllowsHost(host string) bool {
 		return false
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return slices.ContainsFunc(r.hosts, func(glob string) bool {
-		matches, _ := path.Match(glob, host)
-		return matches
-	})
+	return slices.ContainsFunc(r.hosts, func(pattern string) bool { return glob.Match(pattern, host, glob.Paths, nil) })
 }
 
 // Check returns an error if a resolved address, "IP:port", must not be connected to. named

@@ -45,7 +45,7 @@ func showCallPath(ctx context.Context, c *call, args toolserver.Arguments) ([]by
 		if all := g[last]; len(all) > 0 {
 			hint = fmt.Sprintf("%s is %s, %s", last, all[0].fullName(), all[0].place())
 		}
-		return nil, p.notFound("no function or type %q is defined below %q; %s", target, args.TextOr("path", "."), hint)
+		return nil, p.survey.notFound("no function or type %q is defined below %q; %s", target, args.TextOr("path", "."), hint)
 	}
 	t := newTree(ctx, int(depth))
 	for _, d := range found[:min(len(found), maxTargets)] {

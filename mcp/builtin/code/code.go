@@ -70,16 +70,15 @@ func New(spec Spec) (*toolserver.Server, error) {
 			c := &call{spec: spec, ctags: &session{ctx: ctx, path: path, processes: spec.Processes}}
 			defer c.ctags.close()
 			for _, area := range spec.Areas {
-				c.roots = append(c.roots, area.Access(confine.BoundsOf(ctx)))
+				root := area.Access(confine.BoundsOf(ctx))
+				root.Ignored = args.Flag("ignored")
+				c.roots = append(c.roots, root)
 			}
 			text, err := t.run(ctx, c, args)
 			if err != nil {
 				return nil, err
 			}
-			for _, root := range c.roots {
-				text = append(text, root.LeftOutText()...)
-			}
-			return toolserver.TextResult(text), nil
+			return toolserver.TextResult(append(text, c.leftOutText()...)), nil
 		})
 	}
 	return s, nil
@@ -93,6 +92,7 @@ type tool struct {
 func tools() []tool {
 	file := toolserver.Parameter{Name: "path", Kind: "string", About: "source file, relative to the root", Required: true}
 	below := toolserver.Parameter{Name: "path", Kind: "string", About: "file or directory to search; the root when absent"}
+	ignored := toolserver.Parameter{Name: "ignored", Kind: "boolean", About: "also search files and directories that .gitignore or .ignore excludes"}
 	reads := toolserver.Effects{Reads: true, Path: "path", Private: true}
 	return []tool{
 		{toolserver.Define("outline", "List the definitions of a source file, nested as in the source, with kinds and lines.", toolserver.ReadsOnly, reads, file,
@@ -116,16 +116,16 @@ func tools() []tool {
 			toolserver.Parameter{Name: "force", Kind: "boolean", About: "write it even if a file no longer parses"},
 		), moveDefinition},
 		{toolserver.Define("usages", "Find the lines that contain a name as a complete word, grouped by file and by the definition around them. Comments and strings are not searched if the language is known.", toolserver.ReadsOnly, reads,
-			toolserver.Parameter{Name: "name", Kind: "string", About: "name to find; for Class.method, the last part is matched", Required: true}, below,
+			toolserver.Parameter{Name: "name", Kind: "string", About: "name to find; for Class.method, the last part is matched", Required: true}, below, ignored,
 		), showUsages},
 		{toolserver.Define("imports", "List the imports of a source file (also includes and requires), with their lines, and for each the file below the root that it names, if there is one.", toolserver.ReadsOnly, reads, file), showImports},
 		{toolserver.Define("hierarchy", "Show the superclasses and subclasses of a class, trait or interface below a directory, by their names; for Go, embedded types.", toolserver.ReadsOnly, reads,
-			toolserver.Parameter{Name: "name", Kind: "string", About: "name of the class; for Outer.Inner, the last part is matched", Required: true}, below,
+			toolserver.Parameter{Name: "name", Kind: "string", About: "name of the class; for Outer.Inner, the last part is matched", Required: true}, below, ignored,
 		), showHierarchy},
 		{toolserver.Define("call_path", "Show as a tree which definitions the body of a function or type names, and which ones they name in turn. Definitions are found by name; if several have the same name, the nearest counts.", toolserver.ReadsOnly, reads,
 			toolserver.Parameter{Name: "target", Kind: "string", About: "name to start from, such as parse or Parser.parse", Required: true},
 			toolserver.Parameter{Name: "path", Kind: "string", About: "file or directory with the definitions; the root when absent"},
-			toolserver.Parameter{Name: "max_depth", Kind: "integer", About: "levels to show, from 1 to 20; 3 when absent"},
+			toolserver.Parameter{Name: "max_depth", Kind: "integer", About: "levels to show, from 1 to 20; 3 when absent"}, ignored,
 		), showCallPath},
 	}
 }
@@ -134,6 +134,13 @@ type call struct {
 	spec  Spec
 	ctags *session
 	roots []*confine.Access // for spec.Areas
+}
+
+func (c *call) leftOutText() (text string) {
+	for _, root := range c.roots {
+		text += root.LeftOutText()
+	}
+	return text
 }
 
 // find follows a path: an absolute path below the root that contains it, any other path below

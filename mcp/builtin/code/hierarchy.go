@@ -7,39 +7,155 @@ import (
 	"slices"
 	"strings"
 
+	"toolpipe/mcp/builtin/code/lexis"
 	"toolpipe/mcp/toolserver"
 )
 
 const maxAncestry = 50 // levels of a hierarchy that are shown
 
 func showHierarchy(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
-	p, name, err := c.project(ctx, args, "name")
+	name, err := lastName(args.Text("name"))
 	if err != nil {
 		return nil, err
 	}
-	h := hierarchy{types: map[string]*typeNode{}, path: args.TextOr("path", ".")}
-	for _, d := range p.defs {
-		h.add(d)
+	h := hierarchy{path: args.TextOr("path", "."), files: map[string]bool{}, searched: map[string]bool{name: true}}
+	h.survey = survey{call: c, maxFiles: 50_000, maxBytes: 1 << 30, wants: isProgram}
+	for next := []string{name}; len(next) > 0; next = h.unsearched(name) {
+		if err := h.read(ctx, next); err != nil {
+			return nil, err
+		}
 	}
 	if h.types[name] == nil {
-		return nil, p.notFound("no class or type %q below %q%s", name, h.path, didYouMean(name, slices.Sorted(maps.Keys(h.types))))
+		if err := h.read(ctx, nil); err != nil { // for similar names
+			return nil, err
+		}
+		return nil, h.survey.notFound("no class or type %q below %q%s", name, h.path, didYouMean(name, slices.Sorted(maps.Keys(h.types))))
 	}
 	up, down := newTree(ctx, maxAncestry), newTree(ctx, maxAncestry)
 	up.add(h.branch(name, func(t *typeNode) []string { return t.parents }))
 	down.add(h.branch(name, func(t *typeNode) []string { return t.children }))
 	b := fmt.Appendf(nil, "superclasses:\n%ssubclasses:\n%s", up.B, down.B)
-	return p.survey.appendTo(down.appendNotes(up.appendNotes(b))), context.Cause(ctx)
+	return h.survey.appendTo(down.appendNotes(up.appendNotes(b))), context.Cause(ctx)
 }
 
-// A hierarchy is types by name. Types of one name count as one.
+// A hierarchy is types by name. Types of one name count as one. It reads only the files that
+// contain one of its names, in rounds: the definitions in them name further types.
 type hierarchy struct {
-	types map[string]*typeNode
-	path  string
+	path     string
+	survey   survey
+	files    map[string]bool // the files that were read
+	searched map[string]bool // the names that files were searched for
+	found    []typeDefinition
+	types    map[string]*typeNode
+}
+
+type typeDefinition struct {
+	file, name string
+	place      string // as shown; "" for an implementation
+	parents    []string
 }
 
 type typeNode struct {
 	places            []string // its definitions
 	parents, children []string
+}
+
+// read adds the types in the files that contain one of the names; nil: in all files.
+func (h *hierarchy) read(ctx context.Context, names []string) error {
+	h.survey.surveyed = surveyed{unread: h.survey.unread, faulty: h.survey.faulty}
+	h.survey.holds = nil
+	if names != nil {
+		h.survey.holds = holdsAny(names)
+	}
+	err := h.survey.each(ctx, h.path, func(f *sourceFile) error {
+		if f.language == nil || h.files[f.path] {
+			return nil
+		}
+		h.files[f.path] = true
+		err := h.survey.outline(ctx, f)
+		for i := range f.defs {
+			h.find(&f.defs[i])
+		}
+		return err
+	})
+	slices.SortStableFunc(h.found, func(a, b typeDefinition) int { return walkOrder(a.file, b.file) })
+	h.types = map[string]*typeNode{}
+	for _, d := range h.found {
+		h.add(d)
+	}
+	return err
+}
+
+// holdsAny makes a function that reports whether a text contains one of some names, not as a
+// part of a longer one.
+func holdsAny(names []string) func(text []byte) bool {
+	const few = 8
+	words := map[string]bool{} // so many that it is cheaper to look at each word of the text once
+	for _, name := range names {
+		if len(names) > few && lexis.WordLen([]byte(name)) == len(name) {
+			words[name] = true
+		}
+	}
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return words[name] })
+	return func(text []byte) bool {
+		contains := func(name string) bool { return wordAt(text, []byte(name), 0) >= 0 }
+		if slices.ContainsFunc(names, contains) {
+			return true
+		}
+		for i := 0; len(words) > 0 && i < len(text); i++ {
+			n := lexis.WordLen(text[i:])
+			if words[string(text[i:i+n])] {
+				return true
+			}
+			i += n
+		}
+		return false
+	}
+}
+
+// walkOrder compares the paths of two files by the order of a walk: the files of a directory
+// come before the directories in it.
+func walkOrder(a, b string) int {
+	for {
+		nameA, restA, dirA := strings.Cut(a, "/")
+		nameB, restB, dirB := strings.Cut(b, "/")
+		switch {
+		case dirA != dirB && dirB:
+			return -1
+		case dirA != dirB:
+			return 1
+		case nameA != nameB || !dirA:
+			return strings.Compare(nameA, nameB)
+		}
+		a, b = restA, restB
+	}
+}
+
+// unsearched returns the names of types above and below a type for which no files were searched,
+// and counts them as searched.
+func (h *hierarchy) unsearched(name string) (names []string) {
+	for _, next := range [...]func(*typeNode) []string{
+		func(t *typeNode) []string { return t.parents },
+		func(t *typeNode) []string { return t.children },
+	} {
+		reached := map[string]bool{name: true}
+		for list := []string{name}; len(list) > 0; list = list[1:] {
+			if !h.searched[list[0]] {
+				h.searched[list[0]] = true
+				names = append(names, list[0])
+			}
+			if h.types[list[0]] == nil {
+				continue
+			}
+			for _, other := range next(h.types[list[0]]) {
+				if !reached[other] {
+					reached[other] = true
+					list = append(list, other)
+				}
+			}
+		}
+	}
+	return names
 }
 
 func (h *hierarchy) node(name string) *typeNode {
@@ -49,27 +165,34 @@ func (h *hierarchy) node(name string) *typeNode {
 	return h.types[name]
 }
 
-// add adds a definition if it is a type.
-func (h *hierarchy) add(d *definition) {
-	parents := d.Parents
-	if len(parents) == 0 {
-		parents = d.headParents()
+// find remembers a definition if it is a type.
+func (h *hierarchy) find(d *definition) {
+	t := typeDefinition{file: d.file.path, name: d.Name, parents: d.Parents}
+	if len(t.parents) == 0 {
+		t.parents = d.headParents()
 	}
-	if len(parents) == 0 && !isType(d.Kind) {
+	if len(t.parents) == 0 && !isType(d.Kind) {
 		return
 	}
-	n := h.node(d.Name)
 	if d.Kind != "implementation" {
-		n.places = append(n.places, d.Kind+" "+d.place())
+		t.place = d.Kind + " " + d.place()
 	}
-	for _, parent := range parents {
+	h.found = append(h.found, t)
+}
+
+func (h *hierarchy) add(d typeDefinition) {
+	n := h.node(d.name)
+	if d.place != "" {
+		n.places = append(n.places, d.place)
+	}
+	for _, parent := range d.parents {
 		parent = typeWord(parent)
 		if parent == "" || slices.Contains(n.parents, parent) {
 			continue
 		}
 		n.parents = append(n.parents, parent)
 		above := h.node(parent)
-		above.children = append(above.children, d.Name)
+		above.children = append(above.children, d.name)
 	}
 }
 

@@ -53,6 +53,28 @@ func TestHierarchy(t *testing.T) {
 	}
 }
 
+// The files of a hierarchy are found in rounds, and its lines are in the order of a walk.
+func TestHierarchyInRounds(t *testing.T) {
+	files := map[string]string{"z.py": "class A(Base): pass\n", "m/base.py": "class Base(Root): pass\n", "a/root.py": "class Root: pass\n"}
+	down := "A"
+	for i := range 12 { // more names than are searched for one by one
+		files[fmt.Sprintf("b/c%02d.py", i)] = fmt.Sprintf("class C%02d(A): pass\n", i)
+		files[fmt.Sprintf("a/b/d%02d.py", i)] = fmt.Sprintf("class D%02d(C%02d): pass\n", i, i)
+		down += fmt.Sprintf(" .C%02d ..D%02d", i, i)
+	}
+	files["b/AB.py"] = "class AB(OtherA): pass\n"
+	_, s := newServer(t, files)
+	got := servertest.Works(t, s, "hierarchy", "name", "A")
+	if up, below := treeOf(got, "superclasses"), treeOf(got, "subclasses"); up != "A .Base ..Root" || below != down {
+		t.Errorf("%s\n%s\n%s", up, below, got)
+	}
+	for _, pair := range [][2]string{{"a", "b"}, {"z", "a/b"}, {"a/z", "a/b/c"}, {"a/b/c", "b/a"}, {"/r/b", "/r/a/b"}} {
+		if walkOrder(pair[0], pair[1]) >= 0 || walkOrder(pair[1], pair[0]) <= 0 || walkOrder(pair[0], pair[0]) != 0 {
+			t.Errorf("%q", pair)
+		}
+	}
+}
+
 func TestHierarchyPlaces(t *testing.T) {
 	_, s := newServer(t, map[string]string{"a.py": "class A(B):\n    x = 1\n", "b.py": "class B: pass\n", "c.py": "class B: pass\n", "data.json": "{\"B\": 1}"})
 	const want = "superclasses:\nA  class a.py:1-2\n  B  class b.py:1, class c.py:1\nsubclasses:\nA  class a.py:1-2\n"

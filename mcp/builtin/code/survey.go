@@ -1,7 +1,6 @@
 package code
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +23,7 @@ type survey struct {
 	maxFiles int
 	maxBytes int
 	wants    func(name string) bool // selects files by name; nil for all
-	holds    []byte                 // files without this text are not visited
+	holds    func(text []byte) bool // selects files by text; nil for all
 	surveyed
 }
 
@@ -144,7 +143,7 @@ func (s *survey) readOne(a *confine.Access, in *confine.Batch, name string, room
 		return reading{isLong: true}, room
 	}
 	text, err := readText(f, size, room)
-	if err != nil || !bytes.Contains(text, s.holds) {
+	if err != nil || s.holds != nil && !s.holds(text) {
 		return reading{size: len(text), err: err}, text[:0]
 	}
 	return reading{path: s.call.shown(a, in.Rel(name)), text: text, size: len(text)}, nil
@@ -249,9 +248,9 @@ func (c *call) project(ctx context.Context, args toolserver.Arguments, named str
 	return p, name, err
 }
 
-func (p *project) notFound(format string, args ...any) error {
+func (s *survey) notFound(format string, args ...any) error {
 	said := append(fmt.Appendf(nil, format, args...), '\n')
-	return errors.New(strings.TrimSuffix(string(p.survey.appendTo(said)), "\n"))
+	return errors.New(strings.TrimSuffix(string(s.appendTo(said))+s.call.leftOutText(), "\n"))
 }
 
 // isProgram reports whether a file may define functions or types: its language is known and

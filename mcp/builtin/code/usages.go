@@ -25,7 +25,7 @@ func showUsages(ctx context.Context, c *call, args toolserver.Arguments) ([]byte
 	if operatorSymbol(word) != "" {
 		holds = operator // a space may follow it
 	}
-	u := usages{word: []byte(word), survey: survey{call: c, maxFiles: 50_000, maxBytes: 1 << 30, holds: []byte(holds)}}
+	u := usages{word: []byte(word), survey: survey{call: c, maxFiles: 50_000, maxBytes: 1 << 30, holds: holdsAny([]string{holds})}}
 	if err := u.survey.each(ctx, args.TextOr("path", "."), func(f *sourceFile) error { return u.file(ctx, f) }); err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ type usages struct {
 }
 
 func (u *usages) file(ctx context.Context, f *sourceFile) error {
-	if !bytes.Contains(f.text, u.survey.holds) {
+	if !u.survey.holds(f.text) {
 		return nil
 	}
 	f.lay()

@@ -88,8 +88,11 @@ func (b Bounds) Check(asked, real string) error {
 type Access struct {
 	*Area
 	Bounds  Bounds
+	Ignored bool     // the call also shows what ignore files exclude
 	leftOut []string // denied paths that the call met and did not show
 	walked  bool     // the call read a directory
+
+	ignoredFiles, ignoredDirs int // entries that were left out because of ignore files
 
 	// Files that no call opens or shows: toolpipe's own files (config, policy, log,
 	// recordings) and those that the bounds deny. A file is identified by its path, and by
@@ -151,12 +154,15 @@ func (a *Access) denies(path string) bool {
 // maxLeftOut limits how many omitted paths are named.
 const maxLeftOut = 20
 
-// LeftOutText lists the denied paths that were left out, a line each, and the staged contents
-// that were not seen. Files that a rule denies by a pattern are only counted: the rule does
-// not name them, so it may be meant to hide their names.
+// LeftOutText counts the ignored entries that were left out. It lists the denied paths, a line
+// each, and the staged contents that were not seen. Files that a rule denies by a pattern are
+// only counted: the rule does not name them, so it may be meant to hide their names.
 func (a *Access) LeftOutText() (text string) {
 	if a.walked {
 		text = a.Bounds.Staged.UnseenText()
+	}
+	if a.ignoredFiles+a.ignoredDirs > 0 {
+		text += fmt.Sprintf("[toolpipe] %d files and %d directories are left out because .gitignore or .ignore excludes them; \"ignored\": true shows them\n", a.ignoredFiles, a.ignoredDirs)
 	}
 	slices.Sort(a.leftOut)
 	named, more := 0, 0

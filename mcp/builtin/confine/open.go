@@ -73,9 +73,9 @@ func (l *Location) checkRegular() error {
 	return nil
 }
 
-// Directory opens the directory at a location and returns it. Close closes it.
-func (l *Location) Directory() (*os.Root, error) {
-	l.Access.walked = true
+// Directory opens the directory at a location, to begin a walk there. Close closes it.
+func (l *Location) Directory() (*Walked, error) {
+	l.Access.walked, l.Access.ignoredFiles, l.Access.ignoredDirs = true, 0, 0
 	switch {
 	case l.Info == nil:
 		return nil, l.notFound(l.Rel)
@@ -86,7 +86,7 @@ func (l *Location) Directory() (*os.Root, error) {
 		return nil, err
 	}
 	l.Name = "."
-	return l.here().dir, nil
+	return &Walked{Dir: l.here().dir, At: l.Rel, ignoring: l.Access.ignoringAbove(l)}, nil
 }
 
 // OpenDirectory opens a directory in another; rel is its path from the root. It follows no

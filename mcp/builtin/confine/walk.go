@@ -18,19 +18,23 @@ const (
 	readBatch  = 1024    // extra entries that are read before some are dropped
 )
 
-// Entries reads a directory. It returns the first entries that may be shown, at most keep in
-// order of their names, and the total number.
-func (a *Access) Entries(ctx context.Context, dir *os.Root, at string, keep int) (list []fs.DirEntry, total int, err error) {
-	f, err := openListed(dir)
+// Entries reads the directory of a walk. It returns the first entries that may be shown, at
+// most keep in order of their names, and the total number.
+func (a *Access) Entries(ctx context.Context, w *Walked, keep int) (list []fs.DirEntry, total int, err error) {
+	f, err := openListed(w.Dir)
 	if err != nil {
 		return nil, 0, Reason(err)
 	}
 	defer f.Close()
-	for err == nil {
+	at := a.Absolute(w.At)
+	for first := true; err == nil; first = false {
 		var some []fs.DirEntry
 		some, err = f.ReadDir(readBatch)
+		if first {
+			a.readIgnoring(w, at, some)
+		}
 		for _, e := range some {
-			if !a.hidesEntry(dir, at, e) {
+			if ctx.Err() == nil && !a.hidesEntry(w.Dir, w.At, e) && !a.ignores(w, at, e) {
 				list = append(list, e)
 				total++
 			}
@@ -92,6 +96,8 @@ type Walked struct {
 	At      string // its path from the root; "." for the root
 	Depth   int    // 0 for the first directory
 	Entries []fs.DirEntry
+
+	ignoring ignoring // the ignore files above it, and its own after Entries
 }
 
 // Rel is the path of an entry from the root.
@@ -109,7 +115,7 @@ func (a *Access) Enter(w *Walked, name string, skipped *Skipped) *Walked {
 		skipped.Unreadable++
 		return nil
 	}
-	return &Walked{Dir: dir, At: w.Rel(name), Depth: w.Depth + 1}
+	return &Walked{Dir: dir, At: w.Rel(name), Depth: w.Depth + 1, ignoring: w.ignoring}
 }
 
 // A Batch is a directory of a walk that stays open after the visit, for reading files among
@@ -176,16 +182,16 @@ func (l Skipped) AppendTo(b []byte) []byte {
 // Walk visits the directory at a location, then the directories in it, in order of their
 // names. It follows no links, and counts what it skips.
 func (l *Location) Walk(ctx context.Context, visit func(*Walked) error) (skipped Skipped, err error) {
-	dir, err := l.Directory()
+	w, err := l.Directory()
 	if err != nil {
 		return skipped, err
 	}
-	err = l.Access.walk(ctx, &Walked{Dir: dir, At: l.Rel}, visit, &skipped)
+	err = l.Access.walk(ctx, w, visit, &skipped)
 	return skipped, err
 }
 
 func (a *Access) walk(ctx context.Context, w *Walked, visit func(*Walked) error, skipped *Skipped) error {
-	entries, total, err := a.Entries(ctx, w.Dir, w.At, MaxEntries)
+	entries, total, err := a.Entries(ctx, w, MaxEntries)
 	if err != nil {
 		skipped.Unreadable++
 		return context.Cause(ctx)

@@ -35,6 +35,7 @@ func New(area *confine.Area, spec Spec) *toolserver.Server {
 	for _, t := range tools(gitdiff.Program{Environ: spec.Environ, Processes: spec.Processes}) {
 		s.AddBuiltin(t.Builtin, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 			a := area.Access(confine.BoundsOf(ctx))
+			a.Ignored = args.Flag("ignored")
 			answer, err := t.run(ctx, a, args)
 			if err != nil {
 				return nil, err
@@ -66,6 +67,7 @@ func at(look func(context.Context, *confine.Location, toolserver.Arguments) ([]b
 func tools(git gitdiff.Program) []tool {
 	path := toolserver.Parameter{Name: "path", Kind: "string", About: "file, relative to the root", Required: true}
 	dir := toolserver.Parameter{Name: "path", Kind: "string", About: "directory, relative to the root; the root when absent"}
+	ignored := toolserver.Parameter{Name: "ignored", Kind: "boolean", About: "also show files and directories that .gitignore or .ignore excludes"}
 	reads := toolserver.Effects{Reads: true, Path: "path", Private: true}
 	edits := toolserver.Effects{Writes: true, Path: "path", Shows: true, Private: true}
 	return []tool{
@@ -77,19 +79,19 @@ func tools(git gitdiff.Program) []tool {
 			toolserver.Parameter{Name: "start_line", Kind: "integer", About: "first line, from 1; 1 when absent"},
 			toolserver.Parameter{Name: "end_line", Kind: "integer", About: "last line, included; the file's last when absent"},
 		), at(getFileSlice)},
-		{toolserver.Define("list_directory", "List a directory: kind, size and name of each entry.", toolserver.ReadsOnly, reads, dir), at(listDirectory)},
+		{toolserver.Define("list_directory", "List a directory: kind, size and name of each entry.", toolserver.ReadsOnly, reads, dir, ignored), at(listDirectory)},
 		{toolserver.Define("get_tree", "Show a directory and its subdirectories as an indented tree.", toolserver.ReadsOnly, reads, dir,
-			toolserver.Parameter{Name: "max_depth", Kind: "integer", About: "levels to show, from 1; 3 when absent"},
+			toolserver.Parameter{Name: "max_depth", Kind: "integer", About: "levels to show, from 1; 3 when absent"}, ignored,
 		), at(getTree)},
-		{toolserver.Define("search_files", "Find files and directories by name. A pattern without a slash matches the name at any depth; one with a slash matches the complete path.", toolserver.ReadsOnly, reads,
-			toolserver.Parameter{Name: "pattern", Kind: "string", About: "glob: * ? [a-z] within a name, ** over directories, {a,b} for either; such as *.go or src/**/*_test.go", Required: true}, dir,
+		{toolserver.Define("search_files", "Find files and directories by name. A pattern without a slash matches the name at any depth; one with a slash matches the complete path. A slash at the end matches only directories.", toolserver.ReadsOnly, reads,
+			toolserver.Parameter{Name: "pattern", Kind: "string", About: "glob: * ? [a-z] [!a-z] within a name, ** over directories, {a,b} for either; such as *.go or src/**/*_test.go", Required: true}, dir, ignored,
 		), at(searchFiles)},
 		{toolserver.Define("grep_files", "Find lines by a regular expression; returns path:line:text. Binary files are left out.", toolserver.ReadsOnly, reads,
 			toolserver.Parameter{Name: "pattern", Kind: "string", About: "RE2 regular expression, for one line at a time", Required: true},
 			toolserver.Parameter{Name: "path", Kind: "string", About: "directory or file to search; the root when absent"},
 			toolserver.Parameter{Name: "include", Kind: "string", About: "glob of the files to search, such as *.go"},
 			toolserver.Parameter{Name: "ignore_case", Kind: "boolean", About: "upper and lower case match each other"},
-			toolserver.Parameter{Name: "context", Kind: "integer", About: "lines to show before and after each match; 0 when absent"},
+			toolserver.Parameter{Name: "context", Kind: "integer", About: "lines to show before and after each match; 0 when absent"}, ignored,
 		), at(grepFiles)},
 		{toolserver.Define("get_file_summary", "Describe a file without reading all of it: kind, size, number of lines, first lines.", toolserver.ReadsOnly, reads, path), at(getFileSummary)},
 		{gitdiff.Tool(), func(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {

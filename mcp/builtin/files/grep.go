@@ -30,9 +30,9 @@ func grepFiles(ctx context.Context, l *confine.Location, args toolserver.Argumen
 	if err != nil {
 		return nil, err
 	}
-	var include *glob
+	var include selection
 	if args.Has("include") {
-		if include, err = parseGlob(args.Text("include")); err != nil {
+		if include, err = parseSelection(args.Text("include")); err != nil {
 			return nil, err
 		}
 	}
@@ -53,7 +53,7 @@ type grep struct {
 
 	matcher *matcher
 	around  int
-	include *glob
+	include selection
 
 	order   chan chan findings // one channel for each batch, in the order of the walk; each gets one element
 	idle    chan *scanner      // scanners without a batch
@@ -129,7 +129,7 @@ func (g *grep) deal(ctx context.Context, w *confine.Walked) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if e.Type().IsRegular() && (g.include == nil || g.include.matchesEntry(w.At, from, e)) {
+		if e.Type().IsRegular() && (g.include == nil || g.include.has(w.At, from, e)) {
 			names = append(names, e.Name())
 		}
 	}

@@ -13,11 +13,11 @@ import (
 )
 
 func listDirectory(ctx context.Context, l *confine.Location, args toolserver.Arguments) ([]byte, error) {
-	dir, err := l.Directory()
+	w, err := l.Directory()
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := l.Access.Entries(ctx, dir, l.Rel, toolserver.MaxListed)
+	list, total, err := l.Access.Entries(ctx, w, toolserver.MaxListed)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", l.Asked, err)
 	}
@@ -27,7 +27,7 @@ func listDirectory(ctx context.Context, l *confine.Location, args toolserver.Arg
 		if len(b) > toolserver.MaxText {
 			break
 		}
-		b = appendListed(b, dir, e, l)
+		b = appendListed(b, w.Dir, e, l)
 		shown++
 	}
 	switch {
@@ -63,7 +63,7 @@ func appendListed(b []byte, dir *os.Root, e fs.DirEntry, l *confine.Location) []
 const defaultDepth = 3
 
 func getTree(ctx context.Context, l *confine.Location, args toolserver.Arguments) ([]byte, error) {
-	dir, err := l.Directory()
+	w, err := l.Directory()
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func getTree(ctx context.Context, l *confine.Location, args toolserver.Arguments
 	}
 	t := tree{access: l.Access, ctx: ctx, deepest: deepest}
 	t.text = append(append(t.text, confine.ShownName(l.Rel)...), "/\n"...)
-	t.directory(&confine.Walked{Dir: dir, At: l.Rel})
+	t.directory(w)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -94,7 +94,7 @@ type tree struct {
 }
 
 func (t *tree) directory(w *confine.Walked) {
-	list, total, err := t.access.Entries(t.ctx, w.Dir, w.At, toolserver.MaxListed)
+	list, total, err := t.access.Entries(t.ctx, w, toolserver.MaxListed)
 	if err != nil {
 		t.skipped.Unreadable++
 		return

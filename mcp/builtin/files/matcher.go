@@ -46,6 +46,67 @@ func newMatcher(expression string, ignoreCase bool) (*matcher, error) {
 type literal struct {
 	text string
 	fold bool // letters match in either case; text is in lower case
+	rare int  // with fold, the offset of the byte of text that is the rarest in other texts
+	wide bool // with fold, it has a k or s: the Kelvin sign and the long s match them too
+}
+
+// index is the first offset of the literal in a text, or an offset before it; -1 for none.
+func (n *literal) index(text []byte) int {
+	switch {
+	case !n.fold:
+		return bytes.Index(text, []byte(n.text))
+	case n.wide && (bytes.Contains(text, []byte("\u212a")) || bytes.Contains(text, []byte("\u017f"))):
+		return 0
+	}
+	lower, upper := n.text[n.rare], upperByte(n.text[n.rare])
+	nextLower, nextUpper := n.next(text, 0, lower), len(text)
+	if upper != lower {
+		nextUpper = n.next(text, 0, upper)
+	}
+	for {
+		at := min(nextLower, nextUpper)
+		begin := at - n.rare
+		if begin+len(n.text) > len(text) {
+			return -1
+		}
+		if begin >= 0 && bytes.EqualFold(text[begin:begin+len(n.text)], []byte(n.text)) {
+			return begin
+		}
+		if at == nextLower {
+			nextLower = n.next(text, at+1, lower)
+		} else {
+			nextUpper = n.next(text, at+1, upper)
+		}
+	}
+}
+
+// next is the first offset of a byte in a text from an offset on; the text's length for none.
+func (n *literal) next(text []byte, from int, c byte) int {
+	if i := bytes.IndexByte(text[from:], c); i >= 0 {
+		return from + i
+	}
+	return len(text)
+}
+
+func upperByte(c byte) byte {
+	if 'a' <= c && c <= 'z' {
+		return c - 'a' + 'A'
+	}
+	return c
+}
+
+// commonBytes are the bytes that are frequent in source text, the most frequent first.
+const commonBytes = " etnrioasl\tdcupfmg.,()h_by=v01\"x-/:;k2w{}"
+
+// rarest is the offset of the byte of a text that is the least frequent in source text.
+func rarest(text string) (at int) {
+	rank := func(c byte) uint { return uint(strings.IndexByte(commonBytes, c)) } // the largest for a byte that is not in it
+	for i := range len(text) {
+		if rank(text[i]) > rank(text[at]) {
+			at = i
+		}
+	}
+	return at
 }
 
 const maxLiterals = 8
@@ -83,20 +144,18 @@ func required(re *syntax.Regexp) []literal {
 }
 
 // literalOf returns the literal of an expression. If case does not matter, it is the longest
-// part without non-ASCII characters, k and s: k and s fold to the Kelvin sign and the long s
-// too.
+// part without non-ASCII characters.
 func literalOf(re *syntax.Regexp) literal {
 	if re.Flags&syntax.FoldCase == 0 {
 		return literal{text: string(re.Rune)}
 	}
 	longest := ""
-	parts := strings.FieldsFunc(strings.ToLower(string(re.Rune)), func(r rune) bool { return r >= 0x80 || r == 'k' || r == 's' })
-	for _, part := range parts {
+	for part := range strings.FieldsFuncSeq(string(re.Rune), func(r rune) bool { return r >= 0x80 }) {
 		if len(part) > len(longest) {
-			longest = part
+			longest = strings.ToLower(part)
 		}
 	}
-	return literal{longest, true}
+	return literal{longest, true, rarest(longest), strings.ContainsAny(longest, "ks")}
 }
 
 // shortest is the length of the shortest literal, 0 if there are none.
@@ -111,19 +170,25 @@ func shortest(all []literal) int {
 // return at the end belongs to the line's end; in a file without CR LF it may also belong to
 // the line.
 func (m *matcher) matches(line []byte, crlf bool) bool {
-	if !m.mayMatch(line) {
+	if m.first(line) < 0 {
 		return false
 	}
 	inner, cut := bytes.CutSuffix(line, []byte("\r"))
 	return m.line.Match(inner) || cut && !crlf && m.line.Match(line)
 }
 
-// mayMatch is false if no line of a text matches. ToLower may turn another character into a
-// letter of a literal; then the regular expression decides.
-func (m *matcher) mayMatch(text []byte) bool {
-	return m.literals == nil || slices.ContainsFunc(m.literals, func(n literal) bool {
-		return bytes.Contains(text, []byte(n.text)) || n.fold && bytes.Contains(bytes.ToLower(text), []byte(n.text))
-	})
+// first is the offset of the first literal in a text; -1 if no line of the text matches.
+func (m *matcher) first(text []byte) int {
+	if m.literals == nil {
+		return 0
+	}
+	first := -1
+	for i := range m.literals {
+		if at := m.literals[i].index(text); at >= 0 {
+			first, text = at, text[:at]
+		}
+	}
+	return first
 }
 
 const maxShownLine = 500 // bytes of a line in an answer
@@ -197,26 +262,40 @@ func (s *scanner) file(ctx context.Context, r io.Reader, path string) findings {
 			return s.out
 		}
 		read := s.in.Buffered() > had // the buffer was refilled
-		if read {
-			number += s.skip()
-		}
+		number += s.skip()
 		if (read || !whole) && ctx.Err() != nil {
 			return s.out
 		}
 	}
 }
 
-// skip skips the complete lines in the buffer if none of them matches or must be shown, and
-// returns their number.
-func (s *scanner) skip() int {
-	b, _ := s.in.Peek(s.in.Buffered())
-	b = b[:bytes.LastIndexByte(b, '\n')+1]
-	if s.around > 0 || s.m.mayMatch(b) {
+// skipAtOnce is how many bytes skip looks at together. With several literals, it may look at
+// them again after each line.
+const skipAtOnce = 8 << 10
+
+// skip skips the complete lines in the buffer that neither match nor must be shown, up to the
+// first that may match, and returns their number.
+func (s *scanner) skip() (lines int) {
+	if s.around > 0 || s.m.literals == nil {
 		return 0
 	}
-	s.in.Discard(len(b))
-	s.at += len(b)
-	return bytes.Count(b, []byte("\n"))
+	for {
+		b, _ := s.in.Peek(s.in.Buffered())
+		end := bytes.LastIndexByte(b[:min(len(b), skipAtOnce)], '\n') + 1
+		if end == 0 {
+			end = bytes.IndexByte(b, '\n') + 1
+		}
+		at := s.m.first(b[:end])
+		if at >= 0 {
+			end = bytes.LastIndexByte(b[:at], '\n') + 1
+		}
+		s.in.Discard(end)
+		s.at += end
+		lines += bytes.Count(b[:end], []byte("\n"))
+		if at >= 0 || end == 0 {
+			return lines
+		}
+	}
 }
 
 // line handles the next line, and reports whether more are wanted.

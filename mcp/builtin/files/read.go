@@ -214,11 +214,12 @@ func getFileSummary(ctx context.Context, l *confine.Location, args toolserver.Ar
 }
 
 func summariseDirectory(ctx context.Context, l *confine.Location) ([]byte, error) {
-	dir, err := l.Directory()
+	l.Access.Ignored = true // all entries count
+	w, err := l.Directory()
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := l.Access.Entries(ctx, dir, l.Rel, confine.MaxEntries)
+	list, total, err := l.Access.Entries(ctx, w, confine.MaxEntries)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", l.Asked, err)
 	}

@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"toolpipe/stream/text/glob"
 )
 
 // A kind is a list of names of files and directories with the reason for them. Names are
-// separated by white space, compared folded, and * and ? are as in path.Match. DIR/NAME is a
+// separated by white space, compared folded, and * and ? are as in package glob. DIR/NAME is a
 // name in a directory of that name, at any depth. /DIR/NAME is an absolute path.
 type kind struct {
 	why, names string
@@ -59,7 +61,7 @@ func (r *rule) isIn(dir string) bool {
 // matches reports whether a form of a name matches a folded pattern.
 func matches(name, pattern string) bool {
 	return reasonOf(name, func(form string) string {
-		if fits, _ := path.Match(pattern, form); fits {
+		if glob.Match(pattern, form, glob.Paths, nil) {
 			return form
 		}
 		return ""
@@ -137,10 +139,7 @@ func (t *table) addWays(r *rule, folded string) {
 // leads reports whether there are names of the table in a directory.
 func (t *table) leads(way string) bool {
 	t.once.Do(t.fill)
-	return t.ways[way] || slices.ContainsFunc(t.wild, func(pattern string) bool {
-		fits, _ := path.Match(pattern, way)
-		return fits
-	})
+	return t.ways[way] || slices.ContainsFunc(t.wild, func(pattern string) bool { return glob.Match(pattern, way, glob.Paths, nil) })
 }
 
 // A use decides which rules count: the rules with a scope if their first name is in the directory
@@ -168,10 +167,9 @@ func (t *table) reason(dir, name string, use use) string {
 				continue
 			}
 			for _, r := range rules {
-				if strings.HasPrefix(name, r.before) && strings.HasSuffix(name, r.after) && use.kind(r.kind) {
-					if fits, _ := path.Match(r.last, name); fits && r.isIn(tops[0]) {
-						return r.why
-					}
+				if strings.HasPrefix(name, r.before) && strings.HasSuffix(name, r.after) && use.kind(r.kind) &&
+					glob.Match(r.last, name, glob.Paths, nil) && r.isIn(tops[0]) {
+					return r.why
 				}
 			}
 		}
