@@ -120,6 +120,9 @@ func (l *layout) terminated(n int) bool {
 // there, as in int (*name)(int).
 func (l *layout) behindName(d *definition) int {
 	at := l.nameEnd(d)
+	if body := l.oldBody(d); body > 0 {
+		return body
+	}
 	if l.listed(d) {
 		return l.behindPattern(at)
 	}
@@ -189,7 +192,7 @@ func (l *layout) endsAbove(d *definition) bool {
 	case l.language.Is("Shell"):
 		return true
 	}
-	return u.codeAbove == 0 || l.column(u.codeAbove) >= l.column(n) || last == ':' || l.firstOf(u.codeAbove) == '#'
+	return u.codeAbove == 0 || l.column(u.codeAbove) >= l.column(n) || l.isResultType(d.Line-1) || last == ':' || l.firstOf(u.codeAbove) == '#'
 }
 
 // behindPattern is the offset after the bracket { or [ around a name in its line, as in const
@@ -237,7 +240,7 @@ func (l *layout) endsBelow(d *definition, first int) bool {
 	}
 	isDirective := l.ending == bySemicolon && l.firstOf(first) == '#'
 	if n := u.nextCode; n > 0 && l.level(n) == l.level(d.End+1) {
-		if next = l.firstOf(n); l.column(n) > l.column(first) && next != '#' && !isDirective {
+		if next = l.firstOf(n); l.column(n) > l.column(first) && next != '#' && !isDirective && !l.isResultType(n) {
 			return false
 		}
 	}
