@@ -135,14 +135,21 @@ type call struct {
 	roots []*confine.Access // for spec.Areas
 }
 
-// find follows a path: an absolute path below the root that contains it, any other path below
-// the first root. The caller closes the location.
+// find follows a path. If nothing is there, the error says where its name is. The caller closes
+// the location.
 func (c *call) find(path string) (*confine.Location, error) {
+	root := c.root(path)
+	l, err := root.Find(path)
+	return l, root.Near(c.ctags.ctx, err)
+}
+
+// root is the root that contains an absolute path; the first root for any other path.
+func (c *call) root(path string) *confine.Access {
 	holds := func(root *confine.Access) bool {
 		_, err := root.Split(path)
 		return err == nil
 	}
-	return c.roots[max(0, slices.IndexFunc(c.roots, holds))].Find(path)
+	return c.roots[max(0, slices.IndexFunc(c.roots, holds))]
 }
 
 // shown is the path of a file in answers: relative below the first root, absolute below
