@@ -253,8 +253,8 @@ async function parseTree(language, path, text, before) {
 function withOverloads(definitions) {
   const merged = [];
   for (const d of definitions) {
-    const before = merged.at(-1);
-    if (before && /signature/.test(before.type) && before.name === d.name && before.scope.join() === d.scope.join()) {
+    const before = merged.findLast((other) => other.scope.join() === d.scope.join());
+    if (before && /(function|method)_signature/.test(before.type) && before.name === d.name) {
       Object.assign(before, { to: d.to, last: d.last, type: d.type, shares: before.shares || d.shares });
     } else {
       merged.push(d);
