@@ -73,7 +73,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 			}
 			text, err := t.run(ctx, c, args)
 			if err != nil {
-				return nil, err
+				return nil, c.root(args.Text("path")).Near(ctx, err)
 			}
 			for _, root := range c.roots {
 				text = append(text, root.LeftOutText()...)
@@ -135,13 +135,8 @@ type call struct {
 	roots []*confine.Access // for spec.Areas
 }
 
-// find follows a path. If nothing is there, the error says where its name is. The caller closes
-// the location.
-func (c *call) find(path string) (*confine.Location, error) {
-	root := c.root(path)
-	l, err := root.Find(path)
-	return l, root.Near(c.ctags.ctx, err)
-}
+// find follows a path. The caller closes the location.
+func (c *call) find(path string) (*confine.Location, error) { return c.root(path).Find(path) }
 
 // root is the root that contains an absolute path; the first root for any other path.
 func (c *call) root(path string) *confine.Access {

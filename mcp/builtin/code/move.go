@@ -64,7 +64,7 @@ func moveDefinition(ctx context.Context, c *call, args toolserver.Arguments) ([]
 // root.
 func (c *call) target(own *sourceFile, asked string) (*sourceFile, error) {
 	rel := ""
-	l, err := c.root(asked).Find(asked)
+	l, err := c.find(asked)
 	missing, isMissing := errors.AsType[*confine.NotFoundError](err)
 	switch {
 	case isMissing:

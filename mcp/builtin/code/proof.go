@@ -55,13 +55,14 @@ func (l *layout) findEnd(d *definition, told bool) bool {
 }
 
 // endsRuby reports whether the end of a definition is certain: the end that closes it is
-// indented like its beginning, or it has none.
+// indented like its beginning, or it has none. It finds code after that end.
 func (l *layout) endsRuby(d *definition) bool {
 	last := l.line(l.mask, d.End)
 	if d.End == d.Line || !hasBody(d.Kind) || wordAt(last, []byte("end"), 0) < 0 {
 		return true
 	}
-	word, _ := cutWord(last)
+	word, rest := cutWord(last)
+	d.Shared = d.Shared || len(trim(rest)) > 0 // such as end if a
 	return word == "end" && l.column(d.End) == l.column(d.Line)
 }
 
