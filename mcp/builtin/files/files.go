@@ -75,7 +75,7 @@ func tools(git gitdiff.Program) []tool {
 		), at(readFile)},
 		{toolserver.Define("get_file_slice", "Read a range of a text file's lines.", toolserver.ReadsOnly, reads, path,
 			toolserver.Parameter{Name: "start_line", Kind: "integer", About: "first line, from 1; 1 when absent"},
-			toolserver.Parameter{Name: "end_line", Kind: "integer", About: "last line, included; the file's last when absent or past the end"},
+			toolserver.Parameter{Name: "end_line", Kind: "integer", About: "last line, included; the file's last when absent"},
 		), at(getFileSlice)},
 		{toolserver.Define("list_directory", "List a directory: kind, size and name of each entry.", toolserver.ReadsOnly, reads, dir,
 			toolserver.Parameter{Name: "from", Kind: "string", About: "first name to list, in the order of bytes; for a directory with more entries than one answer shows"},
