@@ -45,7 +45,8 @@ export function small(language, place, name) {
 function contentOf(operation, language, lines, entry, definition) {
   if (operation === 'remove') return {};
   const name = operation === 'replace' ? entry.name.split(/\.|::/).at(-1) : 'insertedHere';
-  const content = small(language, definition?.place ?? 'other', name);
+  const indentation = /^[ \t]*/.exec(lines[entry.start - 1])[0]; // content is written as it is
+  const content = small(language, definition?.place ?? 'other', name)?.replace(/^(?=.)/gm, indentation);
   if (content) return { content, name };
   if (operation !== 'replace') return undefined;
   const own = lines.slice(entry.start - 1, entry.end).map((line) => line.replace(/\r$/, ''));

@@ -245,7 +245,22 @@ async function parseTree(language, path, text, before) {
     d.scope = around.filter((outer) => outer.from < d.from || outer.to > d.to).map((outer) => outer.name);
     around.push(d);
   }
+  if (language === 'TypeScript' || language === 'TSX') facts.definitions = withOverloads(facts.definitions);
   return facts;
+}
+
+/** Overloads of a function that follow each other are one definition. */
+function withOverloads(definitions) {
+  const merged = [];
+  for (const d of definitions) {
+    const before = merged.findLast((other) => other.scope.join() === d.scope.join());
+    if (before && /(function|method)_signature/.test(before.type) && before.name === d.name) {
+      Object.assign(before, { to: d.to, last: d.last, type: d.type, shares: before.shares || d.shares });
+    } else {
+      merged.push(d);
+    }
+  }
+  return merged;
 }
 
 function define(facts, node, language, masked) {

@@ -76,7 +76,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 			}
 			text, err := t.run(ctx, c, args)
 			if err != nil {
-				return nil, err
+				return nil, c.root(args.Text("path")).Near(ctx, err)
 			}
 			return toolserver.TextResult(append(text, c.leftOutText()...)), nil
 		})
@@ -103,7 +103,7 @@ func tools() []tool {
 			toolserver.Parameter{Name: "part", Kind: "string", About: "whole, when absent; signature; docstring; or summary: signature, comment and what is inside"},
 		), showDefinition},
 		{toolserver.Define("check_syntax", "Parse a source file with the parser of its language, without running it: Go and JSON always; Python, shell, JavaScript and Ruby if their programs are installed. Returns \"no syntax error\", or a line LINE:COLUMN: MESSAGE for each error.", toolserver.ReadsOnly, reads, file), showSyntax},
-		{toolserver.Define("edit_definition", "Edit one definition of a source file. The comment and decorators directly above belong to it. Content with the indentation of the definition is inserted unchanged; for other content, the common indentation is adapted. An edit is refused when the file would no longer parse.", toolserver.Destroys, toolserver.Effects{Writes: true, Path: "path", Shows: true, Private: true}, file,
+		{toolserver.Define("edit_definition", "Edit one definition of a source file. The comment and decorators directly above belong to it. Content is written as it is, so it needs the indentation of its place. An edit is refused when the file would no longer parse.", toolserver.Destroys, toolserver.Effects{Writes: true, Path: "path", Shows: true, Private: true}, file,
 			toolserver.Parameter{Name: "name", Kind: "string", About: "name of the definition, such as parse or Parser.parse; name:LINE where there are several", Required: true},
 			toolserver.Parameter{Name: "operation", Kind: "string", About: "replace (the whole definition by content), signature (all before the body by content), remove, insert_before or insert_after (content next to the definition), move (to another position in the file), wrap_region (put content around it)", Required: true},
 			toolserver.Parameter{Name: "content", Kind: "string", About: "new source, whole lines; for wrap_region the lines around, with a line " + placeholder + " where the definition goes, such as \"#ifdef DEBUG\\n" + placeholder + "\\n#endif\"", InDiff: true},
@@ -143,14 +143,16 @@ func (c *call) leftOutText() (text string) {
 	return text
 }
 
-// find follows a path: an absolute path below the root that contains it, any other path below
-// the first root. The caller closes the location.
-func (c *call) find(path string) (*confine.Location, error) {
+// find follows a path. The caller closes the location.
+func (c *call) find(path string) (*confine.Location, error) { return c.root(path).Find(path) }
+
+// root is the root that contains an absolute path; the first root for any other path.
+func (c *call) root(path string) *confine.Access {
 	holds := func(root *confine.Access) bool {
 		_, err := root.Split(path)
 		return err == nil
 	}
-	return c.roots[max(0, slices.IndexFunc(c.roots, holds))].Find(path)
+	return c.roots[max(0, slices.IndexFunc(c.roots, holds))]
 }
 
 // shown is the path of a file in answers: relative below the first root, absolute below

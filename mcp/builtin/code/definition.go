@@ -108,7 +108,7 @@ func (s *session) outline(f *sourceFile) error {
 			return err
 		}
 		f.lay()
-		f.defs = f.addMissed(f.place(sorted(defs)))
+		f.defs = f.overloads(f.addMissed(f.place(sorted(defs))))
 	}
 	for i := range f.defs {
 		f.defs[i].file = f

@@ -95,7 +95,7 @@ type editor struct {
 	args     toolserver.Arguments
 	def      *definition
 	from, to int
-	content  []string // the lines of the argument, indented for their position
+	content  []string // the lines of the argument
 }
 
 func (f *sourceFile) edit(args toolserver.Arguments) (edited []byte, done string, err error) {
@@ -103,7 +103,11 @@ func (f *sourceFile) edit(args toolserver.Arguments) (edited []byte, done string
 	if err != nil {
 		return nil, "", err
 	}
-	return editOperations()[args.Text("operation")](f.editor(def, args))
+	e := f.editor(def, args)
+	if err := e.checkIndentation(); err != nil {
+		return nil, "", err
+	}
+	return editOperations()[args.Text("operation")](e)
 }
 
 func (f *sourceFile) editor(def *definition, args toolserver.Arguments) *editor {
@@ -112,8 +116,30 @@ func (f *sourceFile) editor(def *definition, args toolserver.Arguments) *editor 
 	if strings.HasSuffix(first, "\n") {
 		e.doc.ending = first[len(strings.TrimRight(first, "\r\n")):]
 	}
-	e.content = e.doc.fit(args.Text("content"), placeOf(e.doc.lines[e.from:e.to], e.doc.roles[e.from:e.to]))
+	e.content = e.doc.contentLines(args.Text("content"))
 	return e
+}
+
+// checkIndentation returns an error if code of a Python content has less indentation than the
+// definition, or if its first statement has another one: it would belong to another block.
+func (e *editor) checkIndentation() error {
+	if !e.language.Is("Python") {
+		return nil
+	}
+	operation, isFirst := e.args.Text("operation"), true
+	content, want := newLayout(e.language, []byte(strings.Join(e.content, ""))), e.column(e.def.Line)
+	for n := 1; n <= content.lines(); n++ {
+		column := content.column(n)
+		isContinued := n == 1 && column == 0 && (operation == "replace" || operation == "signature")
+		if !content.code(n) || content.level(n) != (level{}) || n > 1 && content.joinsNext(n-1) {
+			continue
+		}
+		if column < want && !isContinued || isFirst && column > want {
+			return fmt.Errorf("line %d of content is indented by %d columns, and %s by %d: content is written as it is, so write it with the indentation of the definition", n, column, e.def.fullName(), want)
+		}
+		isFirst = false
+	}
+	return nil
 }
 
 func (f *sourceFile) findCertain(name string) (*definition, error) {
@@ -167,7 +193,7 @@ func lineRange(from, to int) string {
 }
 
 func (e *editor) replace() ([]byte, string, error) {
-	lines := slices.Concat(e.doc.lines[:e.from], e.content, e.doc.lines[e.to:])
+	lines := slices.Concat(e.doc.lines[:e.from], continued(e.content, e.doc.lines[e.from]), e.doc.lines[e.to:])
 	now := lineRange(e.from, e.from+len(e.content))
 	edited, err := e.edited(lines, e.from, e.to)
 	return edited, fmt.Sprintf("replaced %s, %s, by %s", e.def.fullName(), lineRange(e.from, e.to), now), err
@@ -198,6 +224,9 @@ func (e *editor) move() ([]byte, string, error) {
 	target, err := e.findCertain(strings.TrimSpace(name))
 	if err != nil {
 		return nil, "", fmt.Errorf("to: %w", err)
+	}
+	if in := e.typeAround(e.def); in != nil && e.typeAround(target) == nil {
+		return nil, "", fmt.Errorf("%s is a member of %s and stays in a type; %s is in none", e.def.fullName(), in.fullName(), target.fullName())
 	}
 	start, end := target.Start-1, target.End
 	if start >= e.from && end <= e.to {
@@ -233,11 +262,24 @@ func (e *editor) wrap() ([]byte, string, error) {
 	if at < 0 || slices.ContainsFunc(e.content[at+1:], isPlace) {
 		return nil, "", fmt.Errorf("content needs one line %s, where the definition goes, such as \"#ifdef DEBUG\\n%s\\n#endif\"", placeholder, placeholder)
 	}
-	wrapped := e.doc.moved(e.from, e.to, indentOf(e.content[at]))
+	wrapped := e.doc.lines[e.from:e.to]
+	if place := indentOf(e.content[at]); place != "" {
+		wrapped = e.doc.moved(e.from, e.to, place)
+	}
 	lines := slices.Concat(e.doc.lines[:e.from], e.content[:at], wrapped, e.content[at+1:], e.doc.lines[e.to:])
 	done := fmt.Sprintf("wrapped %s, %s, which is now in %s", e.def.fullName(), lineRange(e.from, e.to), lineRange(e.from+at, e.to+at))
 	edited, err := e.edited(lines, e.from, e.to)
 	return edited, done, err
+}
+
+// typeAround is the innermost type with a definition in its lines; nil for none.
+func (f *sourceFile) typeAround(d *definition) (in *definition) {
+	for i := range f.defs {
+		if o := &f.defs[i]; (isType(o.Kind) || o.Kind == "implementation") && o.Line < d.Line && o.End >= d.End && o.End > o.Line {
+			in = o
+		}
+	}
+	return in
 }
 
 // edited is the text with other lines between from and to, which count from 0.
@@ -248,8 +290,9 @@ func (e *editor) edited(lines []string, from, to int) ([]byte, error) {
 }
 
 func (e *editor) signature() ([]byte, string, error) {
-	content := strings.TrimRight(strings.Join(e.content, ""), "\r\n")
-	start := max(e.signatureStart(content), len(e.doc.mark))
+	start := max(e.signatureStart(strings.Join(e.content, "")), len(e.doc.mark))
+	first := e.lineOf(start) - 1
+	content := strings.TrimRight(strings.Join(continued(e.content, e.doc.lines[first]), ""), "\r\n")
 	h, isWhole := e.wholeHead(e.def)
 	if !isWhole {
 		return nil, "", fmt.Errorf("the start of the body of %s is not certain; replace replaces all of it", e.def.fullName())
@@ -261,7 +304,7 @@ func (e *editor) signature() ([]byte, string, error) {
 	end := h.begin + len(bytes.TrimRight(code, whiteSpace))
 	content = strings.TrimRight(strings.TrimSuffix(content, h.open), whiteSpace)
 	edited := slices.Concat(e.text[:start], []byte(content), e.text[end:])
-	first, last := e.lineOf(start)-1, e.lineOf(max(start, end-1))
+	last := e.lineOf(max(start, end-1))
 	_, err := e.guarded(edited, first, last)
 	now := lineRange(first, first+1+strings.Count(content, "\n"))
 	return edited, fmt.Sprintf("replaced the signature of %s, %s, by %s", e.def.fullName(), lineRange(first, last), now), err

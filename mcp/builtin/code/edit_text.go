@@ -139,44 +139,29 @@ func indentOf(line string) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// fit returns the lines of a content for a position with an indentation. If the content
-// already has that indentation, its lines keep their bytes. Otherwise their common
-// indentation is replaced. Text that was copied out of a file often begins after the
-// indentation of its first line; then only that line gets the indentation.
-func (d *document) fit(content, place string) []string {
-	lines := slices.Collect(strings.Lines(strings.ReplaceAll(content, "\r\n", "\n")))
+// contentLines are the lines of a content, without the empty lines around it, with the line
+// ends of the document.
+func (d *document) contentLines(content string) []string {
+	lines := slices.Collect(strings.Lines(content))
 	for len(lines) > 0 && isBlank(lines[0]) {
 		lines = lines[1:]
 	}
 	for len(lines) > 0 && isBlank(lines[len(lines)-1]) {
 		lines = lines[:len(lines)-1]
 	}
-	roles := rolesOf(d.language.Fragment(), lines)
-	switch {
-	case placeOf(lines, roles) == place, place == "" && len(roles) > 0 && roles[0] == ofMargin:
-	case beginsLate(lines, roles, place):
-		lines[0] = place + lines[0]
-	default:
-		lines = reindented(lines, roles, commonIndent(lines, roles), place)
-	}
 	for i, line := range lines {
-		lines[i] = strings.TrimSuffix(line, "\n") + d.ending
+		lines[i] = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r") + d.ending
 	}
 	return lines
 }
 
-// beginsLate reports whether the first line, which is in column 0, lacks the indentation of
-// its position: all others are indented more, except lines that close a block.
-func beginsLate(lines []string, roles []lineRole, place string) bool {
-	if len(lines) < 2 || indentOf(lines[0]) != "" || roles[0] == ofMargin || !strings.HasPrefix(commonIndent(lines[1:], roles[1:]), place) {
-		return false
+// continued are lines that begin after the indentation of a line. The first of them has that
+// indentation already, or gets it.
+func continued(lines []string, line string) []string {
+	if len(lines) == 0 || indentOf(lines[0]) != "" {
+		return lines
 	}
-	for i, line := range lines[1:] {
-		if roles[i+1] <= ofComment && indentOf(line) == place && !isBlank(line) && !isCloser(line) {
-			return false
-		}
-	}
-	return true
+	return append([]string{indentOf(line) + lines[0]}, lines[1:]...)
 }
 
 // placeOf is the indentation of lines: the indentation of the first one outside the margin.
@@ -189,21 +174,6 @@ func placeOf(lines []string, roles []lineRole) string {
 	return ""
 }
 
-// commonIndent is the common indentation of all lines of code.
-func commonIndent(lines []string, roles []lineRole) string {
-	common, isFirst := "", true
-	for i, line := range lines {
-		switch {
-		case roles[i] > ofComment || isBlank(line):
-		case isFirst:
-			common, isFirst = indentOf(line), false
-		default:
-			common = commonPrefix(common, indentOf(line))
-		}
-	}
-	return common
-}
-
 // reindented changes the indentation of lines. Lines without the old one, lines in strings
 // and lines in the margin are not changed.
 func reindented(lines []string, roles []lineRole, from, to string) []string {
@@ -214,14 +184,6 @@ func reindented(lines []string, roles []lineRole, from, to string) []string {
 		}
 	}
 	return lines
-}
-
-func commonPrefix(a, b string) string {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return a[:n]
 }
 
 // moved returns lines of the document for a position with another indentation.

@@ -267,6 +267,53 @@ func (l *layout) wordEnd(from int) (last int, guessed bool) {
 	return l.indentedEnd(from), true
 }
 
+// oldBody is the offset of the { of a C function that declares its parameters after the brackets,
+// as in int f(a) int a; {; 0 for any other.
+func (l *layout) oldBody(d *definition) int {
+	open := l.pass(l.nameEnd(d), whiteSpace)
+	at, isBracket := l.partner(open)
+	if !isBracket || at < open || l.mask[open] != '(' || !isFunction(d.Kind) || !l.language.Is("C") {
+		return 0
+	}
+	names := bytes.Trim(l.mask[open+1:at], whiteSpace)
+	isNames := len(names) > 0 && len(names) < maxLooked && bytes.ContainsFunc(names, func(r rune) bool { return r != ',' })
+	for word := range bytes.SplitSeq(names, []byte(",")) {
+		word = trim(word)
+		isNames = isNames && lexis.WordLen(word) == len(word) && len(word) > 0
+	}
+	last := byte(0) // the last byte that is not white space
+	for end := min(at+maxLooked, len(l.mask)); isNames && at+1 < end; {
+		at++
+		switch c := l.mask[at]; {
+		case c == '{' && last == ';':
+			return at
+		case strings.IndexByte(whiteSpace, c) >= 0:
+		case lexis.IsWord(c), c == '*', last != 0 && (c == ',' || c == ';' || c == '(' || c == '['):
+			if last = c; c == '(' || c == '[' {
+				if at, _ = l.partner(at); at < 0 {
+					return 0
+				}
+			}
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// isResultType reports whether a C line has only the result type of the function in the next
+// line. Vim's style indents such a line.
+func (l *layout) isResultType(n int) bool {
+	if n < 1 || n >= l.lines() || !l.language.Is("C", "C++") || l.column(n) == 0 || l.column(n+1) > 0 || !l.code(n) || !l.code(n+1) {
+		return false
+	}
+	text := trim(l.line(l.mask, n))
+	next := l.line(l.mask, n+1)
+	word := lexis.WordLen(next)
+	last := text[len(text)-1]
+	return lexis.IsWord(text[0]) && (lexis.IsWord(last) || last == '*') && word > 0 && bytes.HasPrefix(bytes.TrimLeft(next[word:], blanks), []byte("("))
+}
+
 // isType reports whether the line above a function's line is its result type.
 func (l *layout) isType(d *definition) bool {
 	if d.Line == 1 || l.ending != bySemicolon || d.Kind != "function" && d.Kind != "method" && d.Kind != "prototype" {

@@ -34,8 +34,13 @@ var hardFiles = []struct{ file, text, want string }{
 	{"inside.c", "int before; /* begins\n ends */ int victim(void) { return 1; }\nint next;\n", ""},                                              // it begins in the line of the comment
 	{"behind.c", "int victim(void) { return 1; } /* begins\n ends */\nint next;\n", "int next;\n"},                                               // the comment behind it goes with it
 	{"doc.rb", "=begin\nText.\n=end\ndef victim\n  1\nend\n\ndef next\nend\n", "def next\nend\n"},
+	{"modifier.rb", "def victim\n  1\nend if a\n", ""},
 	{"here.sh", "cat <<E\nf() {\nE\nvictim() {\n  :\n}\nnext() {\n  :\n}\n", "cat <<E\nf() {\nE\nnext() {\n  :\n}\n"},
 	{"attribute.cs", "class A {\n  [Fact(\n    1)]\n  void victim()\n  {\n  }\n\n  void next() {}\n}\n", "class A {\n  void next() {}\n}\n"},
+	{"old.c", "int before;\n\n/* Text. */\nint\nvictim (a, b)\n     int a;\n     char **b;\n{\n  return a;\n}\n\nint\nnext (void)\n{\n}\n", "int before;\n\nint\nnext (void)\n{\n}\n"},
+	{"vim.c", "    static int\nbefore(void)\n{\n}\n\n/*\n * Text.\n */\n    static char_u *\nvictim(\n    int\ta,\t// first\n    int\tb)\n{\n}\n\n    int\nnext(void)\n{\n}\n",
+		"    static int\nbefore(void)\n{\n}\n\n    int\nnext(void)\n{\n}\n"},
+	{"overloads.ts", "const before = 1;\n\n/** One. */\nexport function victim(a: string): string;\n/** Two. */\nexport function victim(a: number): number;\nexport function victim(a: any): any {\n  return a;\n}\n\nconst next = 1;\n", "const before = 1;\n\nconst next = 1;\n"},
 	{"template.cpp", "int before;\ntemplate <typename A,\n          typename B>\nvoid victim(A a)\n{\n}\nint next;\n", "int before;\nint next;\n"},
 }
 

@@ -27,6 +27,9 @@ func (l *layout) head(d *definition) head {
 			return head{h.begin, other + 1, open}
 		}
 	}
+	if body := l.oldBody(d); body > 0 {
+		return head{h.begin, body + 1, "{"}
+	}
 	s := l.statement(d)
 	for i := l.nameEnd(d); i < min(h.begin+maxLooked, l.starts[d.lastLine()]); i++ {
 		other, isBracket := l.partner(i)

@@ -247,3 +247,23 @@ func (h *heads) pattern(kind string, at int) (all []definition) {
 	}
 	return all
 }
+
+// overloads makes one definition of the overloads of a TypeScript function that follow each
+// other, with all their signatures. Its body is the body of the last one.
+func (l *layout) overloads(defs []definition) (merged []definition) {
+	if !l.language.Is("TypeScript") {
+		return defs
+	}
+	for _, d := range defs {
+		n := len(merged) - 1
+		if n < 0 || !isFunction(d.Kind) || d.fullName() != merged[n].fullName() || d.Kind != merged[n].Kind || l.head(&merged[n]).open != "" || l.unit(d.Start).codeEnd > l.starts[merged[n].lastLine()] {
+			merged = append(merged, d)
+			continue
+		}
+		first := merged[n]
+		d.Signature = l.signature(&first) + "; " + l.signature(&d)
+		d.Start, d.Guessed, d.Shared = first.Start, d.Guessed || first.Guessed, d.Shared || first.Shared
+		merged[n] = d
+	}
+	return merged
+}

@@ -55,13 +55,14 @@ func (l *layout) findEnd(d *definition, told bool) bool {
 }
 
 // endsRuby reports whether the end of a definition is certain: the end that closes it is
-// indented like its beginning, or it has none.
+// indented like its beginning, or it has none. It finds code after that end.
 func (l *layout) endsRuby(d *definition) bool {
 	last := l.line(l.mask, d.End)
 	if d.End == d.Line || !hasBody(d.Kind) || wordAt(last, []byte("end"), 0) < 0 {
 		return true
 	}
-	word, _ := cutWord(last)
+	word, rest := cutWord(last)
+	d.Shared = d.Shared || len(trim(rest)) > 0 // such as end if a
 	return word == "end" && l.column(d.End) == l.column(d.Line)
 }
 
@@ -120,6 +121,9 @@ func (l *layout) terminated(n int) bool {
 // there, as in int (*name)(int).
 func (l *layout) behindName(d *definition) int {
 	at := l.nameEnd(d)
+	if body := l.oldBody(d); body > 0 {
+		return body
+	}
 	if l.listed(d) {
 		return l.behindPattern(at)
 	}
@@ -189,7 +193,7 @@ func (l *layout) endsAbove(d *definition) bool {
 	case l.language.Is("Shell"):
 		return true
 	}
-	return u.codeAbove == 0 || l.column(u.codeAbove) >= l.column(n) || last == ':' || l.firstOf(u.codeAbove) == '#'
+	return u.codeAbove == 0 || l.column(u.codeAbove) >= l.column(n) || l.isResultType(d.Line-1) || last == ':' || l.firstOf(u.codeAbove) == '#'
 }
 
 // behindPattern is the offset after the bracket { or [ around a name in its line, as in const
@@ -237,7 +241,7 @@ func (l *layout) endsBelow(d *definition, first int) bool {
 	}
 	isDirective := l.ending == bySemicolon && l.firstOf(first) == '#'
 	if n := u.nextCode; n > 0 && l.level(n) == l.level(d.End+1) {
-		if next = l.firstOf(n); l.column(n) > l.column(first) && next != '#' && !isDirective {
+		if next = l.firstOf(n); l.column(n) > l.column(first) && next != '#' && !isDirective && !l.isResultType(n) {
 			return false
 		}
 	}

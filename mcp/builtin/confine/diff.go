@@ -74,6 +74,22 @@ func common(a, b []string) []diffRun {
 	return append(runs, diffRun{len(a) - tail, len(b) - tail, tail})
 }
 
+// A Gap is a difference: the elements FromA up to ToA of one list, without the last, are FromB up
+// to ToB in another.
+type Gap struct{ FromA, ToA, FromB, ToB int }
+
+// Gaps returns the differences of a shortest diff, in order.
+func Gaps(a, b []string) (gaps []Gap) {
+	var before diffRun
+	for _, r := range common(a, b) {
+		if g := (Gap{before.a + before.n, r.a, before.b + before.n, r.b}); g.FromA < g.ToA || g.FromB < g.ToB {
+			gaps = append(gaps, g)
+		}
+		before = r
+	}
+	return gaps
+}
+
 // shortest returns the runs of a shortest diff. Myers, "An O(ND) difference algorithm and its
 // variations": after d edits, far has for each k the best x, where x lines of a and x-k lines
 // of b are passed.

@@ -147,26 +147,18 @@ func joinLines(lines []int, more bool) string {
 	return text
 }
 
-// notInFile is the error for a text that is not in the file. It names a line that differs
-// from the text's first line only in white space.
+// notInFile is the error for a text that is not in the file. It shows the most similar lines.
 func notInFile(content []byte, before string) error {
-	line, _, _ := strings.Cut(strings.TrimLeft(before, "\r\n"), "\n")
-	wanted := strings.TrimSpace(line)
-	if wanted != "" {
-		number := 0
-		for l := range bytes.Lines(content) {
-			number++
-			if string(bytes.TrimSpace(l)) == wanted {
-				return fmt.Errorf("old_string is not in the file; line %d has the same words as its first line, so white space or a later line differs: read the file again and copy exactly", number)
-			}
-		}
+	if near := nearest(content, before); near != "" {
+		return errors.New("old_string is not in the file, and nothing was changed; " + near)
 	}
 	return errors.New("old_string is not in the file; read the file again and copy the text exactly")
 }
 
 // replaceLines replaces the lines first to last by text. With last one less than first it
-// inserts the text before first; with an empty text it deletes. A text without a line end
-// gets one, unless it becomes the last line of a file without a final line end.
+// inserts the text before first; with an empty text it deletes. If last is past the end, it means
+// the last line. A text without a line end gets one, unless it becomes the last line of a file
+// without a final line end.
 func replaceLines(content []byte, first, last int64, text string) ([]byte, error) {
 	body := bytes.TrimPrefix(content, toolserver.ByteOrderMark)
 	count := countLines(body)
@@ -177,9 +169,8 @@ func replaceLines(content []byte, first, last int64, text string) ([]byte, error
 		return nil, fmt.Errorf("end_line %d is before start_line %d; one less than start_line inserts", last, first)
 	case first > count+1 || first == count+1 && last >= first:
 		return nil, fmt.Errorf("the file has %d lines; start_line %d is past the end (start_line %d with end_line %d appends)", count, first, count+1, count)
-	case last > count:
-		return nil, fmt.Errorf("the file has %d lines; end_line %d is past the end", count, last)
 	}
+	last = min(last, count)
 	start := lineStart(body, first)
 	end := start + lineStart(body[start:], last-first+2)
 	ending := "\n"

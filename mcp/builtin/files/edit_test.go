@@ -54,7 +54,7 @@ func TestReplaceLines(t *testing.T) {
 		{"", 1, 1, "x", "!0 lines"},
 		{"a\n", 0, 1, "x", "!count from 1"},
 		{"a\n", 2, 2, "x", "!1 lines"},
-		{"a\n", 1, 2, "x", "!1 lines"},
+		{"a\n", 1, 9, "x", "x\n"},
 		{"a\n", 3, 2, "x", "!1 lines"},
 		{"a\nb\n", 2, 0, "x", "!before"},
 		{"a\r\nb\r\n", 1, 1, "x\ny", "x\r\ny\r\nb\r\n"},

@@ -38,7 +38,7 @@ func New(area *confine.Area, spec Spec) *toolserver.Server {
 			a.Ignored = args.Flag("ignored")
 			answer, err := t.run(ctx, a, args)
 			if err != nil {
-				return nil, err
+				return nil, a.Near(ctx, err)
 			}
 			return toolserver.TextResult(append(answer, a.LeftOutText()...)), nil
 		})
@@ -79,7 +79,9 @@ func tools(git gitdiff.Program) []tool {
 			toolserver.Parameter{Name: "start_line", Kind: "integer", About: "first line, from 1; 1 when absent"},
 			toolserver.Parameter{Name: "end_line", Kind: "integer", About: "last line, included; the file's last when absent"},
 		), at(getFileSlice)},
-		{toolserver.Define("list_directory", "List a directory: kind, size and name of each entry.", toolserver.ReadsOnly, reads, dir, ignored), at(listDirectory)},
+		{toolserver.Define("list_directory", "List a directory: kind, size and name of each entry.", toolserver.ReadsOnly, reads, dir,
+			toolserver.Parameter{Name: "from", Kind: "string", About: "first name to list, in the order of bytes; for a directory with more entries than one answer shows"}, ignored,
+		), at(listDirectory)},
 		{toolserver.Define("get_tree", "Show a directory and its subdirectories as an indented tree.", toolserver.ReadsOnly, reads, dir,
 			toolserver.Parameter{Name: "max_depth", Kind: "integer", About: "levels to show, from 1; 3 when absent"}, ignored,
 		), at(getTree)},

@@ -70,8 +70,21 @@ func TestHugeDirectory(t *testing.T) {
 		}
 	}
 	got := servertest.Works(t, s, "list_directory", "path", "many")
-	if !strings.Contains(got, "  000000\n") || !strings.HasSuffix(got, fmt.Sprintf("of %d entries are shown; search_files finds others by name\n", count)) || len(got) > toolserver.MaxText+300 {
+	if !strings.Contains(got, "  000000\n") || !strings.Contains(got, fmt.Sprintf(" of %d entries are shown; go on with from \"", count)) || len(got) > toolserver.MaxText+300 {
 		t.Errorf("list: %d bytes: …%.200q", len(got), got[len(got)-200:])
+	}
+	shown := 0
+	for next := "0"; next != ""; {
+		part := servertest.Works(t, s, "list_directory", "path", "many", "from", next)
+		shown += strings.Count(part, " -> ") + strings.Count(part, "file  ")
+		_, next, _ = strings.Cut(part, "go on with from \"")
+		next, _, _ = strings.Cut(next, "\"")
+	}
+	if shown != count {
+		t.Errorf("%d of %d entries were listed", shown, count)
+	}
+	if got := servertest.Works(t, s, "list_directory", "path", "many", "from", "x"); got != "(no entries from \"x\" on)\n" {
+		t.Error(got)
 	}
 	for _, call := range [][]any{{"get_tree"}, {"search_files", "pattern", "*"}, {"grep_files", "pattern", "in.*e"}} {
 		if got := servertest.Works(t, s, call[0].(string), call[1:]...); !strings.Contains(got, "[toolpipe] the ") || len(got) > toolserver.MaxText+1000 {

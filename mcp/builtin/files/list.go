@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,23 +18,30 @@ func listDirectory(ctx context.Context, l *confine.Location, args toolserver.Arg
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := l.Access.Entries(ctx, w, toolserver.MaxListed)
+	from, keep := args.Text("from"), toolserver.MaxListed+1
+	if from != "" {
+		keep = confine.MaxEntries
+	}
+	list, total, err := l.Access.Entries(ctx, w, keep)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", l.Asked, err)
 	}
+	first, _ := slices.BinarySearchFunc(list, from, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
+	list = list[first:]
 	var b []byte
 	shown := 0
-	for _, e := range list {
-		if len(b) > toolserver.MaxText {
-			break
-		}
-		b = appendListed(b, w.Dir, e, l)
+	for shown < min(len(list), toolserver.MaxListed) && len(b) <= toolserver.MaxText {
+		b = appendListed(b, w.Dir, list[shown], l)
 		shown++
 	}
 	switch {
 	case total == 0:
 		b = append(b, "(empty directory)\n"...)
-	case shown < total:
+	case len(list) == 0:
+		b = fmt.Appendf(b, "(no entries from %q on)\n", from)
+	case shown < len(list):
+		b = fmt.Appendf(b, "[toolpipe] %d of %d entries are shown; go on with from %q\n", shown, total, list[shown].Name())
+	case first+shown < total:
 		b = fmt.Appendf(b, "[toolpipe] %d of %d entries are shown; search_files finds others by name\n", shown, total)
 	}
 	return b, nil

@@ -99,8 +99,6 @@ func getFileSlice(ctx context.Context, l *confine.Location, args toolserver.Argu
 		return s.cutText(), nil
 	case first > s.line && !(first == 1 && last < 0):
 		return nil, fmt.Errorf("%q has %d lines; start_line %d is past the end", l.Asked, s.line, first)
-	case last > s.line:
-		return nil, fmt.Errorf("%q has %d lines; end_line %d is past the end", l.Asked, s.line, last)
 	}
 	shown(false)
 	return appendEncodingNote(s.text, false), nil

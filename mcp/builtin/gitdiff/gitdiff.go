@@ -22,7 +22,7 @@ import (
 
 // Tool is the definition of the tool.
 func Tool() *toolserver.Builtin {
-	return toolserver.Define("get_git_diff", "Show what changed, as git diff does: the working tree against base_rev, or base_rev against head_rev.", toolserver.ReadsOnly, toolserver.Effects{Reads: true, Path: "path", Private: true},
+	return toolserver.Define("get_git_diff", "Show what changed, as git diff does: the working tree against base_rev, or base_rev against head_rev. Without a revision it also names the untracked files.", toolserver.ReadsOnly, toolserver.Effects{Reads: true, Path: "path", Private: true},
 		toolserver.Parameter{Name: "path", Kind: "string", About: "file or directory to show; all when absent"},
 		toolserver.Parameter{Name: "base_rev", Kind: "string", About: "commit to start from; HEAD when absent"},
 		toolserver.Parameter{Name: "head_rev", Kind: "string", About: "commit to end with; the working tree when absent"},
@@ -61,11 +61,34 @@ func Diff(ctx context.Context, access *confine.Access, program Program, args too
 		return nil, err
 	}
 	defer r.remove()
+	if err := r.allowSubmodules(ctx); err != nil {
+		return nil, err
+	}
+	if base == "" && head == "" {
+		return r.now(ctx)
+	}
 	revisions := []string{cmp.Or(base, "HEAD") + "^{commit}"}
 	if head != "" {
 		revisions = append(revisions, head+"^{commit}")
 	}
 	return r.diff(ctx, revisions)
+}
+
+// now shows the working tree against HEAD, and names the untracked files. Before the first
+// commit, all files in the index are new.
+func (r *repository) now(ctx context.Context) ([]byte, error) {
+	text, err := r.diff(ctx, []string{"HEAD^{commit}"})
+	if errors.Is(err, errNoCommit) {
+		empty, hashErr := r.run(ctx, nil, maxList, "hash-object", "-t", "tree", "--stdin")
+		if hashErr != nil {
+			return nil, err
+		}
+		text, err = r.diff(ctx, []string{strings.TrimSpace(string(empty))})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return append(text, r.untracked(ctx)...), nil
 }
 
 // checkRevision refuses a text that git would take for an option, a range, or a file's
@@ -108,7 +131,8 @@ func diffPath(access *confine.Access, args toolserver.Arguments) (string, error)
 func (r *repository) diff(ctx context.Context, revisions []string) ([]byte, error) {
 	isTree := len(revisions) == 1
 	names, err := r.list(ctx, revisions, false)
-	if err == nil && isTree && (len(names) > maxNames || slices.ContainsFunc(names, r.hides)) {
+	isHidden := func(name string) bool { return !r.left[name] && r.hides(name) } // and no submodule
+	if err == nil && isTree && (len(names) > maxNames || slices.ContainsFunc(names, isHidden)) {
 		names, err = r.list(ctx, revisions, true)
 	}
 	for attempt := 1; err == nil; attempt++ {
@@ -116,7 +140,7 @@ func (r *repository) diff(ctx context.Context, revisions []string) ([]byte, erro
 		if len(shown) == 0 {
 			return r.report(nil, cut), nil
 		}
-		text, err := r.run(ctx, read, toolserver.MaxText, slices.Concat([]string{"diff", "--src-prefix=a/", "--dst-prefix=b/"}, flags, []string{"--end-of-options"}, revisions, []string{"--"}, shown)...)
+		text, err := r.run(ctx, read, toolserver.MaxText, slices.Concat([]string{"diff", "--src-prefix=a/", "--dst-prefix=b/"}, flags, []string{"--find-renames", "--end-of-options"}, revisions, []string{"--"}, shown)...)
 		if err == nil {
 			return r.report(text[:min(len(text), toolserver.MaxText)], cut || len(text) > toolserver.MaxText), nil
 		}
@@ -127,8 +151,9 @@ func (r *repository) diff(ctx context.Context, revisions []string) ([]byte, erro
 	return nil, err
 }
 
-// flags are the options of all commands.
-var flags = []string{"--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=all"}
+// flags are the options of all commands. Git compares the commit of a submodule, but not its
+// files, because it would start another git there.
+var flags = []string{"--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=dirty"}
 
 // report is the answer: the diff, and notes on what is not in it.
 func (r *repository) report(text []byte, cut bool) []byte {

@@ -87,10 +87,10 @@ func (r *repository) prepare(ctx context.Context) error {
 		common = at
 	} else if err != nil {
 		return refused("commondir", err)
-	} else if err := r.check(ctx, at, false); err != nil {
+	} else if err := r.check(ctx, at, needed, false); err != nil {
 		return err
 	}
-	if err := r.check(ctx, common, true); err != nil {
+	if err := r.check(ctx, common, needed, true); err != nil {
 		return err
 	}
 	if r.dir, err = confine.PrivateTempDir("toolpipe-git-"); err != nil {
@@ -145,9 +145,9 @@ func needed(rel string) bool {
 	return !below && (strings.HasPrefix(first, "sharedindex.") || strings.HasSuffix(first, "HEAD"))
 }
 
-// check checks the needed parts of the git directory at a path from the root, and lets git
+// check checks the needed parts of the git directory at a path from the root, and then lets git
 // read it. Git itself would wait for the other end of a FIFO, and report links badly.
-func (r *repository) check(ctx context.Context, at string, isShared bool) error {
+func (r *repository) check(ctx context.Context, at string, needed func(rel string) bool, isShared bool) error {
 	if at != ".git" && r.access.Withholds(".", at) {
 		return fmt.Errorf("the repository's directory %q may not be read: no diff is made", at)
 	}
@@ -160,8 +160,8 @@ func (r *repository) check(ctx context.Context, at string, isShared bool) error 
 	if err != nil {
 		return refused(at, err)
 	}
-	r.may.Read = append(r.may.Read, r.hold(whole))
-	return fs.WalkDir(dir.FS(), ".", func(rel string, e fs.DirEntry, err error) error {
+	held := r.hold(whole)
+	err = fs.WalkDir(dir.FS(), ".", func(rel string, e fs.DirEntry, err error) error {
 		isNeeded := needed(rel)
 		switch {
 		case ctx.Err() != nil:
@@ -174,7 +174,7 @@ func (r *repository) check(ctx context.Context, at string, isShared bool) error 
 			return fs.SkipDir
 		case rel == "reftable" && !isShared:
 			return errors.New("a worktree of a repository with reftables is not supported: no diff is made")
-		case rel == "objects/info/alternates":
+		case isNeeded && rel == "objects/info/alternates":
 			return errors.New("the repository keeps things elsewhere (objects/info/alternates): no diff is made")
 		case !isNeeded, e.IsDir(), e.Type().IsRegular() && strings.HasPrefix(rel, "objects"):
 			return nil
@@ -186,6 +186,10 @@ func (r *repository) check(ctx context.Context, at string, isShared bool) error 
 		f.Close()
 		return nil
 	})
+	if err == nil {
+		r.may.Read = append(r.may.Read, held)
+	}
+	return err
 }
 
 // configure copies from a repository's configuration only how its files are stored. Values

@@ -109,6 +109,8 @@ func (c *caged) run(ctx context.Context, read []string, most int, args ...string
 	return text, err
 }
 
+var errNoCommit = errors.New("there is no commit yet: HEAD names none")
+
 // gitFailure is the reason why git failed, without git's own words: git quotes lines that it
 // cannot parse, and a file in .git may be a second name of any other file.
 func gitFailure(stderr string, args []string) error {
@@ -117,7 +119,7 @@ func gitFailure(stderr string, args []string) error {
 		switch {
 		case !is || !strings.Contains(stderr, "bad revision '"+arg+"'"):
 		case revision == "HEAD":
-			return errors.New("there is no commit yet: HEAD names none")
+			return errNoCommit
 		default:
 			return fmt.Errorf("a revision names no commit: %q", revision)
 		}

@@ -18,7 +18,7 @@ import (
 // plainDiff is git's own answer.
 func plainDiff(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "core.quotePath=false", "diff", "--no-renames", "--ignore-submodules=all"}, args...)...)
+	cmd := exec.Command("git", append([]string{"-c", "core.quotePath=false", "diff", "--ignore-submodules=dirty"}, args...)...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0")
 	out, err := cmd.Output()
 	if err != nil {
