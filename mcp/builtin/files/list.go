@@ -35,7 +35,7 @@ func listDirectory(ctx context.Context, l *confine.Location, args toolserver.Arg
 		shown++
 	}
 	switch {
-	case total == 0:
+	case total == 0 && l.Access.LeftOutText() == "":
 		b = append(b, "(empty directory)\n"...)
 	case len(list) == 0:
 		b = fmt.Appendf(b, "(no entries from %q on)\n", from)

@@ -74,11 +74,13 @@ func Diff(ctx context.Context, access *confine.Access, program Program, args too
 	return r.diff(ctx, revisions)
 }
 
-// now shows the working tree against HEAD, and names the untracked files. Before the first
-// commit, all files in the index are new.
+// now shows the working tree against HEAD, and names the untracked files. If HEAD names no
+// commit, as before the first one, all files in the index are new.
 func (r *repository) now(ctx context.Context) ([]byte, error) {
 	text, err := r.diff(ctx, []string{"HEAD^{commit}"})
+	note := ""
 	if errors.Is(err, errNoCommit) {
+		note = "[toolpipe] HEAD names no commit: all files in the index are new\n"
 		empty, hashErr := r.run(ctx, nil, maxList, "hash-object", "-t", "tree", "--stdin")
 		if hashErr != nil {
 			return nil, err
@@ -88,7 +90,7 @@ func (r *repository) now(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(text, r.untracked(ctx)...), nil
+	return append(text, note+r.untracked(ctx)...), nil
 }
 
 // checkRevision refuses a text that git would take for an option, a range, or a file's
