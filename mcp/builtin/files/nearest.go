@@ -176,7 +176,7 @@ func mostAlike(have, want []string) (start int) {
 		for i, line := range sample {
 			best := 0.0
 			for at := max(0, s+line-maxShift); at <= min(s+line+maxShift, len(have)-1); at++ {
-				best = max(best, wanted[i].alike(&there[at])-math.Abs(float64(at-s-line))/50)
+				best = max(best, wanted[i].alike(&there[at])-math.Abs(float64(at-s-line))/10)
 			}
 			total += best
 		}

@@ -86,3 +86,12 @@ func TestNearestIsShort(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A text begins where most of its lines are, even if another of its lines comes later.
+func TestNearestBegins(t *testing.T) {
+	file := "func f() {\n\tif x {\n\t\treturn g(x, y) + h(z)\n\t}\n}\n\nfunc g() {\n\treturn\n}\n"
+	old := "func f() {\n\tif x {\n\t\treturn g(x, yy) + h(z)\n\t}\n\treturn\n}"
+	if got, want := nearest([]byte(file), old), "the nearest text is in lines 1-5:\n     1  func f() {\n"; !strings.HasPrefix(got, want) {
+		t.Errorf("%s\nwant %s...", got, want)
+	}
+}
