@@ -9,9 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"toolpipe/mcp/door"
+	"toolpipe/mcp/local"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/socket"
 	"toolpipe/mcp/task"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/text/jsontext"
@@ -67,8 +66,8 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Process
 }
 
 func (s *Session) connect(ctx context.Context) error {
-	_, atSocket := socket.Path(s.spec.URL)
-	_, atDoor := door.Value(s.spec.URL)
+	_, atSocket := local.Path(s.spec.URL)
+	_, atDoor := local.DoorValue(s.spec.URL)
 	switch {
 	case s.spec.Local != nil:
 		s.transport = "local"
@@ -98,18 +97,18 @@ func (s *Session) connect(ctx context.Context) error {
 // spawn starts the server's process after it ended the previous one. For a socket or a door it
 // makes a new connection.
 func (s *Session) spawn() error {
-	if value, is := door.Value(s.spec.URL); is {
-		c, err := door.Dial(value, s.junk)
+	if value, is := local.DoorValue(s.spec.URL); is {
+		c, err := local.DialDoor(value, s.junk)
 		if err == nil {
 			s.conn = newStreamConn(c, s)
 		}
 		return err
 	}
-	if path, is := socket.Path(s.spec.URL); is {
+	if path, is := local.Path(s.spec.URL); is {
 		if s.conn != nil {
 			s.conn.close()
 		}
-		c, err := socket.Dial(s.life, path, s.junk)
+		c, err := local.Dial(s.life, path, s.junk)
 		if err == nil {
 			s.conn = newStreamConn(c, s)
 		}

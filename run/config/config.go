@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"toolpipe/mcp/door"
+	"toolpipe/mcp/local"
 	"toolpipe/mcp/process"
 	"toolpipe/run/failure"
 	"toolpipe/stream/text/jsontext"
@@ -335,8 +335,8 @@ func (c *Config) Plan() string {
 // invocation goes through it; "" otherwise.
 func (c *Config) Door() string {
 	uses := []Mode{ListTools, DescribeTool, CallTool, CallMany, ReadResource}
-	if value := c.Getenv(door.Variable); value != "" && slices.Contains(uses, c.Mode) {
-		return door.Address(value)
+	if value := c.Getenv(local.DoorVariable); value != "" && slices.Contains(uses, c.Mode) {
+		return local.DoorAddress(value)
 	}
 	return ""
 }
@@ -344,7 +344,7 @@ func (c *Config) Door() string {
 // RequestMeta are the members of _meta in requests other than calls, without braces.
 func (c *Config) RequestMeta() []byte {
 	if c.Door() != "" && (c.Mode == CallTool || c.Mode == DescribeTool) {
-		return append([]byte(`"`+door.OnlyKey+`":`), jsontext.Quoted(c.Target)...)
+		return append([]byte(`"`+local.OnlyKey+`":`), jsontext.Quoted(c.Target)...)
 	}
 	return c.Trace().Meta()
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,8 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/mcp/door"
-	"toolpipe/mcp/socket"
+	"toolpipe/mcp/local"
 	"toolpipe/run/failure"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
@@ -157,7 +155,7 @@ const maxID = 200
 
 // listening are the mistakes with flags for many runs.
 func (c *Config) listening() []mistake {
-	address, isSocket := socket.Path(c.Listen)
+	address, isSocket := local.Path(c.Listen)
 	return []mistake{
 		{len(c.ID) > maxID || strings.ContainsFunc(c.ID, func(r rune) bool { return r <= ' ' || r == 0x7f }), "--id: is a word of at most " + strconv.Itoa(maxID) + " bytes", nil},
 		{c.Listen != "" && c.Mode != Serve && c.Mode != Check, "--listen: goes with --serve", nil},
@@ -171,10 +169,8 @@ func (c *Config) shellTools() []mistake {
 	if c.ShellTools == "" && c.MaxInnerCalls == 0 {
 		return nil
 	}
-	missing := door.Available()
 	return []mistake{
 		{c.OpensDoors() && !c.Shell, "--shell-tools: needs --shell, and lets its commands call tools", []string{"add --shell, or leave --shell-tools out"}},
-		{c.OpensDoors() && missing != nil, fmt.Sprintf("--shell-tools: %v", missing), nil},
 		{c.ShellTools == "only" && (c.FindTools == "auto" || c.FindTools == "always"), "--shell-tools only and --find-tools: the model finds its tools by commands", []string{"leave --find-tools out"}},
 		{c.MaxInnerCalls > 0 && !c.OpensDoors(), "--max-inner-calls: goes with --shell-tools also or only", nil},
 	}

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"toolpipe/mcp/door"
+	"toolpipe/mcp/local"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 )
@@ -105,7 +105,7 @@ func (t *Table) checkInner() error {
 		if _, isMode := f.Setting.(config.Mode); !f.given || isMode || slices.Contains([]string{"output", "quiet", "verbose", "color", "timeout", "keep-going", "no-stdin", "no-config", "no-input"}, f.Name) {
 			continue
 		}
-		return failure.UsageError([]string{"leave --" + f.Name + " out", "env -u " + door.Variable + " toolpipe starts a run of its own"},
+		return failure.UsageError([]string{"leave --" + f.Name + " out", "env -u " + local.DoorVariable + " toolpipe starts a run of its own"},
 			"--%s: the run that started this command decides about its servers, rules, limits and logs", f.Name)
 	}
 	c.NoConfig, c.AutoApprove, c.Egress = true, true, "off"

@@ -13,7 +13,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp/builtin/code"
-	"toolpipe/mcp/socket"
+	"toolpipe/mcp/local"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
@@ -104,8 +104,8 @@ func (k *checkup) listens(ctx context.Context) {
 	if at == "" {
 		return
 	}
-	path, _ := socket.Path(at)
-	if err := listenError(at, socket.Check(ctx, path)); err != nil {
+	path, _ := local.Path(at)
+	if err := listenError(at, local.Check(ctx, path)); err != nil {
 		k.failed("listen", err)
 	} else {
 		k.ok("listen", at)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"toolpipe/mcp"
-	"toolpipe/mcp/socket"
+	"toolpipe/mcp/local"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
@@ -25,7 +25,7 @@ type mode struct {
 	box   *toolbox.Toolbox
 	tally *turn.Tally
 
-	socket *socket.Listener // of --listen; nil without it
+	socket *local.Listener // of --listen; nil without it
 }
 
 // Run performs the mode of the invocation, except Answer, Check and the logins. It counts calls in

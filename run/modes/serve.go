@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
-	"toolpipe/mcp/socket"
+	"toolpipe/mcp/local"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
@@ -60,7 +59,7 @@ func (m *mode) serve(ctx context.Context) error {
 		v.Face.Notef("listening on %s", m.cfg.Listen)
 		ctx, stop := context.WithCancelCause(ctx)
 		defer stop(nil)
-		err := m.socket.Serve(ctx, m.cfg.Idle, func(ctx context.Context, n int, c net.Conn) { h.connection(ctx, n, c, stop) })
+		err := m.socket.Serve(ctx, m.cfg.Idle, func(ctx context.Context, n int, c io.ReadWriter) { h.connection(ctx, n, c, stop) })
 		if err != nil && ctx.Err() == nil {
 			return failure.Usage("--listen %s: %s", m.cfg.Listen, failure.Cause(err))
 		}
@@ -82,9 +81,9 @@ func (m *mode) serve(ctx context.Context) error {
 // openSocket creates the socket of --listen before any server starts. Early clients wait until they
 // are accepted.
 func (m *mode) openSocket(ctx context.Context) (err error) {
-	path, _ := socket.Path(m.cfg.Listen)
-	if m.socket, err = socket.Inherited(path, m.cfg.Getenv); err == nil && m.socket == nil {
-		m.socket, err = socket.Listen(ctx, path)
+	path, _ := local.Path(m.cfg.Listen)
+	if m.socket, err = local.Inherited(path, m.cfg.Getenv); err == nil && m.socket == nil {
+		m.socket, err = local.Listen(ctx, path)
 	}
 	return listenError(m.cfg.Listen, err)
 }
@@ -93,7 +92,7 @@ func listenError(address string, err error) error {
 	switch {
 	case err == nil, failure.IsCancelled(err):
 		return err
-	case errors.Is(err, socket.ErrTaken):
+	case errors.Is(err, local.ErrTaken):
 		return failure.UsageError([]string{"-t NAME=" + config.ShellQuote(address) + " uses the server there"}, "--listen %s: %v", address, err)
 	}
 	return failure.UsageError([]string{"choose a directory that only you can write to, such as $XDG_RUNTIME_DIR"}, "--listen %s: %s", address, failure.Cause(err))
@@ -101,7 +100,7 @@ func listenError(address string, err error) error {
 
 // connection serves client number n. An error ends only this client, except a defect or a failing
 // log, which stop gets.
-func (h *host) connection(ctx context.Context, n int, c net.Conn, stop context.CancelCauseFunc) {
+func (h *host) connection(ctx context.Context, n int, c io.ReadWriter, stop context.CancelCauseFunc) {
 	name := "connection " + strconv.Itoa(n)
 	h.inv.Face.VerboseLine(name + " begins")
 	err := h.client(ctx, n, c, c)

@@ -12,8 +12,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
-	"toolpipe/mcp/door"
-	"toolpipe/mcp/socket"
+	"toolpipe/mcp/local"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/run/config"
 	"toolpipe/run/document"
@@ -60,8 +59,8 @@ func (s *Server) Target() string {
 
 // AtSocket reports whether the server is at a Unix domain socket, or at the door of a command.
 func (s *Server) AtSocket() bool {
-	_, atSocket := socket.Path(s.URL)
-	_, atDoor := door.Value(s.URL)
+	_, atSocket := local.Path(s.URL)
+	_, atDoor := local.DoorValue(s.URL)
 	return atSocket || atDoor
 }
 
@@ -114,7 +113,7 @@ func (s *Server) MayOffer(globs []string) bool {
 
 // OptionalHint says how a run can continue without the server; "" if it cannot.
 func (s *Server) OptionalHint() string {
-	if _, atDoor := door.Value(s.URL); atDoor {
+	if _, atDoor := local.DoorValue(s.URL); atDoor {
 		return ""
 	}
 	if s.fromFlag {

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/mcp/socket"
+	"toolpipe/mcp/local"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 )
@@ -33,7 +33,7 @@ func parseTarget(s string, taken func(string) bool) (Server, error) {
 			name = nameOfURL(u, taken)
 		}
 		srv.URL = target
-	} else if path, is := socket.Path(target); is {
+	} else if path, is := local.Path(target); is {
 		err := checkSocket(target)
 		if err == nil {
 			path, err = filepath.Abs(path)
@@ -75,19 +75,19 @@ func parseTarget(s string, taken func(string) bool) (Server, error) {
 
 // checkSocket refuses a path that no socket can have.
 func checkSocket(address string) error {
-	path, _ := socket.Path(address)
+	path, _ := local.Path(address)
 	switch {
 	case path == "":
 		return failure.Usage("%q names no socket", address)
-	case len(path) > socket.MaxPath:
-		return failure.Usage("the path of the socket has %d bytes, and %d are possible", len(path), socket.MaxPath)
+	case len(path) > local.MaxPath:
+		return failure.Usage("the path of the socket has %d bytes, and %d are possible", len(path), local.MaxPath)
 	}
 	return nil
 }
 
 // checkEntrySocket is checkSocket for a path in a file: it must be absolute.
 func checkEntrySocket(address string) error {
-	if path, _ := socket.Path(address); path != "" && !filepath.IsAbs(path) {
+	if path, _ := local.Path(address); path != "" && !filepath.IsAbs(path) {
 		return failure.Usage("%q: the path of a socket begins with / in a file", address)
 	}
 	return checkSocket(address)

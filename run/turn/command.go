@@ -11,7 +11,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/door"
+	"toolpipe/mcp/local"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
@@ -92,8 +92,8 @@ func (r *round) commandOf(ctx context.Context, c *call, bounds *confine.Bounds) 
 }
 
 // host is the host of the program that the call starts.
-func (d *command) host() *door.Host {
-	return &door.Host{Open: d.round.plan.doors.begin, Serve: d.serve, Closed: func() {
+func (d *command) host() *local.Door {
+	return &local.Door{Open: d.round.plan.doors.begin, Serve: d.serve, Closed: func() {
 		var counts CallTally
 		if d.programs != nil {
 			counts = d.feed.Close()
@@ -147,7 +147,7 @@ func (d *command) open() {
 	r.plan.Locked(func() { d.server.Replace(r.box.Listing(d.tools, true)) })
 	d.server.Front = &toolserver.Front{
 		Call:      d.answer,
-		Only:      func(params []byte) string { return jsontext.Text(jsontext.Member(params, "_meta", door.OnlyKey)) },
+		Only:      func(params []byte) string { return jsontext.Text(jsontext.Member(params, "_meta", local.OnlyKey)) },
 		Request:   func(context.Context, *toolserver.HostRequest) ([]byte, error) { return nil, errNoTool },
 		Subscribe: func(context.Context, string, bool) error { return errNoTool },
 	}

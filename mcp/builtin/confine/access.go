@@ -48,7 +48,7 @@ type Bounds struct {
 type Programs struct {
 	// Results is the directory with the results that the model does not have whole; "" for none.
 	Results string
-	// Door starts the program of the call so that it can call tools (see mcp/door, Host.Start).
+	// Door starts the program of the call so that it can call tools (see mcp/local, Door.Start).
 	// nil: it cannot.
 	Door func(cmd *exec.Cmd, start func(*exec.Cmd) (*process.Process, error)) (p *process.Process, close func(), err error)
 }

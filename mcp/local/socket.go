@@ -1,6 +1,7 @@
-// Package socket is both ends of a Unix domain socket for MCP: one message per line, as over
-// the standard streams of a process. Only processes of one user can talk to each other.
-package socket
+// Package local is MCP between processes of one user on one machine, with one message per line as
+// over the standard streams of a process: over a Unix domain socket, and through the door of a
+// command.
+package local
 
 import (
 	"context"

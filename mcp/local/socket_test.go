@@ -1,9 +1,9 @@
-package socket
+package local
 
 import (
 	"context"
 	"errors"
-	"net"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,7 +72,7 @@ func TestServe(t *testing.T) {
 	}
 	served := make(chan error, 1)
 	go func() {
-		served <- l.Serve(t.Context(), 500*time.Millisecond, func(_ context.Context, n int, c net.Conn) {
+		served <- l.Serve(t.Context(), 500*time.Millisecond, func(_ context.Context, n int, c io.ReadWriter) {
 			buf := make([]byte, 8)
 			k, _ := c.Read(buf)
 			c.Write(buf[:k])
@@ -114,7 +114,7 @@ func TestServeDeaf(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	served, writing := make(chan error, 1), make(chan struct{})
 	go func() {
-		served <- l.Serve(ctx, 0, func(_ context.Context, _ int, c net.Conn) {
+		served <- l.Serve(ctx, 0, func(_ context.Context, _ int, c io.ReadWriter) {
 			close(writing)
 			for {
 				if _, err := c.Write(make([]byte, 1<<20)); err != nil {

@@ -1,9 +1,9 @@
-package socket
+package local
 
 import (
 	"context"
 	"errors"
-	"net"
+	"io"
 	"sync"
 	"time"
 
@@ -15,7 +15,7 @@ import (
 // returns when the client disconnects or ctx ends; then its connection is closed. After the
 // end of ctx nothing more is read, and remaining writes get a second. Serve waits for all
 // clients and closes the listener.
-func (l *Listener) Serve(ctx context.Context, idle time.Duration, handle func(ctx context.Context, n int, c net.Conn)) error {
+func (l *Listener) Serve(ctx context.Context, idle time.Duration, handle func(ctx context.Context, n int, c io.ReadWriter)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer l.Close()
@@ -36,12 +36,8 @@ func (l *Listener) Serve(ctx context.Context, idle time.Duration, handle func(ct
 		goroutine.StartMany(func() {
 			defer clients.Done()
 			defer count.add(-1)
-			defer c.Close()
-			defer goroutine.AfterContext(ctx, func() {
-				c.SetReadDeadline(time.Unix(1, 0))
-				c.SetWriteDeadline(time.Now().Add(endLimit))
-			})()
-			handle(ctx, n, client{c, ctx})
+			peer := &client{in: c, out: c, first: l.first}
+			peer.serve(ctx, func() { handle(ctx, n, peer) })
 		})
 	}
 	clients.Wait()
@@ -52,26 +48,6 @@ func (l *Listener) Serve(ctx context.Context, idle time.Duration, handle func(ct
 }
 
 var errIdle = errors.New("no client connected")
-
-// unreadLimit is how long a client may leave data unread. A slow client delays only itself;
-// but a client that is stopped for good must not keep its data for ever.
-const unreadLimit = 10 * time.Minute
-
-// endLimit is unreadLimit at the end of the server.
-const endLimit = time.Second
-
-// client is a connection to a client that may not read.
-type client struct {
-	*net.UnixConn
-	ctx context.Context
-}
-
-func (c client) Write(p []byte) (int, error) {
-	if c.SetWriteDeadline(time.Now().Add(unreadLimit)); c.ctx.Err() != nil {
-		c.SetWriteDeadline(time.Now().Add(endLimit))
-	}
-	return c.UnixConn.Write(p)
-}
 
 // counter counts clients, and calls a function when there was none for a time.
 type counter struct {

@@ -1,6 +1,6 @@
 //go:build linux && !portable
 
-package door
+package local
 
 import (
 	"bufio"
@@ -74,7 +74,7 @@ func again(what string) {
 }
 
 func talk(text string) string {
-	c, err := Dial(os.Getenv(Variable), nil)
+	c, err := DialDoor(os.Getenv(DoorVariable), nil)
 	if err != nil {
 		return err.Error()
 	}
@@ -145,8 +145,8 @@ type echo struct {
 	closed  int
 }
 
-func (e *echo) host() *Host {
-	return &Host{
+func (e *echo) host() *Door {
+	return &Door{
 		Open: context.Background,
 		Serve: func(_ context.Context, _ int, r io.Reader, w io.Writer) {
 			e.mu.Lock()
@@ -236,7 +236,7 @@ func TestStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	value := strconv.Itoa(descriptor) + ":" + strings.Trim(target, "pie:[]")
-	if _, err := Dial(value, nil); err != errClosed {
+	if _, err := DialDoor(value, nil); err != errDoorClosed {
 		t.Errorf("with a copy of the variable: %v", err)
 	}
 	door, err := openDoor(path)
@@ -262,7 +262,7 @@ func TestKilledRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	c, err := Dial(fmt.Sprintf("%d:%d", out.Fd(), inode(in)), nil)
+	c, err := DialDoor(fmt.Sprintf("%d:%d", out.Fd(), inode(in)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestClosed(t *testing.T) {
 	p, close := command(t, e, "client", &out)
 	p.Wait()
 	close()
-	if _, err := Dial(strconv.Itoa(descriptor)+":1", nil); err != errClosed {
+	if _, err := DialDoor(strconv.Itoa(descriptor)+":1", nil); err != errDoorClosed {
 		t.Error(err)
 	}
 	var mu sync.Mutex

@@ -1,32 +1,23 @@
-package door
+//go:build !portable
+
+package local
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+	"unsafe"
 
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
 )
 
-const scheme = "door:"
-
-// Address is the address of the door that the value of Variable names.
-func Address(value string) string { return scheme + value }
-
-// Value is the value of Variable in an address. ok reports whether the address is of a door.
-func Value(address string) (value string, ok bool) { return strings.CutPrefix(address, scheme) }
-
-// OnlyKey is the member of _meta that names the one tool that a client needs. The definitions of
-// all tools would take longer than the call.
-const OnlyKey = "toolpipe/only"
-
-// A Transport is the client's end.
-type Transport struct {
+// A doorTransport is the client's end of a door.
+type doorTransport struct {
 	answers, requests *os.File
 	frames            wire.FrameReader
 	wire.FrameWriter
@@ -36,20 +27,17 @@ type Transport struct {
 	closed chan struct{}
 }
 
-// errClosed is the error for a door that nobody reads from.
-var errClosed = errors.New("the run does not serve this command: the command has ended, or the variable " + Variable + " is a copy from another command")
-
-// Dial goes through the door that value names. junk gets the lines that are not messages.
-func Dial(value string, junk func([]byte)) (*Transport, error) {
+// DialDoor goes through the door that value names. junk gets the lines that are not messages.
+func DialDoor(value string, junk func([]byte)) (*doorTransport, error) {
 	path, err := find(value)
 	if err != nil {
 		return nil, err
 	}
 	door, err := openDoor(path)
 	if err != nil {
-		return nil, errClosed
+		return nil, errDoorClosed
 	}
-	c := &Transport{closed: make(chan struct{})}
+	c := &doorTransport{closed: make(chan struct{})}
 	if err := c.announce(door, junk); err != nil {
 		door.Close()
 		c.Close()
@@ -60,7 +48,7 @@ func Dial(value string, junk func([]byte)) (*Transport, error) {
 }
 
 // announce makes the pipes and writes to the door which they are.
-func (c *Transport) announce(door *os.File, junk func([]byte)) (err error) {
+func (c *doorTransport) announce(door *os.File, junk func([]byte)) (err error) {
 	if c.theirs[0], c.requests, err = os.Pipe(); err != nil {
 		return err
 	}
@@ -70,7 +58,7 @@ func (c *Transport) announce(door *os.File, junk func([]byte)) (err error) {
 	c.frames, c.FrameWriter = wire.FrameReader{R: c, Junk: junk}, wire.NewFrameWriter(c.requests, false)
 	line := fmt.Sprintf("%d %d %d\n", os.Getpid(), c.theirs[0].Fd(), c.theirs[1].Fd())
 	if _, err := door.WriteString(line); err != nil { // in one piece: write(2) of less than PIPE_BUF bytes to a pipe
-		return errClosed
+		return errDoorClosed
 	}
 	return nil
 }
@@ -80,7 +68,7 @@ func (c *Transport) announce(door *os.File, junk func([]byte)) (err error) {
 func find(value string) (path string, err error) {
 	fd, number, _ := strings.Cut(value, ":")
 	if n, err := strconv.Atoi(fd); err != nil || n < 0 {
-		return "", errClosed
+		return "", errDoorClosed
 	}
 	at := func(pid int) bool {
 		path = "/proc/" + strconv.Itoa(pid) + "/fd/" + fd
@@ -95,7 +83,7 @@ func find(value string) (path string, err error) {
 	if at(session()) {
 		return path, nil
 	}
-	return "", errClosed
+	return "", errDoorClosed
 }
 
 // parent is the pid of the parent of a process; 0 for none.
@@ -113,7 +101,7 @@ func parent(pid int) int {
 const watchPause = 200 * time.Millisecond
 
 // watch gives up when the door is closed before the run has opened the pipes.
-func (c *Transport) watch(door *os.File) {
+func (c *doorTransport) watch(door *os.File) {
 	defer door.Close()
 	tick := time.NewTicker(watchPause)
 	defer tick.Stop()
@@ -128,7 +116,7 @@ func (c *Transport) watch(door *os.File) {
 }
 
 // release closes the ends of the run, so that the end of the run becomes the end of the answers.
-func (c *Transport) release() {
+func (c *doorTransport) release() {
 	c.opened.Do(func() {
 		close(c.closed)
 		c.theirs[0].Close()
@@ -137,18 +125,50 @@ func (c *Transport) release() {
 }
 
 // Read reads answers, for the frames.
-func (c *Transport) Read(p []byte) (int, error) {
+func (c *doorTransport) Read(p []byte) (int, error) {
 	n, err := c.answers.Read(p)
 	c.release()
 	return n, err
 }
 
 // Receive returns io.EOF when the run has closed the connection, or was killed.
-func (c *Transport) Receive() ([]byte, error) { return c.frames.Next() }
+func (c *doorTransport) Receive() ([]byte, error) { return c.frames.Next() }
 
-func (c *Transport) Close() error {
+func (c *doorTransport) Close() error {
 	c.release()
 	c.requests.Close()
 	c.answers.Close()
 	return nil
+}
+
+func openDoor(path string) (*os.File, error) {
+	fd, err := syscall.Open(path, syscall.O_WRONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// closed reports whether nobody reads from the door any more. A pipe without a name can be opened
+// even then.
+func closed(door *os.File) (is bool) {
+	connection, err := door.SyscallConn()
+	if err != nil {
+		return true
+	}
+	connection.Control(func(fd uintptr) {
+		const pollErr = 8 // poll(2)
+		p := struct {
+			fd              int32
+			events, revents int16
+		}{fd: int32(fd)}
+		syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&syscall.Timespec{})), 0, 0, 0)
+		is = p.revents&pollErr != 0
+	})
+	return is
+}
+
+func session() int {
+	leader, _, _ := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0)
+	return int(leader)
 }

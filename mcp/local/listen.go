@@ -1,4 +1,4 @@
-package socket
+package local
 
 import (
 	"context"
@@ -21,6 +21,8 @@ type Listener struct {
 	unix *net.UnixListener
 	path string
 	lock *os.File // the lock shows that this process is alive; nil: another program owns the socket
+
+	first time.Duration // how long a client may take to send something; 0: no limit
 }
 
 // MaxPath is how many bytes the path of a socket may have: a sockaddr_un has 108 on Linux and
@@ -68,7 +70,7 @@ func Listen(ctx context.Context, path string) (l *Listener, err error) {
 		unix.Close()
 		return nil, err
 	}
-	return &Listener{unix, path, lock}, nil
+	return &Listener{unix: unix, path: path, lock: lock}, nil
 }
 
 // Check returns the error that Listen would return, or nil. It creates no file.

@@ -1,6 +1,6 @@
 //go:build linux && !portable
 
-package socket
+package local
 
 import (
 	"net"
