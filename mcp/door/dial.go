@@ -45,17 +45,22 @@ func Dial(value string, junk func([]byte)) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
+	door, err := openDoor(path)
+	if err != nil {
+		return nil, errClosed
+	}
 	c := &Transport{closed: make(chan struct{})}
-	if err := c.announce(path, junk); err != nil {
+	if err := c.announce(door, junk); err != nil {
+		door.Close()
 		c.Close()
 		return nil, err
 	}
-	goroutine.Start(func() { c.watch(path) })
+	goroutine.Start(func() { c.watch(door) })
 	return c, nil
 }
 
 // announce makes the pipes and writes to the door which they are.
-func (c *Transport) announce(path string, junk func([]byte)) (err error) {
+func (c *Transport) announce(door *os.File, junk func([]byte)) (err error) {
 	if c.theirs[0], c.requests, err = os.Pipe(); err != nil {
 		return err
 	}
@@ -63,11 +68,6 @@ func (c *Transport) announce(path string, junk func([]byte)) (err error) {
 		return err
 	}
 	c.frames, c.FrameWriter = wire.FrameReader{R: c, Junk: junk}, wire.NewFrameWriter(c.requests, false)
-	door, err := openDoor(path)
-	if err != nil {
-		return errClosed
-	}
-	defer door.Close()
 	line := fmt.Sprintf("%d %d %d\n", os.Getpid(), c.theirs[0].Fd(), c.theirs[1].Fd())
 	if _, err := door.WriteString(line); err != nil { // in one piece: write(2) of less than PIPE_BUF bytes to a pipe
 		return errClosed
@@ -113,22 +113,18 @@ func parent(pid int) int {
 const watchPause = 200 * time.Millisecond
 
 // watch gives up when the door is closed before the run has opened the pipes.
-func (c *Transport) watch(path string) {
+func (c *Transport) watch(door *os.File) {
+	defer door.Close()
 	tick := time.NewTicker(watchPause)
 	defer tick.Stop()
-	for {
+	for !closed(door) {
 		select {
 		case <-c.closed:
 			return
 		case <-tick.C:
 		}
-		door, err := openDoor(path)
-		if err != nil {
-			c.release()
-			return
-		}
-		door.Close()
 	}
+	c.release()
 }
 
 // release closes the ends of the run, so that the end of the run becomes the end of the answers.

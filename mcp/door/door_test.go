@@ -255,6 +255,24 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
+// TestKilledRun: a client that was not served gives up when the run is gone.
+func TestKilledRun(t *testing.T) {
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	c, err := Dial(fmt.Sprintf("%d:%d", out.Fd(), inode(in)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	in.Close() // as when the run is killed
+	if msg, err := c.Receive(); err != io.EOF {
+		t.Errorf("%q, %v", msg, err)
+	}
+}
+
 type writer func(string)
 
 func (w writer) Write(p []byte) (int, error) { w(string(p)); return len(p), nil }
