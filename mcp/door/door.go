@@ -2,8 +2,9 @@
 // MCP goes through it, one message per line.
 //
 // The door is a pipe without a name. The command inherits its write end, and the run reads
-// from it. A client makes two more pipes, one for each direction, and writes to the door its pid
-// and the numbers of their descriptors. The run opens them under /proc/PID/fd:
+// from it. A client makes two more pipes, one for each direction, writes its first request, and then
+// writes to the door its pid and the numbers of their descriptors. The run opens them under
+// /proc/PID/fd:
 //
 //	program of the command                    run
 //	door   "PID REQUESTS ANSWERS\n"    ──►    opens /proc/PID/fd/REQUESTS and ANSWERS
