@@ -96,6 +96,7 @@ const doorDescriptor = 97
 func init() { parts[attackerName] = attackerMain }
 
 func attackerMain(args []string) int {
+	time.AfterFunc(2*hangGuard, func() { syscall.Exit(1) }) // the run was killed by a test that failed
 	a := &attacker{root: os.Getenv("ATTACKED"), door: os.NewFile(doorDescriptor, "door"), victim: seenVictim()}
 	switch args[0] {
 	case "victim":
