@@ -3,6 +3,7 @@
 package local
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -22,45 +23,51 @@ type doorTransport struct {
 	frames            wire.FrameReader
 	wire.FrameWriter
 
-	opened sync.Once
-	theirs [2]*os.File // the other ends, until the run has opened them
-	closed chan struct{}
+	door      *os.File
+	announced sync.Once
+	opened    sync.Once
+	theirs    [2]*os.File // the other ends, until the run has opened them
+	closed    chan struct{}
 }
 
-// DialDoor goes through the door that value names. junk gets the lines that are not messages.
-func DialDoor(value string, junk func([]byte)) (*doorTransport, error) {
+// DialDoor prepares to go through the door that value names. junk gets the lines that are not messages.
+func DialDoor(value string, junk func([]byte)) (c *doorTransport, err error) {
 	path, err := find(value)
 	if err != nil {
 		return nil, err
 	}
-	door, err := openDoor(path)
-	if err != nil {
+	c = &doorTransport{closed: make(chan struct{})}
+	if c.door, err = openDoor(path); err != nil || closed(c.door) {
+		c.door.Close()
 		return nil, errDoorClosed
 	}
-	c := &doorTransport{closed: make(chan struct{})}
-	if err := c.announce(door, junk); err != nil {
-		door.Close()
+	if c.theirs[0], c.requests, err = os.Pipe(); err == nil {
+		c.answers, c.theirs[1], err = os.Pipe()
+	}
+	if err != nil {
+		c.door.Close()
 		c.Close()
 		return nil, err
 	}
-	goroutine.Start(func() { c.watch(door) })
+	c.frames, c.FrameWriter = wire.FrameReader{R: c, Junk: junk}, wire.NewFrameWriter(c.requests, false)
+	goroutine.Start(c.watch)
 	return c, nil
 }
 
-// announce makes the pipes and writes to the door which they are.
-func (c *doorTransport) announce(door *os.File, junk func([]byte)) (err error) {
-	if c.theirs[0], c.requests, err = os.Pipe(); err != nil {
+// Send sends a message. The first one must fit into a pipe. It is there before the run knows the
+// pipe, because the run gives up a client that sends nothing for a while, and on a busy machine an
+// honest client can be slow.
+func (c *doorTransport) Send(ctx context.Context, msg []byte) (err error) {
+	if err = c.FrameWriter.Send(ctx, msg); err != nil {
 		return err
 	}
-	if c.answers, c.theirs[1], err = os.Pipe(); err != nil {
-		return err
-	}
-	c.frames, c.FrameWriter = wire.FrameReader{R: c, Junk: junk}, wire.NewFrameWriter(c.requests, false)
-	line := fmt.Sprintf("%d %d %d\n", os.Getpid(), c.theirs[0].Fd(), c.theirs[1].Fd())
-	if _, err := door.WriteString(line); err != nil { // in one piece: write(2) of less than PIPE_BUF bytes to a pipe
-		return errDoorClosed
-	}
-	return nil
+	c.announced.Do(func() {
+		line := fmt.Sprintf("%d %d %d\n", os.Getpid(), c.theirs[0].Fd(), c.theirs[1].Fd())
+		if _, failed := c.door.WriteString(line); failed != nil { // in one piece: write(2) of less than PIPE_BUF bytes to a pipe
+			err = errDoorClosed
+		}
+	})
+	return err
 }
 
 // find finds the door among the descriptors of this process, its parents and the leader of its
@@ -101,11 +108,11 @@ func parent(pid int) int {
 const watchPause = 200 * time.Millisecond
 
 // watch gives up when the door is closed before the run has opened the pipes.
-func (c *doorTransport) watch(door *os.File) {
-	defer door.Close()
+func (c *doorTransport) watch() {
+	defer c.door.Close()
 	tick := time.NewTicker(watchPause)
 	defer tick.Stop()
-	for !closed(door) {
+	for !closed(c.door) {
 		select {
 		case <-c.closed:
 			return

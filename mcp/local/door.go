@@ -39,8 +39,9 @@ var errDoorClosed = errors.New("the run does not serve this command: the command
 // A Door lets the programs of one command call tools of the run that started the command.
 //
 // On Linux, it is a pipe without a name. The command inherits its write end, and the run reads
-// from it. A client makes two more pipes, one for each direction, and writes to the door its pid
-// and the numbers of their descriptors. The run opens them under /proc/PID/fd:
+// from it. A client makes two more pipes, one for each direction, writes its first request, and
+// then writes to the door its pid and the numbers of their descriptors. The run opens them under
+// /proc/PID/fd:
 //
 //	program of the command                    run
 //	door   "PID REQUESTS ANSWERS\n"    ──►    opens /proc/PID/fd/REQUESTS and ANSWERS

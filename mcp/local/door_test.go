@@ -267,6 +267,13 @@ func TestKilledRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
+	door, _ := in.SyscallConn()
+	door.Read(func(fd uintptr) bool { // the run must not wait for a client that has sent nothing
+		if _, err := syscall.Read(int(fd), make([]byte, maxLine)); err != syscall.EAGAIN {
+			t.Errorf("announced before the first request: %v", err)
+		}
+		return true
+	})
 	in.Close() // as when the run is killed
 	if msg, err := c.Receive(); err != io.EOF {
 		t.Errorf("%q, %v", msg, err)

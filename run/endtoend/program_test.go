@@ -34,11 +34,13 @@ const top = "../.."
 // programs is the directory of the programs that are built for this run of the tests.
 var programs string
 
-// TestMain makes the test binary serve as the program fakebrowser when it is started
-// under this name (a symbolic link, see newScript).
+// parts are the programs that the test binary is when it is started under their names.
+var parts = map[string]func(args []string) int{"fakebrowser": fakeBrowser}
+
+// TestMain makes the test binary serve as one of its parts (a symbolic link, see newScript).
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == "fakebrowser" {
-		syscall.Exit(fakeBrowser(os.Args[1:])) // not os.Exit: the race detector would wait a second
+	if play := parts[filepath.Base(os.Args[0])]; play != nil {
+		syscall.Exit(play(os.Args[1:])) // not os.Exit: the race detector would wait a second
 	}
 	flag.Parse()
 	if !flagGiven("test.parallel") {

@@ -45,11 +45,7 @@ func TestSandboxRoutes(t *testing.T) {
 	if !hasLandlock() {
 		t.Skip("there is no Landlock here")
 	}
-	users := []int{os.Getuid()}
-	if users[0] == 0 {
-		users = append(users, 65534)
-	}
-	for _, user := range users {
+	for _, user := range testUsers() {
 		free := playAttacks(t, user, "", nil)
 		if !strings.HasPrefix(free, "own read null write append remove secret fifo ") || !strings.HasSuffix(free, " end") {
 			t.Fatalf("without a sandbox, as user %d: %s", user, free)
@@ -64,6 +60,29 @@ func TestSandboxRoutes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// testUsers are this user and, for root, one more.
+func testUsers() []int {
+	if os.Getuid() == 0 {
+		return []int{0, 65534}
+	}
+	return []int{os.Getuid()}
+}
+
+// ownedBy gives a directory to a user, as whom processes can be started then.
+func ownedBy(t *testing.T, dir string, user int) *syscall.SysProcAttr {
+	t.Helper()
+	if user == os.Getuid() {
+		return &syscall.SysProcAttr{Setsid: true}
+	}
+	chown := func(path string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Lchown(path, user, user))
+	}
+	if err := errors.Join(os.Chmod(dir, 0o755), filepath.WalkDir(dir, chown)); err != nil {
+		t.Fatal(err)
+	}
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}, Setsid: true}
 }
 
 // sandboxRoutes are the arguments and the input of toolpipe. $ROOT is the writable directory.
@@ -101,16 +120,9 @@ func playAttacks(t *testing.T, user int, holder string, args []string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { reader.Close() })
-	as := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}, Setsid: true}
-	if user != os.Getuid() {
-		chown := func(path string, _ os.DirEntry, err error) error {
-			return errors.Join(err, os.Lchown(path, user, user))
-		}
-		if err := errors.Join(os.Chmod(dir, 0o755), filepath.WalkDir(dir, chown), os.Chown(terminal, user, user)); err != nil {
-			t.Fatal(err)
-		}
-	} else {
-		as.Credential = nil
+	as := ownedBy(t, dir, user)
+	if err := os.Chown(terminal, user, -1); err != nil {
+		t.Fatal(err)
 	}
 	victim := exec.Command("sleep", "60")
 	victim.SysProcAttr = as
