@@ -7,15 +7,9 @@ import (
 	"net"
 	"net/http"
 	"sync/atomic"
-	"time"
 
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/netguard"
-)
-
-const (
-	connectTimeout = 10 * time.Second
-	tlsTimeout     = 10 * time.Second
 )
 
 // network is the one connection to the endpoint. It uses HTTP/1.1: requests follow one another,
@@ -41,26 +35,18 @@ var noOpening chan opened
 type warmConn struct{ net.Conn }
 
 func newNetwork(e *endpoint, certificate *tls.Certificate) *network {
-	plain := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	n := &network{endpoint: e, dial: plain.DialContext, transport: &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            plain.DialContext,
-		TLSHandshakeTimeout:    tlsTimeout,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
-		Protocols:              protocols,
-		DisableCompression:     true, // a compressed body is inflated under a cap
-		MaxResponseHeaderBytes: 256 << 10,
-		MaxIdleConnsPerHost:    1,
-		ReadBufferSize:         streamBuffer,
-		WriteBufferSize:        smallBody, // with the header of a request
-	}}
+	t := netguard.NewTransport()
+	t.TLSClientConfig.NextProtos = []string{"http/1.1"}
+	t.Protocols = new(http.Protocols)
+	t.Protocols.SetHTTP1(true)
+	t.MaxIdleConnsPerHost, t.IdleConnTimeout = 1, 0               // the connection stays open while tools run
+	t.ReadBufferSize, t.WriteBufferSize = streamBuffer, smallBody // a small body with the header of its request
+	n := &network{endpoint: e, dial: t.DialContext, transport: t}
 	if e.url.Scheme == "https" {
-		netguard.UseTLS(n.transport, e.url, certificate)
-		n.dial, n.transport.DialTLSContext = n.transport.DialTLSContext, n.dialOrWarm
+		netguard.UseTLS(t, e.url, certificate)
+		n.dial, t.DialTLSContext = t.DialTLSContext, n.dialOrWarm
 	} else {
-		n.transport.DialContext = n.dialOrWarm
+		t.DialContext = n.dialOrWarm
 	}
 	return n
 }

@@ -30,8 +30,8 @@ func TestWaitsOnce(t *testing.T) {
 		dials            int
 		waits            time.Duration
 	}{
-		"silent":             {connectTimeout, 0, 1, connectTimeout},
-		"silent, and late":   {connectTimeout, 4 * time.Second, 1, 6 * time.Second},
+		"silent":             {10 * time.Second, 0, 1, 10 * time.Second},
+		"silent, and late":   {10 * time.Second, 4 * time.Second, 1, 6 * time.Second},
 		"failed long before": {time.Second, 5 * time.Second, 2, time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
