@@ -36,9 +36,7 @@ func (d *draft) cite(list gjson.Result) {
 		d.text.cited[c] = true
 		d.text.cited[Citation{URL: c.URL, Start: -1, End: -1}] = true // lists of only URLs repeat it
 		d.began = true
-		if err := d.sink.Cite(c); err != nil {
-			d.fail(err)
-		}
+		d.fail(d.sink.Cite(c))
 	}
 }
 

@@ -70,7 +70,7 @@ func newDraft(r *Request, sink *Sink) *draft {
 	return d
 }
 
-// fail ends the exchange with err, unless it has failed already.
+// fail ends the exchange with err, unless it is nil or the exchange has failed already.
 func (d *draft) fail(err error) {
 	if d.err == nil {
 		d.err = err
@@ -115,9 +115,7 @@ func (d *draft) passReasoning(_ *passedText, delta []byte) {
 
 func (d *draft) pass(sink func([]byte) error, delta []byte) {
 	if sink != nil && len(delta) > 0 && d.err == nil {
-		if err := sink(delta); err != nil {
-			d.fail(err)
-		}
+		d.fail(sink(delta))
 	}
 }
 

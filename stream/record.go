@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -57,9 +58,8 @@ func createRecording(path string, hidden *secrets.Set) (*recorder, error) {
 }
 
 func (r *recorder) write(b []byte) {
-	if _, err := r.file.Write(b); err != nil && r.err == nil {
-		r.err = err
-	}
+	_, err := r.file.Write(b)
+	r.err = cmp.Or(r.err, err)
 }
 
 func (r *recorder) request(d *dialect, b *body) {
