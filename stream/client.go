@@ -182,11 +182,10 @@ func New(cfg Config) (*Client, error) {
 // one, unless the configuration names another.
 func (c *Client) asRecorded() error {
 	if c.replayer != nil {
-		c.cacheKey = c.replayer.recorded("prompt_cache_key")
-		c.options.isOpenAI = c.replayer.openAI()
-		c.options.nineIDs = c.replayer.recordedNineIDs()
+		next := c.replayer.upcoming()
+		c.cacheKey, c.options.isOpenAI, c.options.nineIDs = next.has("prompt_cache_key"), next.isForOpenAI(), next.hasNineIDs()
 		if c.cfg.API == "" {
-			d, err := findDialect(c.replayer.api())
+			d, err := findDialect(next.api)
 			if err != nil {
 				return err
 			}

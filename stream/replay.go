@@ -143,31 +143,24 @@ func (p *replayer) answer(sent *body, hidden *secrets.Finder) (*http.Response, e
 	return res, nil
 }
 
-// api returns the dialect of the recording's next request; "" at the end.
-func (p *replayer) api() string {
+// upcoming returns the recording's next exchange, an empty one at the end.
+func (p *replayer) upcoming() recorded {
 	if p.next == len(p.exchanges) {
-		return ""
+		return recorded{}
 	}
-	return p.exchanges[p.next].api
+	return p.exchanges[p.next]
 }
 
-// openAI reports whether the form of the recording's next request is that for OpenAI. Older
-// recordings show it only by the name of the token limit.
-func (p *replayer) openAI() bool {
-	return p.recorded("max_completion_tokens") || p.next < len(p.exchanges) && p.exchanges[p.next].openAI
-}
+// isForOpenAI reports whether the form of the request is that for OpenAI. Older recordings show
+// it only by the name of the token limit.
+func (r *recorded) isForOpenAI() bool { return r.openAI || r.has("max_completion_tokens") }
 
-// recorded reports whether the requests of the recording have a member.
-func (p *replayer) recorded(name string) bool {
-	return p.next < len(p.exchanges) && gjson.GetBytes(p.exchanges[p.next].request, name).Exists()
-}
+// has reports whether the request has a member.
+func (r *recorded) has(name string) bool { return gjson.GetBytes(r.request, name).Exists() }
 
-// recordedNineIDs reports whether the next request was written with options.nineIDs.
-func (p *replayer) recordedNineIDs() bool {
-	if p.next == len(p.exchanges) {
-		return false
-	}
-	ids := gjson.GetBytes(p.exchanges[p.next].request, "messages.#.tool_calls.#.id|@flatten").Array()
+// hasNineIDs reports whether the request was written with options.nineIDs.
+func (r *recorded) hasNineIDs() bool {
+	ids := gjson.GetBytes(r.request, "messages.#.tool_calls.#.id|@flatten").Array()
 	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id gjson.Result) bool { return !isNine(id.Str) })
 }
 
