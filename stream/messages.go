@@ -233,15 +233,17 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 	w.str("}")
 }
 
-// ownBlocks returns the text and the calls of a message of the assistant.
-func ownBlocks(m *Message) (blocks [][]byte) {
+func ownBlocks(m *Message) [][]byte { return textAndCalls(m, `{"type":"text","text":?}`, toolUse) }
+
+// textAndCalls writes the text of a message of the assistant in a form, and its calls by call.
+func textAndCalls(m *Message, form string, call func(c *Call, others []member) []byte) (list [][]byte) {
 	if hasText(m.Parts) {
-		blocks = append(blocks, formed(`{"type":"text","text":?}`, m.Parts))
+		list = append(list, formed(form, m.Parts))
 	}
 	for i := range m.Calls {
-		blocks = append(blocks, toolUse(&m.Calls[i], nil))
+		list = append(list, call(&m.Calls[i], nil))
 	}
-	return blocks
+	return list
 }
 
 // toolUse returns a call with other members that this API sent. The call's Extra is left out:

@@ -94,17 +94,11 @@ func (e *responsesEncoder) assistant(w *segments, m *Message) {
 		w.raw(items)
 		return
 	}
-	if hasText(m.Parts) {
+	for _, item := range ownItems(m) {
 		w.item()
-		w.put(assistantItem, m.Parts)
-	}
-	for i := range m.Calls {
-		w.item()
-		w.raw(functionCall(&m.Calls[i], nil))
+		w.raw(item)
 	}
 }
-
-const assistantItem = `{"role":"assistant","content":?}`
 
 // customItems returns the items if calls of custom tools may be among them; nil if not.
 func customItems(items []byte) []gjson.Result {
@@ -114,15 +108,8 @@ func customItems(items []byte) []gjson.Result {
 	return gjson.ParseBytes(slices.Concat([]byte("["), items, []byte("]"))).Array()
 }
 
-// ownItems returns the text and the calls of a message of the assistant.
-func ownItems(m *Message) (items [][]byte) {
-	if hasText(m.Parts) {
-		items = append(items, formed(assistantItem, m.Parts))
-	}
-	for i := range m.Calls {
-		items = append(items, functionCall(&m.Calls[i], nil))
-	}
-	return items
+func ownItems(m *Message) [][]byte {
+	return textAndCalls(m, `{"role":"assistant","content":?}`, functionCall)
 }
 
 // functionCall returns a call with other members that the endpoint sent.
