@@ -187,14 +187,11 @@ func (w *partWriter) typesOf(values []gjson.Result) []byte {
 	if w.OpenAI && len(names) > 1 && !(len(names) == 2 && slices.Contains(names, "null")) {
 		w.fail()
 	}
-	var list [][]byte
-	for _, name := range names {
-		list = append(list, jsontext.Quoted(name))
+	quoted := `"` + strings.Join(names, `","`) + `"`
+	if len(names) == 1 {
+		return []byte(quoted)
 	}
-	if len(list) == 1 {
-		return list[0]
-	}
-	return formed("[?]", bytes.Join(list, []byte(",")))
+	return []byte("[" + quoted + "]")
 }
 
 // typeName returns the type of a value.
@@ -293,14 +290,11 @@ func (w *partWriter) named(v gjson.Result, depth int) []byte {
 }
 
 func (w *partWriter) list(v gjson.Result, depth int) []byte {
-	out := []byte{'['}
-	for i, value := range v.Array() {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, w.schema(value, depth+1)...)
+	var all [][]byte
+	for _, value := range v.Array() {
+		all = append(all, w.schema(value, depth+1))
 	}
-	return append(out, ']')
+	return formed("[?]", bytes.Join(all, []byte(",")))
 }
 
 // flat returns a schema without an allOf of one schema, and without a $ref next to other
