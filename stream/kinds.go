@@ -103,7 +103,7 @@ func (f *refusal) subject(r *Request) Kind {
 		return ForeignCall
 	case f.isStateInvalid(r):
 		return StateInvalid
-	case hasAnyImage(r) && f.isPicture():
+	case slices.ContainsFunc(r.Messages, func(m Message) bool { return hasImage(m.Parts) }) && f.isPicture():
 		return PictureRefused
 	case r.Schema != nil && f.isForm():
 		if len(r.Tools) > 0 && f.says("tool", "tool_choice", "function") {
@@ -212,14 +212,10 @@ func saysMissing(sentence string) bool {
 	}
 	sentence = sentence[:end]
 	first := -1
-	for _, predicate := range []string{"not exist", "doesn't exist", "not found", "not be found", "not supported", "not available", "unavailable", "no longer",
-		"deprecated",
-		"decommissioned", "retired",
-		"removed", "shut down", "sunset", "discontinued", "not valid", "is invalid", "unknown", "not recognized", "not recognised", "not loaded", "not allowed",
-		"not have access",
-		"no access",
-		"only available", "not enabled", "not accessible", "not a model", "end of life", "end-of-life", "not activated", "isn't available", "isn't supported",
-		"not permitted",
+	for _, predicate := range []string{"not exist", "doesn't exist", "not found", "not be found", "not supported", "not available", "unavailable",
+		"no longer", "deprecated", "decommissioned", "retired", "removed", "shut down", "sunset", "discontinued", "not valid", "is invalid", "unknown",
+		"not recognized", "not recognised", "not loaded", "not allowed", "not have access", "no access", "only available", "not enabled",
+		"not accessible", "not a model", "end of life", "end-of-life", "not activated", "isn't available", "isn't supported", "not permitted",
 		"not configured", "not served", "not deployed"} {
 		if i := indexPhrase(sentence, predicate); i >= 0 && (first < 0 || i < first) {
 			first = i
@@ -241,8 +237,8 @@ func (f *refusal) isForeignCall() bool {
 
 func (f *refusal) isAboutIDs() bool {
 	return f.says("tool call id", "tool_call_id", "call_id", "tooluseid", "tool_use_id", ".id") &&
-		f.says("length", "must be a-z", "pattern", "too long", "maximum", "alphanumeric", "invalid characters", "satisfy constraint") && !f.says("not found",
-		"no tool call found")
+		f.says("length", "must be a-z", "pattern", "too long", "maximum", "alphanumeric", "invalid characters", "satisfy constraint") &&
+		!f.says("not found", "no tool call found")
 }
 
 func (f *refusal) lacksSignature() bool {
@@ -323,8 +319,4 @@ func (f *refusal) isRole() bool {
 	return f.names("role") || f.says("role") && f.says("tool", "system", "developer", "unexpected", "unknown", "invalid", "unsupported", "only") ||
 		f.says("alternate", "alternating", "alternation", "conversation roles", "function call turn", "function response turn", "function response part",
 			"system message", "system prompt", "developer instruction", "system instruction", "system_instruction", "developer message", "only user and assistant")
-}
-
-func hasAnyImage(r *Request) bool {
-	return slices.ContainsFunc(r.Messages, func(m Message) bool { return hasImage(m.Parts) })
 }
