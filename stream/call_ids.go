@@ -100,17 +100,14 @@ func hasOnly(id, others string) bool {
 
 // withIDs returns m with its ids of calls as sent returns them, also in the endpoint's state.
 func (m *Message) withIDs(sent func(id string) string) *Message {
+	renamed := *m
 	if m.Role == ToolRole {
-		if id := sent(m.CallID); id != m.CallID {
-			result := *m
-			result.CallID, m = id, &result
-		}
-		return m
+		renamed.CallID = sent(m.CallID)
+		return &renamed
 	}
 	if !slices.ContainsFunc(m.Calls, func(c Call) bool { return sent(c.ID) != c.ID }) {
 		return m
 	}
-	renamed := *m
 	renamed.Calls = slices.Clone(m.Calls)
 	for i := range renamed.Calls {
 		renamed.Calls[i].ID = sent(m.Calls[i].ID)

@@ -51,9 +51,6 @@ func (d *messagesDecoder) wholeBlocks(list gjson.Result) {
 	})
 }
 
-// moreText takes a delta of the last block.
-func (d *messagesDecoder) moreText(text []byte) { d.textDelta(d.blocks[len(d.blocks)-1], text) }
-
 func (d *messagesDecoder) event(ev Event) error {
 	d.shape.forget()
 	root, err := parseEvent(ev)
@@ -160,7 +157,7 @@ func (d *messagesDecoder) delta(ev Event, root gjson.Result) {
 	case "text_delta":
 		t := delta.Get("text")
 		if t.Type == gjson.String && len(t.Raw) > 2 && b == d.blocks[len(d.blocks)-1] {
-			d.shape.learn(ev, t, d.draft, true, d.moreText)
+			d.shape.learn(ev, t, d.draft, true, func(piece []byte) { d.textDelta(b, piece) })
 		}
 		d.textDelta(b, text(t))
 	case "thinking_delta":

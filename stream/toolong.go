@@ -82,13 +82,11 @@ const leastShare = 0.1
 // fewestTokens is less than any context has: smaller numbers in a refusal are something else.
 const fewestTokens = 256
 
-// tokenCounts returns the different numbers of a text that may count tokens. A part of a word,
-// such as the 4 of gpt-4, is no number; 128,000 is one.
+// tokenCounts returns the different numbers of a text in lower case that may count tokens. A part
+// of a word, such as the 4 of gpt-4, is no number; 128,000 is one.
 func tokenCounts(text string) (counts []int) {
 	isDigit := func(c byte) bool { return '0' <= c && c <= '9' }
-	isWord := func(c byte) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '-' || c == '.'
-	}
+	goesOn := func(c byte) bool { return isWord(c) || c == '-' || c == '.' }
 	for i := 0; i < len(text); i++ {
 		if !isDigit(text[i]) {
 			continue
@@ -97,8 +95,8 @@ func tokenCounts(text string) (counts []int) {
 		for i < len(text) && (isDigit(text[i]) || text[i] == ',' && i+1 < len(text) && isDigit(text[i+1])) {
 			i++
 		}
-		before := from > 0 && isWord(text[from-1])
-		behind := i < len(text) && isWord(text[i]) && !(text[i] == '.' && (i+1 == len(text) || !isDigit(text[i+1])))
+		before := from > 0 && goesOn(text[from-1])
+		behind := i < len(text) && goesOn(text[i]) && !(text[i] == '.' && (i+1 == len(text) || !isDigit(text[i+1])))
 		n, err := strconv.Atoi(strings.ReplaceAll(text[from:i], ",", ""))
 		if err == nil && !before && !behind && n >= fewestTokens && !slices.Contains(counts, n) {
 			counts = append(counts, n)
