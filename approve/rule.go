@@ -74,11 +74,7 @@ func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 			r.effects = effects
 		case element[0] == '@':
 			words := append([]string{readOnlyTools, openCalls}, strings.Split("@"+strings.Join(AllEffects.Words(), " @"), " ")...)
-			hint := ""
-			if near := readable.Nearest(element, words); near != "" {
-				hint = fmt.Sprintf(", did you mean %q?", near)
-			}
-			return nil, fmt.Errorf("unknown word %q%s (known are %s)", element, hint, strings.Join(words, ", "))
+			return nil, fmt.Errorf("unknown word %q%s (known are %s)", element, readable.DidYouMean(element, words), strings.Join(words, ", "))
 		case strings.ContainsFunc(withoutNameBlanks(element), notInPattern):
 			return nil, fmt.Errorf("%q is not a pattern of NAME__TOOL with * and ?", element)
 		default:

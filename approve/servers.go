@@ -77,11 +77,7 @@ func (r *Rule) misspelt(servers []Server) ([]Warning, error) {
 			known = append(known, t.Name)
 		}
 	}
-	hint := ""
-	if near := readable.Nearest(name, known); near != "" {
-		hint = fmt.Sprintf(", did you mean %q?", near)
-	}
-	return nil, fmt.Errorf("%s: no tool is named %q (a pattern with * or ? accepts that)%s", flag, name, hint)
+	return nil, fmt.Errorf("%s: no tool is named %q (a pattern with * or ? accepts that)%s", flag, name, readable.DidYouMean(name, known))
 }
 
 // checkNames refuses a policy rule with a name without a wildcard if no configured server has

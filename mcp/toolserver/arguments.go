@@ -47,11 +47,7 @@ func (t *Builtin) Read(raw json.RawMessage) (Arguments, error) {
 
 func (t *Builtin) unknown(name string) error {
 	names := t.ParamNames(func(Parameter) bool { return true })
-	hint := ""
-	if near := readable.Nearest(name, names); near != "" {
-		hint = fmt.Sprintf(", did you mean %q?", near)
-	}
-	return fmt.Errorf("%s has no argument %q%s (it takes %s)", t.Name, name, hint, strings.Join(names, ", "))
+	return fmt.Errorf("%s has no argument %q%s (it takes %s)", t.Name, name, readable.DidYouMean(name, names), strings.Join(names, ", "))
 }
 
 // mismatch is the kind of value that is wanted; "" if v is one.

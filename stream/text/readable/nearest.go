@@ -1,6 +1,18 @@
 package readable
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
+
+// DidYouMean is a hint for the end of an error about a misspelt name, with a comma before it; ""
+// if no candidate is near.
+func DidYouMean(name string, candidates []string) string {
+	if near := Nearest(name, candidates); near != "" {
+		return fmt.Sprintf(", did you mean %q?", near)
+	}
+	return ""
+}
 
 // Nearest returns the candidate that a misspelt name most likely means, for the hint of an
 // error: the one with the fewest differences from name, without regard to case. It returns ""
