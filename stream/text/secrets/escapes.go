@@ -17,9 +17,12 @@ func (f *Finder) findEscaped(text []byte) (found []span) {
 	longest := f.longestEscaped()
 	for from := 0; from < len(text); from += 3 * longest {
 		region := text[from:min(from+4*longest, len(text))]
-		if hasEscape(region) {
-			for _, s := range f.searchLayers(region) {
-				found = append(found, span{from + s.from, from + s.to})
+		if !hasEscape(region) {
+			continue
+		}
+		for plain, at := range layers(region, false) {
+			for _, s := range f.findPlain(plain) {
+				found = append(found, span{from + at[s.from], from + at[s.to]})
 			}
 		}
 	}
@@ -61,15 +64,6 @@ func readEscape(b []byte) (c byte, size int) {
 		return b[0], 1
 	}
 	return byte(r), size
-}
-
-func (f *Finder) searchLayers(text []byte) (found []span) {
-	for plain, at := range layers(text, false) {
-		for _, s := range f.findPlain(plain) {
-			found = append(found, span{at[s.from], at[s.to]})
-		}
-	}
-	return found
 }
 
 // layers yields text with its escapes resolved, layer by layer, each with the offset in text of
