@@ -129,17 +129,12 @@ func (s *Screen) deleteCells(row, column, n int) {
 	s.revision.changed = true
 }
 
-// scroll moves the rows from top to bottom up by n, down if n is negative. Blank rows fill the
-// gap.
+// scroll moves the rows from top to bottom up by n, down if n is negative; n is not 0. Blank rows
+// fill the gap.
 func (s *Screen) scroll(top, bottom, n int) {
 	rows := s.rows[top : bottom+1]
 	up := n > 0
-	if !up {
-		n = -n
-	}
-	if n = min(n, len(rows)); n == 0 {
-		return
-	}
+	n = min(max(n, -n), len(rows))
 	gone := make([]row, n)
 	if up {
 		copy(gone, rows)
