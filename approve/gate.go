@@ -32,26 +32,22 @@ var OtherwiseAsk = Rule{Decision: Ask, By: "default"}
 // Decide returns the verdict on c, or the question that must be answered first. The error is
 // ctx's cause; with an error nothing is allowed.
 func (g *Gate) Decide(ctx context.Context, c Call) (Verdict, *Question, error) {
-	return g.decide(ctx, &c, nil)
+	return g.Answer(ctx, c, nil)
 }
 
-// Answer returns the verdict on c after q was asked, a question about c from Decide or Recheck.
-// If meanwhile another rule decides, or the decision of Egress changed, there is another
-// question.
-func (g *Gate) Answer(ctx context.Context, c Call, q *Question) (Verdict, *Question, error) {
-	return g.decide(ctx, &c, q)
-}
-
-func (g *Gate) decide(ctx context.Context, c *Call, asked *Question) (Verdict, *Question, error) {
-	rule := g.weigh(ctx, c, nil)
+// Answer returns the verdict on c after a question about c was asked, which is from Decide or
+// Recheck; nil for none. If meanwhile another rule decides, or the decision of Egress changed,
+// there is another question.
+func (g *Gate) Answer(ctx context.Context, c Call, asked *Question) (Verdict, *Question, error) {
+	rule := g.weigh(ctx, &c, nil)
 	if err := context.Cause(ctx); err != nil {
 		return Verdict{}, nil, err
 	}
-	if asked != nil && !asked.isAbout(c, rule) {
+	if asked != nil && !asked.isAbout(&c, rule) {
 		asked = nil
 	}
 	places := g.evaluation.places
-	v, q := g.verdict(c, rule, asked)
+	v, q := g.verdict(&c, rule, asked)
 	v.Places, v.rule, v.Egress = places, rule, c.egress
 	return v, q, nil
 }
@@ -70,7 +66,7 @@ func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, *Q
 		before.Egress = c.egress
 		return before, nil, context.Cause(ctx)
 	}
-	return g.decide(ctx, &c, nil)
+	return g.Answer(ctx, c, nil)
 }
 
 // evaluate returns the first of the strictest rules that match c, or Otherwise. If x is not
