@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"toolpipe/stream/text/readable"
 )
 
 // argumentTests is the "arguments" object of a policy rule. The rule matches if all its tests
@@ -77,12 +79,7 @@ func (e *evaluation) refuse(why func() string) bool {
 }
 
 func (e *evaluation) shown(at int) string {
-	const most = 60
-	text := e.document.raw(at)
-	if len(text) > most {
-		return strings.ToValidUTF8(string(text[:most]), "") + "..."
-	}
-	return string(text)
+	return readable.Cut(string(e.document.raw(at)), 60, "...")
 }
 
 // arguments returns the parsed arguments of the call. They are parsed when the first rule needs

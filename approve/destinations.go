@@ -190,13 +190,14 @@ func isAddress(word string) bool {
 // hasForm reports whether a word is an address, a host, perhaps with a port or a path, a URL, a
 // path, @name, #channel or an account number.
 func hasForm(word string) bool {
-	host, rest, ok := strings.Cut(word, ":")
+	host, port, _ := strings.Cut(word, ":")
+	_, noPort := strconv.ParseUint(port, 10, 16)
 	switch {
 	case len(word) < 2:
 		return false
 	case strings.ContainsAny(word, `@/\`), word[0] == '#', word[0] == '~':
 		return true
-	case ok && isPort(rest) && strings.ContainsFunc(host, unicode.IsLetter):
+	case noPort == nil && strings.ContainsFunc(host, unicode.IsLetter):
 		return true
 	}
 	_, err := netip.ParseAddrPort(word)
@@ -213,11 +214,6 @@ func isIBAN(word string) bool {
 		return false
 	}
 	return !slices.ContainsFunc([]byte(word[4:]), func(c byte) bool { return !isUpper(c) && !isDigit(c) })
-}
-
-func isPort(text string) bool {
-	_, err := strconv.ParseUint(text, 10, 16)
-	return err == nil
 }
 
 // isHost reports whether a word is an IP address or a host name with a dot in it.

@@ -39,12 +39,6 @@ type Places struct {
 // A Path leads to values in arguments.
 type Path struct{ segments []segment }
 
-// ParsePath reads an argument path in the form of a policy. problem says what is wrong with it.
-func ParsePath(text string) (p Path, problem string) {
-	p.segments, problem = parsePath(text)
-	return p, problem
-}
-
 // String writes the path in the form of a policy.
 func (p Path) String() string {
 	var keys []string

@@ -8,9 +8,10 @@ import (
 
 func TestPathText(t *testing.T) {
 	for text, problem := range map[string]string{"path": "", "a.*.b": "", `a\.b.0`: "", `\*`: "", "a.": "empty key", `a\`: "escapes nothing"} {
-		p, got := ParsePath(text)
-		if (problem == "") != (got == "") || !strings.Contains(got, problem) || got == "" && p.String() != text {
-			t.Errorf("%q: %q, %q", text, p.String(), got)
+		path, got := parsePath(text)
+		shown := Path{path}.String()
+		if (problem == "") != (got == "") || !strings.Contains(got, problem) || got == "" && shown != text {
+			t.Errorf("%q: %q, %q", text, shown, got)
 		}
 	}
 	if err := new(Traits).Declare(Reads, []string{"ok", "a..b"}); err == nil || !strings.HasPrefix(err.Error(), `"a..b": `) {

@@ -67,11 +67,11 @@ func (t *Traits) Declare(effect Labels, paths []string) error {
 	places := t.of(effect)
 	places.Known = true
 	for _, text := range paths {
-		path, problem := ParsePath(text)
+		path, problem := parsePath(text)
 		if problem != "" {
 			return fmt.Errorf("%q: %s", text, problem)
 		}
-		places.Paths = append(places.Paths, path)
+		places.Paths = append(places.Paths, Path{path})
 	}
 	return nil
 }

@@ -97,8 +97,7 @@ func (g *Gate) commands(servers []Server) (names []string) {
 // goRound returns the names of the tools that do what r denies to other tools, with the same
 // files or as a program, and that no rule denies.
 func (g *Gate) goRound(r *Rule, effect Labels, servers []Server) (names []string) {
-	var denied []*Call
-	var others []*Call
+	var denied, others []*Call
 	for i := range servers {
 		for j := range servers[i].Tools {
 			tool := &servers[i].Tools[j]

@@ -184,11 +184,8 @@ func resolveAbsolute(path string, lexical bool) (string, error) {
 // Unicode normal form, of names. Narrow, the text of the path must match: a name may lead to
 // another file when the call runs, and the call is bound to the text only.
 func contains(dir, path string, wide, lexical bool) bool {
-	if dir == path {
-		return true
-	}
 	prefix := strings.TrimSuffix(dir, "/") + "/"
-	if strings.HasPrefix(path, prefix) {
+	if strings.HasPrefix(path+"/", prefix) {
 		return true
 	}
 	if !wide {
