@@ -208,12 +208,9 @@ func hasForm(word string) bool {
 
 // isIBAN reports whether a word looks like an account number (ISO 13616).
 func isIBAN(word string) bool {
-	isUpper := func(c byte) bool { return c >= 'A' && c <= 'Z' }
-	isDigit := func(c byte) bool { return c >= '0' && c <= '9' }
-	if len(word) < 15 || len(word) > 34 || !isUpper(word[0]) || !isUpper(word[1]) || !isDigit(word[2]) || !isDigit(word[3]) {
-		return false
-	}
-	return !slices.ContainsFunc([]byte(word[4:]), func(c byte) bool { return !isUpper(c) && !isDigit(c) })
+	const letters, digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"
+	return len(word) >= 15 && len(word) <= 34 &&
+		strings.Trim(word[:2], letters) == "" && strings.Trim(word[2:4], digits) == "" && strings.Trim(word[4:], letters+digits) == ""
 }
 
 // isHost reports whether a word is an IP address or a host name with a dot in it.

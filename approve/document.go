@@ -85,7 +85,6 @@ func (d *document) typeOf(at int) byte {
 	return 't'
 }
 
-// pathOf returns the argument path of nodes[at].
 func (d *document) pathOf(at int) string {
 	var keys []string
 	for parent := 0; parent != at; {

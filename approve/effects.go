@@ -62,7 +62,6 @@ func (t *Traits) Effects() Labels {
 	return all
 }
 
-// of returns the arguments for one effect.
 func (t *Traits) of(effect Labels) *Places {
 	switch effect {
 	case Reads:
@@ -210,7 +209,6 @@ func (p *placeTest) absentPasses(e *evaluation, wide bool) bool {
 	return absent != "" && p.effects.Has(Reads) && p.passes(e, absent, wide)
 }
 
-// passes reports whether the test passes for a text as an argument.
 func (p *placeTest) passes(e *evaluation, text string, wide bool) bool {
 	arguments := e.document
 	defer func() { e.document = arguments }()

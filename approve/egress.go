@@ -45,7 +45,6 @@ type Seen struct {
 	Secret             string // the source of a secret of this run in the arguments; "" for none
 }
 
-// reason says why Egress applies to a call.
 func (s *Seen) reason() string {
 	const begin = "it may send private data out: the conversation "
 	if s.Private == "" {

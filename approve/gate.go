@@ -170,7 +170,6 @@ func (g *Gate) ruled(c *Call, rule *Rule) (v Verdict, decided bool) {
 	return unapproved(rule, "somebody must be asked"), false
 }
 
-// asksApprover reports whether the approver is asked about a call that this rule decides.
 func (g *Gate) asksApprover(r *Rule) bool { return g.Approver != nil && r.Decision != Deny }
 
 // verdict returns the verdict of the rule that decides, or the next question: to the approver

@@ -28,7 +28,6 @@ func UniqueIDs(messages []Message) {
 	}
 }
 
-// usedIDs returns the ids of the calls of a conversation.
 func usedIDs(messages []Message) map[string]bool {
 	used := map[string]bool{}
 	for i := range messages {

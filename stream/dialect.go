@@ -108,7 +108,6 @@ func (f *refusal) refuses(r *Request, fields ...string) bool {
 	return slices.ContainsFunc(fields, func(name string) bool { return !hasParam(r.Params, name) && f.names(name) })
 }
 
-// repair is a change in how requests are written.
 type repair struct {
 	made   *bool // the option that is the change
 	needed bool

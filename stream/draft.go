@@ -47,7 +47,6 @@ type draft struct {
 	refusal []byte
 }
 
-// ending is how a reply ended.
 type ending struct {
 	stop         Stop
 	finishReason string   // the stop in the endpoint's word

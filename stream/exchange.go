@@ -80,7 +80,6 @@ func (x *exchange) body() *body {
 	return sent
 }
 
-// reply makes the Reply of a body that was read.
 func (x *exchange) reply() (*Reply, error) {
 	reply, err := x.draft.reply(x.decoder, usedIDs(x.request.Messages))
 	if err != nil {
@@ -208,7 +207,6 @@ func (x *exchange) refused(res *http.Response) error {
 	return x.failed(f)
 }
 
-// failed turns a refusal into the error of the exchange.
 func (x *exchange) failed(f *refusal) *Error {
 	x.refusal = f
 	if wait := netguard.RetryAfter(x.head); wait > 0 {

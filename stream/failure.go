@@ -16,7 +16,6 @@ const maxErrorBody = 8 << 10
 // where is the name of the endpoint in messages.
 func (x *exchange) where() string { return x.client.endpoint.origin }
 
-// redact removes the secrets from a text of the endpoint.
 func (x *exchange) redact(s string) string { return x.client.cfg.Secrets.Message().HideString(s) }
 
 // hideSecrets removes the secrets from the result of an exchange: an endpoint may send them

@@ -69,7 +69,6 @@ func (o *fragment) takes(v gjson.Result) bool {
 	return true
 }
 
-// add takes a piece, and returns its text.
 func (o *fragment) add(v gjson.Result) (piece []byte) {
 	for _, name := range fragmentTexts {
 		switch t := v.Get(name); {

@@ -25,7 +25,6 @@ func text(r gjson.Result) []byte {
 	return jsontext.AppendWTF8(nil, []byte(r.Raw[1:len(r.Raw)-1]))
 }
 
-// wanted is a member to look for.
 type wanted struct {
 	name string
 	to   *gjson.Result

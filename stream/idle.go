@@ -69,7 +69,6 @@ func (t *idleTimer) progress() {
 	}
 }
 
-// shorten makes the limit of later waits shorter.
 func (t *idleTimer) shorten(limit time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

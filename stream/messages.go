@@ -178,7 +178,6 @@ func (e *messagesEncoder) user(w *segments, m *Message) {
 	}
 }
 
-// messagesPart writes a text or image block.
 func messagesPart(w *segments, p *Part, mark string) {
 	switch {
 	case p.Image == nil:

@@ -43,7 +43,6 @@ func (d *messagesDecoder) addInput(b *messagesBlock, piece []byte) {
 // maxBlocks caps the content blocks of one reply.
 const maxBlocks = 10000
 
-// wholeBlocks takes complete blocks.
 func (d *messagesDecoder) wholeBlocks(list gjson.Result) {
 	list.ForEach(func(_, block gjson.Result) bool {
 		d.blockStart(len(d.blocks), block).closed = true

@@ -180,7 +180,6 @@ func (c *Client) Adopt(r *Request, messages []Message) (from string) {
 	return from
 }
 
-// withoutState returns m without the state of its endpoint and model.
 func (m *Message) withoutState() *Message {
 	bare := *m
 	bare.Opaque, bare.Calls = Opaque{}, slices.Clone(m.Calls)
@@ -190,7 +189,6 @@ func (m *Message) withoutState() *Message {
 	return &bare
 }
 
-// hasState reports whether a message holds state of an endpoint.
 func hasState(messages []Message) bool {
 	return slices.ContainsFunc(messages, func(m Message) bool {
 		return m.Opaque.Size() > 0 || slices.ContainsFunc(m.Calls, func(c Call) bool { return len(c.Extra) > 0 })

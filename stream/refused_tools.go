@@ -19,7 +19,6 @@ type names string
 
 func (n names) has(name string) bool { return slices.Contains(strings.Fields(string(n)), name) }
 
-// withoutTools returns a request without some tools.
 func withoutTools(r *Request, leftOut names) *Request {
 	if leftOut == "" {
 		return r
@@ -159,7 +158,6 @@ func leadingIndex(text string) (index int, rest string) {
 	return index, text[len(digits):]
 }
 
-// isAboutSchemas reports whether a refusal of tools is about their schemas.
 func (f *refusal) isAboutSchemas() bool {
 	return f.names("parameters", "input_schema", "inputschema", "function_declarations") || f.says("schema", "json_schema", "properties", "grammar", "pattern")
 }

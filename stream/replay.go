@@ -155,7 +155,6 @@ func (p *replayer) upcoming() recorded {
 // it only by the name of the token limit.
 func (r *recorded) isForOpenAI() bool { return r.openAI || r.has("max_completion_tokens") }
 
-// has reports whether the request has a member.
 func (r *recorded) has(name string) bool { return gjson.GetBytes(r.request, name).Exists() }
 
 // hasNineIDs reports whether the request was written with options.nineIDs.

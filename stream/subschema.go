@@ -90,7 +90,6 @@ func (w *partWriter) fail() []byte {
 	return []byte("{}")
 }
 
-// schema writes one schema, at a depth.
 func (w *partWriter) schema(v gjson.Result, depth int) []byte {
 	if w.steps++; w.failed || w.steps > maxSchemaSteps || !v.IsObject() || depth > maxSchemaDepth {
 		return w.fail()
@@ -194,7 +193,6 @@ func (w *partWriter) typesOf(values []gjson.Result) []byte {
 	return []byte("[" + quoted + "]")
 }
 
-// typeName returns the type of a value.
 func typeName(v gjson.Result) string {
 	switch {
 	case v.IsObject():
@@ -269,7 +267,6 @@ func (w *partWriter) allowsNull(v gjson.Result, depth int) bool {
 	return all
 }
 
-// hasAny reports whether an object has one of the members.
 func hasAny(object gjson.Result, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return memberOf(object, name).Exists() })
 }

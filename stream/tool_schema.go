@@ -255,7 +255,6 @@ func only(list gjson.Result, keep func(gjson.Result) bool) string {
 	return arrayOf(kept)
 }
 
-// arrayOf writes an array with the values as they are.
 func arrayOf(values []gjson.Result) string {
 	raw := make([]string, len(values))
 	for i, v := range values {

@@ -30,7 +30,6 @@ func withoutToolRole(messages []Message) (list []Message) {
 	return list
 }
 
-// callsAsText returns a message of the assistant with its calls as text.
 func callsAsText(m Message) Message {
 	var texts []string
 	if hasText(m.Parts) {
