@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -61,9 +60,7 @@ func (n *network) warm(ctx context.Context) {
 		return
 	}
 	goroutine.Start(func() {
-		u := n.endpoint.url
-		usual := map[string]string{"http": "80", "https": "443"}
-		conn, err := n.dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), usual[u.Scheme])))
+		conn, err := n.dial(ctx, "tcp", netguard.Address(n.endpoint.url))
 		opening <- opened{conn, err}
 	})
 }

@@ -13,9 +13,11 @@ import (
 )
 
 // Origin is scheme, host and port of a URL. Credentials are sent to only one origin.
-func Origin(u *url.URL) string {
-	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
-	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+func Origin(u *url.URL) string { return u.Scheme + "://" + strings.ToLower(Address(u)) }
+
+// Address is the host and the port of a URL, for a dialer.
+func Address(u *url.URL) string {
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]))
 }
 
 // NewTransport makes a transport for one origin: origins do not share connections.
