@@ -331,13 +331,7 @@ func hasOthers(v gjson.Result) (others bool) {
 // merged returns a schema with the keywords of an inner schema in place of one keyword. It cannot
 // be made if both limit values by the same keyword.
 func merged(v gjson.Result, keyword string, inner gjson.Result) (gjson.Result, bool) {
-	out, ok := []byte{'{'}, inner.IsObject()
-	v.ForEach(func(name, value gjson.Result) bool {
-		if name.Str != keyword {
-			out = jsontext.AppendMember(out, name.Str, []byte(value.Raw))
-		}
-		return true
-	})
+	out, ok := bytes.TrimSuffix(withoutMember([]byte(v.Raw), keyword), []byte("}")), inner.IsObject()
 	inner.ForEach(func(name, value gjson.Result) bool {
 		own := memberOf(v, name.Str)
 		switch {
