@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -85,10 +84,8 @@ func (e *responsesEncoder) finish(*segments) {}
 
 func (e *responsesEncoder) assistant(w *segments, m *Message) {
 	if items := m.Opaque.sent(); m.Opaque.api == "responses" && len(items) > 0 {
-		for _, item := range customItems(items) {
-			if item.Get("type").Str == "custom_tool_call" {
-				e.custom = append(e.custom, stringOrNumber(item.Get("call_id")))
-			}
+		for _, id := range gjson.GetBytes(m.Opaque.state(), `#(type=="custom_tool_call")#.call_id`).Array() {
+			e.custom = append(e.custom, stringOrNumber(id))
 		}
 		w.item()
 		w.raw(items)
@@ -98,14 +95,6 @@ func (e *responsesEncoder) assistant(w *segments, m *Message) {
 		w.item()
 		w.raw(item)
 	}
-}
-
-// customItems returns the items if calls of custom tools may be among them; nil if not.
-func customItems(items []byte) []gjson.Result {
-	if !bytes.Contains(items, []byte("custom_tool_call")) {
-		return nil
-	}
-	return gjson.ParseBytes(slices.Concat([]byte("["), items, []byte("]"))).Array()
 }
 
 func ownItems(m *Message) [][]byte {
