@@ -14,7 +14,6 @@ import (
 type endpoint struct {
 	url      *url.URL
 	origin   string // scheme, host and port: for messages, and the key goes nowhere else
-	key      Key
 	insecure string // the host, if it gets the key over plain http as Config.InsecureHTTP allows
 }
 
@@ -60,7 +59,7 @@ func newEndpoint(cfg *Config, path string) (*endpoint, error) {
 	if err := cfg.Key.Check(); err != nil {
 		return nil, err
 	}
-	e := &endpoint{url: u, origin: originOf(u), key: cfg.Key}
+	e := &endpoint{url: u, origin: originOf(u)}
 	secret := cfg.Key != "" || slices.ContainsFunc(cfg.Headers, func(h Header) bool { return h.Secret })
 	if host := u.Hostname(); secret && u.Scheme == "http" && !netguard.IsLoopback(host) {
 		if !slices.ContainsFunc(cfg.InsecureHTTP, func(h string) bool { return strings.EqualFold(h, host) }) {

@@ -155,7 +155,7 @@ func (x *exchange) httpRequest(ctx context.Context) *http.Request {
 	if x.client.cfg.Traceparent != "" {
 		req.Header.Set("Traceparent", x.client.cfg.Traceparent)
 	}
-	key, headers := e.key, x.client.cfg.Headers
+	key, headers := x.client.cfg.Key, x.client.cfg.Headers
 	if originOf(req.URL) != e.origin {
 		key, headers = "", nil
 	}

@@ -35,11 +35,10 @@ const (
 )
 
 type recorder struct {
-	file    *os.File
-	secrets *secrets.Set
-	tape    Tape
-	inside  bool  // the last request has no complete answer yet
-	err     error // the first error of a write
+	file   *os.File
+	tape   Tape
+	inside bool  // the last request has no complete answer yet
+	err    error // the first error of a write
 }
 
 func createRecording(path string, hidden *secrets.Set) (*recorder, error) {
@@ -52,7 +51,7 @@ func createRecording(path string, hidden *secrets.Set) (*recorder, error) {
 			return nil, errors.Join(err, f.Close())
 		}
 	}
-	r := &recorder{file: f, secrets: hidden, tape: Tape{hidden: hidden}}
+	r := &recorder{file: f, tape: Tape{hidden: hidden}}
 	r.write([]byte(recordingHead))
 	return r, nil
 }
@@ -76,7 +75,7 @@ func (r *recorder) request(d *dialect, b *body) {
 }
 
 func (r *recorder) response(res *http.Response) *bodyWriter {
-	r.write(fmt.Appendf(nil, "-- response %d %s --\n", res.StatusCode, r.secrets.Message().HideString(contentType(res))))
+	r.write(fmt.Appendf(nil, "-- response %d %s --\n", res.StatusCode, r.tape.hidden.Message().HideString(contentType(res))))
 	return &bodyWriter{recorder: r, lineStart: true}
 }
 
@@ -106,7 +105,7 @@ type bodyWriter struct {
 }
 
 func (w *bodyWriter) Write(p []byte) (int, error) {
-	w.escape(w.pieces.Next(w.recorder.secrets.Content(), p))
+	w.escape(w.pieces.Next(w.recorder.tape.hidden.Content(), p))
 	return len(p), nil
 }
 
@@ -124,7 +123,7 @@ func (w *bodyWriter) escape(p []byte) {
 }
 
 func (w *bodyWriter) close() {
-	w.escape(w.pieces.Rest(w.recorder.secrets.Content()))
+	w.escape(w.pieces.Rest(w.recorder.tape.hidden.Content()))
 	if !w.lineStart {
 		w.recorder.write([]byte("\n\\\n"))
 	}

@@ -17,11 +17,9 @@ import (
 
 // replayer answers requests from a recording, in its order.
 type replayer struct {
-	path      string
-	hint      string // Hints.Replay
+	Tape
 	exchanges []recorded
 	next      int
-	tape      Tape
 }
 
 type recorded struct {
@@ -51,7 +49,7 @@ func openReplay(path, hint string, hidden *secrets.Set) (*replayer, error) {
 	if len(data) > maxRecording {
 		return nil, fmt.Errorf("%s is larger than 1 GiB", path)
 	}
-	p := &replayer{path: path, hint: hint, tape: Tape{hidden: hidden, path: path, hint: hint, answers: map[string][][]byte{}}}
+	p := &replayer{Tape: Tape{hidden: hidden, path: path, hint: hint, answers: map[string][][]byte{}}}
 	if err := p.parse(data); err != nil {
 		return nil, fmt.Errorf("%s:%w", path, err)
 	}
@@ -74,7 +72,7 @@ func (p *replayer) parse(data []byte) error {
 		kind, arg, isMark := parseMark(line)
 		switch {
 		case into == &between && line[0] == '{':
-			if err := p.tape.read(line); err != nil {
+			if err := p.read(line); err != nil {
 				return fmt.Errorf("%d: %w", number, err)
 			}
 		case !isMark:

@@ -31,7 +31,7 @@ func (c *Client) Tape() *Tape {
 	case c.recorder != nil:
 		return &c.recorder.tape
 	case c.replayer != nil:
-		return &c.replayer.tape
+		return &c.replayer.Tape
 	}
 	return nil
 }
