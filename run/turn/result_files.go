@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strconv"
 	"sync"
 
 	"toolpipe/mcp/builtin/confine"
@@ -14,8 +12,7 @@ import (
 // resultFiles are the private files of a run with results. Each conversation has its own directory.
 type resultFiles struct {
 	mu     sync.Mutex
-	root   string // "" before the first directory
-	dirs   int
+	root   string     // "" before the first directory
 	kept   []keptFile // oldest first
 	bytes  int64      // of all
 	warned sync.Once  // that a result cannot be kept
@@ -29,7 +26,7 @@ type keptFile struct {
 // keptResults is how many bytes the files of a run have; the oldest ones make room.
 const keptResults = 1 << 30
 
-func (f *resultFiles) directory() (dir string, err error) {
+func (f *resultFiles) directory() (_ string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.root == "" {
@@ -37,9 +34,7 @@ func (f *resultFiles) directory() (dir string, err error) {
 			return "", err
 		}
 	}
-	f.dirs++
-	dir = filepath.Join(f.root, strconv.Itoa(f.dirs))
-	return dir, os.Mkdir(dir, 0o700)
+	return os.MkdirTemp(f.root, "")
 }
 
 // add writes a file that programs cannot write to, unless it is there already.
