@@ -43,17 +43,22 @@ func (l *Left) ApplyTo(conversation []stream.Message) {
 	if m.Instead == nil {
 		m.Instead = slices.Clone(m.Parts)
 	}
-	switch {
-	case l.Until == 0:
+	if l.Until == 0 {
 		m.Instead[l.Part] = says
 		return
-	case SaysRounds(m):
-		m.Instead[len(m.Instead)-1] = says
-	default:
-		m.Instead = append(m.Instead, says)
+	}
+	if SaysRounds(m) {
+		m.Instead = m.Instead[:len(m.Instead)-1]
+	}
+	m.Instead = append(m.Instead, says)
+	prompt := len(conversation) - 1 // the last one stays
+	for prompt > l.Message && (conversation[prompt].Role != stream.User || conversation[prompt].Output) {
+		prompt--
 	}
 	for i := l.Message + 1; i < l.Until; i++ {
-		conversation[i].Omit()
+		if i != prompt {
+			conversation[i].Omit()
+		}
 	}
 }
 
