@@ -2,8 +2,8 @@ package session
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"toolpipe/approve"
@@ -98,18 +98,15 @@ func (s *File) LeaveOut(all []Left) error {
 		if i > 0 {
 			value = append(value, ',')
 		}
-		value = append(value, '{')
-		if l.Call != "" {
-			value = jsontext.AppendMember(value, "call", jsontext.Quoted(l.Call))
-		} else {
-			value = jsontext.AppendMember(value, "message", strconv.AppendInt(nil, int64(l.Message), 10))
-			if l.Until > 0 {
-				value = jsontext.AppendMember(value, "until", strconv.AppendInt(nil, int64(l.Until), 10))
-			} else {
-				value = jsontext.AppendMember(value, "part", strconv.AppendInt(nil, int64(l.Part), 10))
-			}
+		switch {
+		case l.Call != "":
+			value = fmt.Appendf(value, `{"call":%s`, jsontext.Quoted(l.Call))
+		case l.Until > 0:
+			value = fmt.Appendf(value, `{"message":%d,"until":%d`, l.Message, l.Until)
+		default:
+			value = fmt.Appendf(value, `{"message":%d,"part":%d`, l.Message, l.Part)
 		}
-		value = append(jsontext.AppendMember(value, "says", jsontext.Quoted(l.Says)), '}')
+		value = fmt.Appendf(value, `,"says":%s}`, jsontext.Quoted(l.Says))
 	}
 	return s.note("left_out", append(value, ']'))
 }

@@ -160,9 +160,9 @@ func (s *results) leave(p placedResult) string {
 	return s.keep(p.number, []byte(TextOf(p.message)))
 }
 
-// cut keeps the result of the last reply's call c, a JSON string literal, that is about to be cut,
-// and returns its name; "" for none.
-func (s *results) cut(c *call, whole []byte) string {
+// cut keeps the result of a call of the last reply that is about to be cut, and returns its name; ""
+// for none.
+func (s *results) cut(c *call, text []byte) string {
 	if s == nil || len(s.tools()) == 0 {
 		return ""
 	}
@@ -178,7 +178,7 @@ func (s *results) cut(c *call, whole []byte) string {
 	if number == 0 {
 		return ""
 	}
-	return s.keep(number, jsontext.Unescape(whole[1:len(whole)-1]))
+	return s.keep(number, text)
 }
 
 // keep writes the file of a result that gets a name, and returns the name; "" if it fails.

@@ -51,12 +51,12 @@ func AppendInner[S string | []byte](dst []byte, s S) []byte {
 }
 
 // InnerLen is the number of bytes that AppendInner appends.
-func InnerLen(s string) int {
+func InnerLen[S string | []byte](s S) int {
 	n := len(s)
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c >= utf8.RuneSelf:
-			_, size := utf8.DecodeRuneInString(s[i:])
+			_, size := utf8.DecodeRuneInString(string(s[i:min(len(s), i+utf8.UTFMax)]))
 			if i += size - 1; size == 1 { // an invalid byte
 				n += len("\ufffd") - 1
 			}
