@@ -33,7 +33,8 @@ func (o *Output) Write(p []byte) (int, error) {
 	n := min(len(p), o.Head-len(o.head))
 	rest := p[n:]
 	if n > cap(o.head)-len(o.head) {
-		o.head = slices.Grow(o.head, max(n, len(o.head))) // a long output is seldom moved
+		const grows = 8 // times; each move of a long output leaves a copy for the garbage collector
+		o.head = slices.Grow(o.head, min(max(n, (grows-1)*len(o.head)), o.Head-len(o.head)))
 	}
 	o.head = append(o.head, p[:n]...)
 	o.tail = append(o.tail, rest[max(0, len(rest)-o.Tail):]...)

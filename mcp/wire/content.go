@@ -178,15 +178,32 @@ func join(literals [][]byte) []byte {
 	return append(out, '"')
 }
 
-// Cut keeps at most max bytes of a text: half of them at its head and half at its tail, between
-// runes. A line between them says how many bytes are left out. name is the name by which a model
-// can read them; "" for none. The result is a JSON string literal.
-func Cut(text []byte, max int, name string) []byte {
-	head, tail := readable.Ends(text, max-max/2, max/2)
-	left := len(text) - len(head) - len(tail)
+// Cut keeps at most max bytes of the text of a literal, which has size bytes: half of them at its head
+// and half at its tail, between runes. A line between them says how many bytes are left out. name is
+// the name by which a model can read them; "" for none.
+func Cut(literal []byte, size, max int, name string) []byte {
+	inner := literal[1 : len(literal)-1]
+	head := jsontext.Unescape(inner[:len(inner)-len(skip(inner, max-max/2))])
+	head = readable.WholeRunes(head[:min(len(head), max-max/2)])
+	tail := readable.FromRune(jsontext.Unescape(skip(inner, size-max/2)))
+	left := size - len(head) - len(tail)
 	mark := fmt.Sprintf("[... %d bytes omitted ...]", left)
 	if name != "" {
 		mark = "[toolpipe] " + readable.Grouped(left) + " bytes left out here: result " + name
 	}
 	return jsontext.Quoted(fmt.Sprintf("%s\n%s\n%s", head, mark, tail))
+}
+
+// skip leaves out n bytes of the text of a literal, or some more if they end in an escape.
+func skip(inner []byte, n int) []byte {
+	for n > 0 {
+		i := bytes.IndexByte(inner, '\\')
+		if i < 0 || i >= n {
+			return inner[n:]
+		}
+		r, length := jsontext.ReadEscape(inner[i:])
+		n -= i + utf8.RuneLen(r)
+		inner = inner[i+length:]
+	}
+	return inner
 }

@@ -172,7 +172,7 @@ func FuzzRenderCut(f *testing.F) {
 			return
 		}
 		var got string
-		if literal := Cut([]byte(whole), max, ""); json.Unmarshal(literal, &got) != nil || !utf8.ValidString(got) {
+		if literal := Cut(out.JSON, len(whole), max, ""); json.Unmarshal(literal, &got) != nil || !utf8.ValidString(got) {
 			t.Fatalf("%q", literal)
 		}
 		checkCut(t, whole, got, max)

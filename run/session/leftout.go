@@ -168,11 +168,14 @@ func (l *loader) readResult(m document.Member) error {
 	if l.open[call] == nil {
 		return m.Errorf("no call without a result has the id %q", call)
 	}
+	if jsontext.Kind(jsontext.Member(m.Raw(), "text")) != '"' {
+		return m.Errorf("the text of a result is not a string")
+	}
 	l.places.results[call] = l.at
 	return nil
 }
 
-// Result is the text of the whole result of a call that was cut; nil: the session has none.
+// Result is the whole result of a call that was cut, a JSON string literal; nil: the session has none.
 func (s *File) Result(call string) ([]byte, error) {
 	if s == nil {
 		return nil, nil
@@ -187,7 +190,7 @@ func (s *File) Result(call string) ([]byte, error) {
 	if err != nil {
 		return nil, failure.Within(flag, err)
 	}
-	return []byte(jsontext.Text(jsontext.Member(line.Raw(), "result", "text"))), nil
+	return jsontext.Member(line.Raw(), "result", "text"), nil
 }
 
 // AddTo writes a text, and labels, that were added to the result of a call.

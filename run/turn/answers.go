@@ -66,9 +66,8 @@ func (c *caller) rendered(k *call, r *wire.Result) *answer {
 	}
 	a.parts = []stream.Part{{JSON: m.JSON}}
 	if c.maxBytes > 0 && m.Bytes > c.maxBytes && !k.tool.Kept {
-		text := jsontext.Unescape(m.JSON[1 : len(m.JSON)-1])
-		name := c.results.cut(k, text)
-		a.event.Truncated, a.parts[0].JSON = true, wire.Cut(text, c.maxBytes, name)
+		name := c.results.cut(k, m.JSON)
+		a.event.Truncated, a.parts[0].JSON = true, wire.Cut(m.JSON, m.Bytes, c.maxBytes, name)
 		if !c.wholeResults {
 			a.event.Text = a.parts[0].JSON
 		}

@@ -3,7 +3,6 @@ package turn
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -157,12 +156,12 @@ func (s *results) leave(p placedResult) string {
 	case p.isCut(p.message):
 		return p.name()
 	}
-	return s.keep(p.number, []byte(TextOf(p.message)))
+	return s.keep(p.number, literalOf(p.message))
 }
 
 // cut keeps the result of a call of the last reply that is about to be cut, and returns its name; ""
 // for none.
-func (s *results) cut(c *call, text []byte) string {
+func (s *results) cut(c *call, literal []byte) string {
 	if s == nil || len(s.tools()) == 0 {
 		return ""
 	}
@@ -178,15 +177,23 @@ func (s *results) cut(c *call, text []byte) string {
 	if number == 0 {
 		return ""
 	}
-	return s.keep(number, text)
+	return s.keep(number, literal)
+}
+
+// literalOf is the text of a message as a JSON string literal.
+func literalOf(m *stream.Message) []byte {
+	if len(m.Parts) == 1 && m.Parts[0].JSON != nil {
+		return m.Parts[0].JSON
+	}
+	return jsontext.Quoted(TextOf(m))
 }
 
 // keep writes the file of a result that gets a name, and returns the name; "" if it fails.
-func (s *results) keep(number int, text []byte) string {
+func (s *results) keep(number int, literal []byte) string {
 	files, name := &s.loop.plan.files, resultName(number)
 	dir, err := s.dir()
 	if err == nil {
-		err = files.add(filepath.Join(dir, name), indented(text))
+		err = files.add(filepath.Join(dir, name), literal[1:len(literal)-1])
 	}
 	if err != nil {
 		files.warned.Do(func() {
@@ -196,20 +203,6 @@ func (s *results) keep(number int, text []byte) string {
 	}
 	s.named.Store(true)
 	return name
-}
-
-// indented indents structured content. It is the last line of the text, and the longest part.
-func indented(text []byte) []byte {
-	at := bytes.LastIndexByte(text, '\n') + 1
-	var out bytes.Buffer
-	if kind := jsontext.Kind(text[at:]); kind != '{' && kind != '[' || at > len(text)/2 {
-		return text
-	}
-	out.Write(text[:at])
-	if json.Indent(&out, text[at:], "", "  ") != nil {
-		return text
-	}
-	return out.Bytes()
 }
 
 // directory is the directory of the files, for commands; "" if there are none, or if commands in the
@@ -255,20 +248,20 @@ func (s *results) open(name string) (*os.File, error) {
 	if f, err := os.Open(path); !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
-	text, err := s.loop.session.Result(p.ID)
-	if text == nil && err == nil {
+	literal, err := s.loop.session.Result(p.ID)
+	if literal == nil && err == nil {
 		var m *stream.Message
 		if m, err = s.loop.session.Whole(p.at, p.message); err == nil && (m.Parts == nil || p.isCut(m)) {
 			err = fs.ErrNotExist
 		}
 		if err == nil {
-			text = []byte(TextOf(m))
+			literal = literalOf(m)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.keep(p.number, text)
+	s.keep(p.number, literal)
 	return os.Open(path)
 }
 

@@ -1,6 +1,7 @@
 package jsontext
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
@@ -95,6 +96,24 @@ func Unescape(inner []byte) []byte {
 		return inner
 	}
 	return appendUnescaped(nil, inner, utf8.AppendRune)
+}
+
+// WriteText writes the text of a literal, given without its quotes.
+func WriteText(w *bufio.Writer, inner []byte) {
+	for {
+		i := bytes.IndexByte(inner, '\\')
+		r, n := rune(0), 0
+		if i >= 0 {
+			r, n = ReadEscape(inner[i:])
+		}
+		if n == 0 {
+			w.Write(inner)
+			return
+		}
+		w.Write(inner[:i])
+		w.WriteRune(r)
+		inner = inner[i+n:]
+	}
 }
 
 // appendUnescaped appends s with its escapes resolved: appendRune appends the character of an
