@@ -60,11 +60,11 @@ func (b *Toolbox) OfferKept(tools []*Tool, offered []stream.Tool) []stream.Tool 
 }
 
 // CallOf is a call of the tool with this name for the model. A tool that the run does not have may
-// have had every effect.
+// have had every effect, and may be a built-in tool, so Gate.Withheld is about its files too.
 func (b *Toolbox) CallOf(name string, args []byte) approve.Call {
 	if t := b.Tool(name); t != nil {
 		return t.Call(args)
 	}
 	server, tool, _ := strings.Cut(name, "__")
-	return approve.Call{Server: server, Tool: tool, Name: name, Arguments: args, Traits: approve.Traits{Assumed: approve.Exposed | approve.AllEffects}}
+	return approve.Call{Server: server, Tool: tool, Name: name, Arguments: args, Traits: approve.Traits{Assumed: approve.Exposed | approve.AllEffects, BuiltIn: true}}
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,11 +38,16 @@ type results struct {
 	filled  sync.Once              // the directory has all results with a name
 	named   atomic.Bool            // a result has a name, so the tools are offered
 	earlier int                    // calls before this run
+
+	mu      sync.Mutex
+	counted int            // messages
+	calls   int            // in them
+	numbers map[string]int // of these calls, by id
 }
 
 // newResults begins with the results that an earlier run named.
 func newResults(l *Loop) *results {
-	s := &results{loop: l, dir: sync.OnceValues(l.plan.files.directory)}
+	s := &results{loop: l, dir: sync.OnceValues(l.plan.files.directory), numbers: map[string]int{}}
 	spec := toolbox.Results{Limit: min(l.maxBytes, toolserver.MaxText), List: s.list, Open: s.open}
 	if l.plan.Box.RunsCommands() {
 		spec.Note = " A command finds the same as $" + confine.ResultsVariable + "/ID."
@@ -76,17 +82,21 @@ type placedResult struct {
 	message *stream.Message // nil: none
 }
 
-// all yields the calls of each message, then its command lines as calls without an id.
+// callsOf are the calls of a message, then its command lines as calls without an id.
+func (s *results) callsOf(m *stream.Message) []stream.Call {
+	calls := slices.Clip(m.Calls)
+	if m.Role == stream.Assistant && s.loop.lines.enabled {
+		for _, line := range s.loop.commandLines(event.Pieces{TextOf(m)}) {
+			calls = append(calls, lineCall("", line))
+		}
+	}
+	return calls
+}
+
 func (s *results) all(yield func(placedResult) bool) {
 	messages, p := s.loop.Messages(), placedResult{}
 	for i := range messages {
-		calls := messages[i].Calls
-		if messages[i].Role == stream.Assistant && s.loop.lines.enabled {
-			for _, line := range s.loop.commandLines(event.Pieces{TextOf(&messages[i])}) {
-				calls = append(calls[:len(calls):len(calls)], lineCall("", line))
-			}
-		}
-		for _, p.Call = range calls {
+		for _, p.Call = range s.callsOf(&messages[i]) {
 			p.number++
 			p.message = nil
 			for p.at = i + 1; p.at < len(messages) && isResult(&messages[p.at]); p.at++ {
@@ -165,19 +175,27 @@ func (s *results) cut(c *call, literal []byte) string {
 	if s == nil || len(s.tools()) == 0 {
 		return ""
 	}
-	number, last := 0, 0
-	for p := range s.all {
-		if last = p.number; p.ID == c.ID {
-			number = last
-		}
-	}
-	if c.line != "" {
-		number = last - c.after
-	}
+	number := s.number(c)
 	if number == 0 {
 		return ""
 	}
 	return s.keep(number, literal)
+}
+
+// number is the number of the result of a call of the last reply; 0: it has none.
+func (s *results) number(c *call) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for messages := s.loop.Messages(); s.counted < len(messages); s.counted++ {
+		for _, asked := range s.callsOf(&messages[s.counted]) {
+			s.calls++
+			s.numbers[asked.ID] = s.calls
+		}
+	}
+	if c.line != "" {
+		return s.calls - c.after
+	}
+	return s.numbers[c.ID]
 }
 
 // literalOf is the text of a message as a JSON string literal.

@@ -185,10 +185,14 @@ func (s *results) denies(ctx context.Context, p placedResult) (v approve.Verdict
 	return v, false
 }
 
-// showsDenied reports whether a call of a built-in tool may show files that are withheld from it.
+// showsDenied reports whether a call may show files that are withheld from it. Files of a tool that the
+// run does not have are not known, and files that are gone may be any below the tool's root.
 func (s *results) showsDenied(name string, args []byte, withheld approve.Withheld) bool {
 	t := s.loop.box.Tool(name)
-	if t == nil || !t.Declares().Reads {
+	if t == nil {
+		return withheld.Matches != nil || len(withheld.Paths) > 0
+	}
+	if !t.Declares().Reads {
 		return false
 	}
 	asked := jsontext.Text(jsontext.Member(args, t.Declares().Path))
@@ -201,6 +205,9 @@ func (s *results) showsDenied(name string, args []byte, withheld approve.Withhel
 	}
 	info, err := os.Stat(path)
 	several := err != nil || info.IsDir()
+	if err != nil {
+		path = t.Conn.Root
+	}
 	return withheld.Matches != nil && (several || withheld.Matches(asked, path)) || slices.ContainsFunc(withheld.Paths, func(denied string) bool {
 		return confine.IsBelow(path, denied) || confine.IsBelow(denied, path)
 	})
