@@ -106,7 +106,7 @@ func beginsRound(messages []stream.Message, i int) bool {
 
 // rounds leaves out the first rounds of a span, until the request has the target's weight.
 func (x *trim) rounds(s span, target int) {
-	to := s.from
+	to, more := s.from, false
 	for ; to < s.to && (x.load.weight > target || !beginsRound(x.messages, to)); to++ {
 		m := &x.messages[to]
 		if to == s.last || m.Omitted() {
@@ -121,8 +121,9 @@ func (x *trim) rounds(s span, target int) {
 			x.Results.leave(x.placed[to-x.Frame])
 		}
 		m.Omit()
+		more = true
 	}
-	if x.now.Rounds > 0 {
+	if more {
 		x.leave(session.Left{Message: s.before, Part: session.WholeMessage, Until: to, Says: x.saysRounds(s, to)})
 	}
 }
