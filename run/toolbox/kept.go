@@ -34,7 +34,7 @@ func (b *Toolbox) KeptTools(r Results) []*Tool {
 // kept is the connection with the tools of KeptTools, whatever globs and rules say. There is none if
 // another server has its name.
 func (b *Toolbox) kept(r Results) []*Connection {
-	if servers.Find(b.inv.Servers, builtin.ResultsName) != nil {
+	if b.inv == nil || servers.Find(b.inv.Servers, builtin.ResultsName) != nil {
 		return nil
 	}
 	c := NewConnection(builtin.ResultsServer(r, b.inv.Config.Version))
