@@ -37,7 +37,7 @@ func TestLocalServer(t *testing.T) {
 	}
 	var seen []wire.Progress
 	r, err := s.Call(bounded(t), "echo", json.RawMessage(`{"a": "\u00e9"}`), func(p wire.Progress) { seen = append(seen, p) })
-	if err != nil || jsontext.Unquote(r.Render(0).JSON) != `{"a": "\u00e9"}` {
+	if err != nil || jsontext.Unquote(r.Render().JSON) != `{"a": "\u00e9"}` {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if len(seen) != 1 || seen[0].Message != "half" {

@@ -160,7 +160,7 @@ func called(t *testing.T, s *Session, tool, args string) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}
-	return jsontext.Unquote(r.Render(0).JSON)
+	return jsontext.Unquote(r.Render().JSON)
 }
 
 // failedCall is the error of a call.

@@ -196,7 +196,7 @@ func (p *peer) check(t *testing.T, s *Session, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprint(jsontext.Unquote(r.Render(0).JSON))
+	got := fmt.Sprint(jsontext.Unquote(r.Render().JSON))
 	if want := strings.ReplaceAll(p.want, "DIR", dir); !strings.Contains(got, want) {
 		t.Errorf("the call gave %q, want %q in it", got, want)
 	}

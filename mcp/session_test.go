@@ -235,7 +235,7 @@ func TestLikeLMCP(t *testing.T) {
 		t.Errorf("warnings: %q", rec.warnings)
 	}
 	r, err := s.Call(bounded(t), "t", json.RawMessage(`{}`), nil)
-	if err != nil || r.IsError || jsontext.Unquote(r.Render(0).JSON) != "Error: no such file" {
+	if err != nil || r.IsError || jsontext.Unquote(r.Render().JSON) != "Error: no such file" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	for _, r := range web.got("POST") {

@@ -31,7 +31,7 @@ func TestTaskOverHTTP(t *testing.T) {
 	s, _ := connect(t, Spec{URL: web.URL})
 	told := ""
 	result, err := s.CallTool(bounded(t), &ToolCall{Tool: "t", Args: []byte("{}"), Task: func(id string) error { told = id; return nil }})
-	if err != nil || string(result.Render(0).JSON) != `"done"` || told != id {
+	if err != nil || string(result.Render().JSON) != `"done"` || told != id {
 		t.Fatalf("%v, %v, told of %q", result, err, told)
 	}
 	for _, r := range append(web.got("tasks/get"), web.got("tools/call")...) {

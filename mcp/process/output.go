@@ -32,6 +32,10 @@ func (o *Output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	n := min(len(p), o.Head-len(o.head))
 	rest := p[n:]
+	if n > cap(o.head)-len(o.head) {
+		const grows = 8 // times; each move of a long output leaves a copy for the garbage collector
+		o.head = slices.Grow(o.head, min(max(n, (grows-1)*len(o.head)), o.Head-len(o.head)))
+	}
 	o.head = append(o.head, p[:n]...)
 	o.tail = append(o.tail, rest[max(0, len(rest)-o.Tail):]...)
 	o.seen += int64(len(rest))
@@ -68,12 +72,13 @@ func (o *Output) End() {
 	o.line = o.line[:0]
 }
 
-// Kept returns both ends and the number of bytes dropped between them.
+// Kept returns both ends and the number of bytes dropped between them. The head does not change when
+// more is written.
 func (o *Output) Kept() (head, tail []byte, dropped int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	tail = slices.Clone(o.tail[max(0, len(o.tail)-o.Tail):])
-	return slices.Clone(o.head), tail, o.seen - int64(len(tail))
+	return slices.Clip(o.head), tail, o.seen - int64(len(tail))
 }
 
 func (o *Output) Size() int64 {

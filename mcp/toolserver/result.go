@@ -9,13 +9,22 @@ import (
 )
 
 // CallResult is a tool's answer as the result of tools/call, of the newest revision.
-func CallResult(r *wire.Result) []byte { return callResult(r, true) }
+func CallResult(r *wire.Result) []byte { return appendResult(nil, r, true) }
 
-// callResult is a tool's answer as the result of tools/call. Before 2026-07-28
+// callReply is the reply to tools/call with a tool's answer. A long answer is copied once.
+func callReply(id []byte, r *wire.Result, modern bool) []byte {
+	size := 200 + len(r.Structured) + len(r.Meta)
+	for i := range r.Content {
+		size += 40 + max(len(r.Content[i].Raw), len(r.Content[i].Text))
+	}
+	return append(appendResult(wire.BeginReply(id, size), r, modern), '}')
+}
+
+// appendResult appends a tool's answer as the result of tools/call. Before 2026-07-28
 // structuredContent must be an object; any other value is sent as text if the answer has no
 // content blocks, and omitted otherwise.
-func callResult(r *wire.Result, modern bool) []byte {
-	b := []byte{'{'}
+func appendResult(b []byte, r *wire.Result, modern bool) []byte {
+	b = append(b, '{')
 	if modern {
 		b = append(b, `"resultType":"complete",`...)
 	}

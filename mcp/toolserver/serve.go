@@ -187,7 +187,7 @@ func (c *connection) message(ctx context.Context, m wire.Message) {
 		uri := jsontext.Text(jsontext.Member(m.Params, "uri"))
 		c.begin(ctx, m, func(context.Context, *request) func() ([]byte, error) {
 			return func() ([]byte, error) {
-				return []byte("{}"), c.server.subscribe(c.ctx, c.listens.legacy, uri, method == "resources/subscribe")
+				return wire.ReplyResult(m.ID, []byte("{}")), c.server.subscribe(c.ctx, c.listens.legacy, uri, method == "resources/subscribe")
 			}
 		})
 	case c.server.Front == nil, modern && (method == "initialize" || method == "ping" || method == "logging/setLevel"):
@@ -216,7 +216,7 @@ func (c *connection) reply(id, result []byte, err error) {
 // begin answers a request in a new goroutine. It calls prepare before the next request is
 // read. The context of prepare ends with the connection, or when the client cancels the
 // request, and has the values of sent.
-func (c *connection) begin(sent context.Context, m wire.Message, prepare func(context.Context, *request) (answer func() ([]byte, error))) {
+func (c *connection) begin(sent context.Context, m wire.Message, prepare func(context.Context, *request) (answer func() (reply []byte, err error))) {
 	c.mu.Lock()
 	id := string(m.ID)
 	_, twice := c.running[id]
@@ -240,9 +240,13 @@ func (c *connection) begin(sent context.Context, m wire.Message, prepare func(co
 		defer c.calls.Done()
 		defer cancel(nil)
 		defer unlink()
-		result, err := answer()
-		if id := c.release(r); id != nil && context.Cause(ctx) != ErrCancelled {
-			c.reply(id, result, err)
+		reply, err := answer()
+		switch id := c.release(r); {
+		case id == nil || context.Cause(ctx) == ErrCancelled:
+		case err != nil:
+			c.reply(id, nil, err)
+		default:
+			c.put(reply, false)
 		}
 		c.awaitRoom()
 		r.settled()
@@ -284,7 +288,7 @@ func (c *connection) call(sent context.Context, m wire.Message, modern bool) {
 			if err != nil {
 				return nil, err
 			}
-			return callResult(result, modern), nil
+			return callReply(m.ID, result, modern), nil
 		}
 	})
 }
@@ -314,7 +318,7 @@ func (c *connection) request(sent context.Context, m wire.Message, method string
 			if err == nil && modern {
 				result = modernResult(result, method != "prompts/get" && method != "completion/complete")
 			}
-			return result, err
+			return wire.ReplyResult(m.ID, result), err
 		}
 	})
 }

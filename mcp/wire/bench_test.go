@@ -25,7 +25,7 @@ func BenchmarkReply(b *testing.B) {
 				}
 				result, _ := m.Result()
 				r, err := ReadResult(result)
-				if err != nil || len(r.Render(0).JSON) < n/2 {
+				if err != nil || len(r.Render().JSON) < n/2 {
 					b.Fatal(err)
 				}
 			}
@@ -53,7 +53,7 @@ func TestReplyIsNotCopied(t *testing.T) {
 		m, _ := ParseMessage(frame)
 		result, _ := m.Result()
 		r, _ := ReadResult(result)
-		r.Render(0)
+		r.Render()
 	}); n > 12 {
 		t.Errorf("%v allocations", n)
 	}
@@ -63,7 +63,7 @@ func TestReplyIsNotCopied(t *testing.T) {
 			m, _ := ParseMessage(frame)
 			result, _ := m.Result()
 			r, _ := ReadResult(result)
-			r.Render(0)
+			r.Render()
 		}
 	})
 	if per := res.AllocedBytesPerOp(); per > 4096 {

@@ -14,10 +14,9 @@ import (
 
 // Rendered is a result in the form for a model.
 type Rendered struct {
-	JSON      json.RawMessage // the text as a JSON string literal: valid UTF-8, no lone surrogate
-	Media     []Media         // in order; the text describes each
-	Bytes     int             // of the complete text, decoded
-	Truncated bool            // JSON has only the head and the tail of the text
+	JSON  json.RawMessage // the text as a JSON string literal: valid UTF-8, no lone surrogate
+	Media []Media         // in order; the text describes each
+	Bytes int             // of the text, decoded
 }
 
 const noOutput = "(no output)"
@@ -78,11 +77,9 @@ func readBlock(v []byte) Block {
 }
 
 // Render returns the result as text: text blocks, and a line for each block of another type,
-// joined with a newline; then structuredContent, unless the blocks show it already. A text of
-// more than max bytes is cut between runes to its head and tail, with a line between them
-// about the omitted bytes; max 0 means no limit. A single text block that fits is returned as
-// received.
-func (r *Result) Render(max int) Rendered {
+// joined with a newline; then structuredContent, unless the blocks show it already. A single
+// text block is returned as received.
+func (r *Result) Render() Rendered {
 	var out Rendered
 	parts, media := r.parts()
 	out.Media = media
@@ -90,13 +87,9 @@ func (r *Result) Render(max int) Rendered {
 	if out.Bytes, lone = literalLength(text); lone {
 		text = jsontext.Quoted(jsontext.Unquote(text))
 	}
-	switch {
-	case out.Bytes == 0:
+	if out.Bytes == 0 {
 		text = jsontext.Quoted(noOutput)
 		out.Bytes = len(noOutput)
-	case max > 0 && out.Bytes > max:
-		out.Truncated = true
-		text = Cut(text, max, "")
 	}
 	out.JSON = text
 	return out
@@ -185,16 +178,32 @@ func join(literals [][]byte) []byte {
 	return append(out, '"')
 }
 
-// Cut keeps at most max of the decoded bytes of a literal: half of them at its head and half
-// at its tail, between runes. A line between them says how many bytes are left out. name is
+// Cut keeps at most max bytes of the text of a literal, which has size bytes: half of them at its head
+// and half at its tail, between runes. A line between them says how many bytes are left out. name is
 // the name by which a model can read them; "" for none.
-func Cut(literal []byte, max int, name string) []byte {
-	text := jsontext.Unescape(literal[1 : len(literal)-1])
-	head, tail := readable.Ends(text, max-max/2, max/2)
-	left := len(text) - len(head) - len(tail)
+func Cut(literal []byte, size, max int, name string) []byte {
+	inner := literal[1 : len(literal)-1]
+	head := jsontext.Unescape(inner[:len(inner)-len(skip(inner, max-max/2))])
+	head = readable.WholeRunes(head[:min(len(head), max-max/2)])
+	tail := readable.FromRune(jsontext.Unescape(skip(inner, size-max/2)))
+	left := size - len(head) - len(tail)
 	mark := fmt.Sprintf("[... %d bytes omitted ...]", left)
 	if name != "" {
 		mark = "[toolpipe] " + readable.Grouped(left) + " bytes left out here: result " + name
 	}
 	return jsontext.Quoted(fmt.Sprintf("%s\n%s\n%s", head, mark, tail))
+}
+
+// skip leaves out n bytes of the text of a literal, or some more if they end in an escape.
+func skip(inner []byte, n int) []byte {
+	for n > 0 {
+		i := bytes.IndexByte(inner, '\\')
+		if i < 0 || i >= n {
+			return inner[n:]
+		}
+		r, length := jsontext.ReadEscape(inner[i:])
+		n -= i + utf8.RuneLen(r)
+		inner = inner[i+length:]
+	}
+	return inner
 }

@@ -67,9 +67,9 @@ func TestRender(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out := r.Render(0)
+			out := r.Render()
 			var got string
-			if err := json.Unmarshal(out.JSON, &got); err != nil || got != tt.want || out.Bytes != len(tt.want) || out.Truncated {
+			if err := json.Unmarshal(out.JSON, &got); err != nil || got != tt.want || out.Bytes != len(tt.want) {
 				t.Errorf("got %q (%d bytes), want %q, %v", got, out.Bytes, tt.want, err)
 			}
 			if jsontext.Check(out.JSON, jsontext.Options{AnyBytes: true}) != nil {
@@ -94,7 +94,7 @@ func TestRenderStructuredList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Render(0); got.Bytes != 6000*41-1 {
+	if got := r.Render(); got.Bytes != 6000*41-1 {
 		t.Errorf("%d bytes", got.Bytes)
 	}
 }
@@ -115,7 +115,7 @@ func TestRenderStructuredWork(t *testing.T) {
 func TestRenderIsTheLiteral(t *testing.T) {
 	raw := []byte(`{"content":[{"type":"text","text":"a\u00e9\tb"}]}`)
 	r, _ := ReadResult(raw)
-	out := r.Render(5)
+	out := r.Render()
 	if i := bytes.Index(raw, out.JSON); i < 0 || unsafe.SliceData(out.JSON) != &raw[i] {
 		t.Errorf("%s is not the bytes that came", out.JSON)
 	}
@@ -130,7 +130,7 @@ func TestMedia(t *testing.T) {
 		{"type":"resource","resource":{"uri":"file:///a/b.pdf","blob":"JVBERi0xLjQK"}},{"type":"resource","resource":{"uri":"x:1","mimeType":"text/plain","blob":"R0lGODlh"}},
 		{"type":"audio","mimeType":"audio/wav","data":"UklGRgAAAABXQVZF"}]}`
 	r, _ := ReadResult([]byte(result))
-	out := r.Render(0)
+	out := r.Render()
 	var got []string
 	for _, m := range out.Media {
 		got = append(got, m.MIME+" "+m.Name+" "+string(m.Data))
@@ -161,19 +161,19 @@ func FuzzRenderCut(f *testing.F) {
 			whole += "\n" + jsontext.Unquote(b)
 		}
 		r := &Result{Content: []Block{{Type: "text", Text: a}, {Type: "text", Text: b}}}
-		out := r.Render(max)
-		var got string
-		if err := json.Unmarshal(out.JSON, &got); err != nil || !utf8.ValidString(got) {
-			t.Fatalf("%q: %v", out.JSON, err)
+		out := r.Render()
+		if whole == "" {
+			whole = noOutput
 		}
-		if !out.Truncated {
-			if whole == "" {
-				whole = noOutput
-			}
-			if got != whole || out.Bytes > max && whole != noOutput {
-				t.Fatalf("got %q, want %q", got, whole)
-			}
+		if got := jsontext.Unquote(out.JSON); got != whole || out.Bytes != len(whole) {
+			t.Fatalf("got %q, want %q", got, whole)
+		}
+		if len(whole) <= max {
 			return
+		}
+		var got string
+		if literal := Cut(out.JSON, len(whole), max, ""); json.Unmarshal(literal, &got) != nil || !utf8.ValidString(got) {
+			t.Fatalf("%q", literal)
 		}
 		checkCut(t, whole, got, max)
 	})

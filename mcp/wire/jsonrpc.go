@@ -120,7 +120,13 @@ func Notification(method string, params []byte) []byte {
 }
 
 func ReplyResult(id, result []byte) []byte {
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
+	return append(append(BeginReply(id, len(result)), result...), '}')
+}
+
+// BeginReply is a reply without its result, which may have size bytes, and without the bracket after it.
+func BeginReply(id []byte, size int) []byte {
+	const least = `{"jsonrpc":"2.0","id":,"result":}`
+	return fmt.Appendf(make([]byte, 0, len(least)+len(id)+size), `{"jsonrpc":"2.0","id":%s,"result":`, id)
 }
 
 func ReplyError(id []byte, code int, what string) []byte {

@@ -2,8 +2,8 @@ package session
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"toolpipe/approve"
@@ -43,17 +43,22 @@ func (l *Left) ApplyTo(conversation []stream.Message) {
 	if m.Instead == nil {
 		m.Instead = slices.Clone(m.Parts)
 	}
-	switch {
-	case l.Until == 0:
+	if l.Until == 0 {
 		m.Instead[l.Part] = says
 		return
-	case SaysRounds(m):
-		m.Instead[len(m.Instead)-1] = says
-	default:
-		m.Instead = append(m.Instead, says)
+	}
+	if SaysRounds(m) {
+		m.Instead = m.Instead[:len(m.Instead)-1]
+	}
+	m.Instead = append(m.Instead, says)
+	prompt := len(conversation) - 1 // the last one stays
+	for prompt > l.Message && (conversation[prompt].Role != stream.User || conversation[prompt].Output) {
+		prompt--
 	}
 	for i := l.Message + 1; i < l.Until; i++ {
-		conversation[i].Omit()
+		if i != prompt {
+			conversation[i].Omit()
+		}
 	}
 }
 
@@ -93,18 +98,15 @@ func (s *File) LeaveOut(all []Left) error {
 		if i > 0 {
 			value = append(value, ',')
 		}
-		value = append(value, '{')
-		if l.Call != "" {
-			value = jsontext.AppendMember(value, "call", jsontext.Quoted(l.Call))
-		} else {
-			value = jsontext.AppendMember(value, "message", strconv.AppendInt(nil, int64(l.Message), 10))
-			if l.Until > 0 {
-				value = jsontext.AppendMember(value, "until", strconv.AppendInt(nil, int64(l.Until), 10))
-			} else {
-				value = jsontext.AppendMember(value, "part", strconv.AppendInt(nil, int64(l.Part), 10))
-			}
+		switch {
+		case l.Call != "":
+			value = fmt.Appendf(value, `{"call":%s`, jsontext.Quoted(l.Call))
+		case l.Until > 0:
+			value = fmt.Appendf(value, `{"message":%d,"until":%d`, l.Message, l.Until)
+		default:
+			value = fmt.Appendf(value, `{"message":%d,"part":%d`, l.Message, l.Part)
 		}
-		value = append(jsontext.AppendMember(value, "says", jsontext.Quoted(l.Says)), '}')
+		value = fmt.Appendf(value, `,"says":%s}`, jsontext.Quoted(l.Says))
 	}
 	return s.note("left_out", append(value, ']'))
 }
@@ -166,11 +168,14 @@ func (l *loader) readResult(m document.Member) error {
 	if l.open[call] == nil {
 		return m.Errorf("no call without a result has the id %q", call)
 	}
+	if jsontext.Kind(jsontext.Member(m.Raw(), "text")) != '"' {
+		return m.Errorf("the text of a result is not a string")
+	}
 	l.places.results[call] = l.at
 	return nil
 }
 
-// Result is the text of the whole result of a call that was cut; nil: the session has none.
+// Result is the whole result of a call that was cut, a JSON string literal; nil: the session has none.
 func (s *File) Result(call string) ([]byte, error) {
 	if s == nil {
 		return nil, nil
@@ -185,7 +190,7 @@ func (s *File) Result(call string) ([]byte, error) {
 	if err != nil {
 		return nil, failure.Within(flag, err)
 	}
-	return []byte(jsontext.Text(jsontext.Member(line.Raw(), "result", "text"))), nil
+	return jsontext.Member(line.Raw(), "result", "text"), nil
 }
 
 // AddTo writes a text, and labels, that were added to the result of a call.

@@ -23,24 +23,27 @@ func (b *Toolbox) KeptTools(r Results) []*Tool {
 		rules, _ := approve.Patterns(builtin.ResultsName+"__*", approve.Allow, "default", origin)
 		gate.Rules = append(gate.Rules, rules...)
 	}
-	return slices.DeleteFunc(b.keptTools(r), func(t *Tool) bool {
-		return !t.passes(b.inv.Config.Tools, b.inv.Config.ExcludeTools) || len(b.table.only) > 0 && !t.IsLike(b.table.only) || b.Denies(t)
-	})
+	for _, c := range b.kept(r) {
+		return slices.DeleteFunc(c.Listed, func(t *Tool) bool {
+			return !t.passes(b.inv.Config.Tools, b.inv.Config.ExcludeTools) || len(b.table.only) > 0 && !t.IsLike(b.table.only) || b.Denies(t)
+		})
+	}
+	return nil
 }
 
-// keptTools are the tools of KeptTools, whatever globs and rules say. There are none if another
-// server has the name of theirs.
-func (b *Toolbox) keptTools(r Results) (tools []*Tool) {
-	if servers.Find(b.inv.Servers, builtin.ResultsName) != nil {
+// kept is the connection with the tools of KeptTools, whatever globs and rules say. There is none if
+// another server has its name.
+func (b *Toolbox) kept(r Results) []*Connection {
+	if b.inv == nil || servers.Find(b.inv.Servers, builtin.ResultsName) != nil {
 		return nil
 	}
-	conn := NewConnection(builtin.ResultsServer(r, b.inv.Config.Version))
-	for _, t := range conn.Own.Builtins() {
-		tool := &Tool{Tool: t.Tool(), Conn: conn, ModelName: mcp.OfferedName(conn.Name, t.Name), added: added{Kept: true}}
+	c := NewConnection(builtin.ResultsServer(r, b.inv.Config.Version))
+	for _, t := range c.Own.Builtins() {
+		tool := &Tool{Tool: t.Tool(), Conn: c, ModelName: mcp.OfferedName(c.Name, t.Name), added: added{Kept: true}}
 		b.labelTool(tool)
-		tools = append(tools, tool)
+		c.Listed = append(c.Listed, tool)
 	}
-	return tools
+	return []*Connection{c}
 }
 
 // OfferKept adds tools of KeptTools to the callable tools, and to the offered ones.
@@ -57,11 +60,11 @@ func (b *Toolbox) OfferKept(tools []*Tool, offered []stream.Tool) []stream.Tool 
 }
 
 // CallOf is a call of the tool with this name for the model. A tool that the run does not have may
-// have had every effect.
+// have had every effect, and may be a built-in tool, so Gate.Withheld is about its files too.
 func (b *Toolbox) CallOf(name string, args []byte) approve.Call {
 	if t := b.Tool(name); t != nil {
 		return t.Call(args)
 	}
 	server, tool, _ := strings.Cut(name, "__")
-	return approve.Call{Server: server, Tool: tool, Name: name, Arguments: args, Traits: approve.Traits{Assumed: approve.Exposed | approve.AllEffects}}
+	return approve.Call{Server: server, Tool: tool, Name: name, Arguments: args, Traits: approve.Traits{Assumed: approve.Exposed | approve.AllEffects, BuiltIn: true}}
 }

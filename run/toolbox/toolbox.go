@@ -19,7 +19,6 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp"
 	"toolpipe/mcp/builtin/confine"
-	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/builtin"
 	"toolpipe/run/config"
@@ -151,10 +150,8 @@ func (b *Toolbox) withdraw(t *Tool) {
 // that starts later may be incomplete.
 func (b *Toolbox) offers(glob string) bool {
 	globs := []string{glob}
-	return slices.ContainsFunc(b.Conns, func(c *Connection) bool {
+	return slices.ContainsFunc(slices.Concat(b.Conns, b.kept(Results{})), func(c *Connection) bool {
 		return c.later != nil && c.MayOffer(globs) || slices.ContainsFunc(c.Listed, func(t *Tool) bool { return t.IsLike(globs) })
-	}) || slices.ContainsFunc(builtin.ResultsServer(Results{}, "").Own.Builtins(), func(t *toolserver.Builtin) bool {
-		return config.MatchAny(globs, builtin.ResultsName+"__"+t.Name)
 	})
 }
 
@@ -226,7 +223,7 @@ func (b *Toolbox) EmitStart() error {
 // here, because they are offered later.
 func (b *Toolbox) known() []approve.Server {
 	var all []approve.Server
-	for _, c := range b.Conns {
+	for _, c := range slices.Concat(b.Conns, b.kept(Results{})) {
 		s := approve.Server{Name: c.Name, Spelling: c.Spelling, Started: c.Err == nil && c.later == nil, Root: c.Root}
 		for _, t := range c.Listed {
 			s.Tools = append(s.Tools, approve.Tool{Call: t.Call(nil), Schema: t.InputSchema, Scripts: t.Scripts(), Opens: t.Declares().Opens})
@@ -235,13 +232,6 @@ func (b *Toolbox) known() []approve.Server {
 			s.Tools = append(s.Tools, approve.Tool{Call: t.Call(nil), Schema: t.InputSchema})
 		}
 		all = append(all, s)
-	}
-	if tools := b.keptTools(Results{}); tools != nil {
-		kept := approve.Server{Name: builtin.ResultsName, Started: true}
-		for _, t := range tools {
-			kept.Tools = append(kept.Tools, approve.Tool{Call: approve.Call{Server: kept.Name, Tool: t.Name, Name: t.ModelName}, Schema: t.InputSchema})
-		}
-		all = append(all, kept)
 	}
 	for _, s := range b.inv.Unused {
 		all = append(all, approve.Server{Name: s.Name, Spelling: s.Spelling, Root: s.Root})

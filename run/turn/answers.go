@@ -59,7 +59,7 @@ func notRun(ctx context.Context) *answer {
 // rendered is the answer with the result of a call. The tools that read results keep the limit
 // themselves.
 func (c *caller) rendered(k *call, r *wire.Result) *answer {
-	m := r.Render(0)
+	m := r.Render()
 	a := &answer{event: event.Result{Status: event.ResultOK, Text: m.JSON, Content: r.Raw, Structured: r.Structured, Bytes: m.Bytes}}
 	if r.IsError {
 		a.event.Status = event.ResultError
@@ -67,7 +67,7 @@ func (c *caller) rendered(k *call, r *wire.Result) *answer {
 	a.parts = []stream.Part{{JSON: m.JSON}}
 	if c.maxBytes > 0 && m.Bytes > c.maxBytes && !k.tool.Kept {
 		name := c.results.cut(k, m.JSON)
-		a.event.Truncated, a.parts[0].JSON = true, wire.Cut(m.JSON, c.maxBytes, name)
+		a.event.Truncated, a.parts[0].JSON = true, wire.Cut(m.JSON, m.Bytes, c.maxBytes, name)
 		if !c.wholeResults {
 			a.event.Text = a.parts[0].JSON
 		}

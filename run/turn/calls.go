@@ -41,7 +41,7 @@ type call struct {
 	stream.Call
 	number    bool          // its id is a number
 	line      string        // its command line; "" for a tool call
-	result    int           // number of its result; 0: no name
+	after     int           // command lines after it in the same reply
 	tool      *toolbox.Tool // nil: unknown
 	args      []byte        // canonical
 	trace     config.Trace  // its span in the caller's trace
@@ -98,10 +98,11 @@ func (c *caller) newRound(turn int, calls []stream.Call, lines []string) *round 
 	for _, asked := range calls {
 		r.calls = append(r.calls, &call{Call: asked})
 	}
-	for _, line := range lines {
-		r.calls = append(r.calls, c.lines.call(line))
+	for i, line := range lines {
+		k := c.lines.call(line)
+		k.after = len(lines) - 1 - i
+		r.calls = append(r.calls, k)
 	}
-	c.results.count(r.calls)
 	return r
 }
 

@@ -77,7 +77,7 @@ func (r *round) commandOf(ctx context.Context, c *call, bounds *confine.Bounds) 
 	if !c.tool.Declares().Runs {
 		return nil, ctx
 	}
-	if bounds.Results = r.results.directory(); !r.plan.Inv.Config.OpensDoors() {
+	if bounds.Results = r.results.directory(ctx); !r.plan.Inv.Config.OpensDoors() {
 		return nil, ctx
 	}
 	d := &command{round: r, call: c, caller: *r.caller, closed: make(chan struct{})} // the next round changes that one

@@ -2,7 +2,7 @@ package turn
 
 import (
 	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"toolpipe/approve"
 	"toolpipe/mcp/builtin/confine"
@@ -31,21 +32,22 @@ import (
 // results are the results of one conversation. The methods may be called on nil, where no result
 // has a name.
 type results struct {
-	loop  *Loop
-	tools func() []*toolbox.Tool // that read results; none: no result has a name
+	loop    *Loop
+	tools   func() []*toolbox.Tool // that read results; none: no result has a name
+	dir     func() (string, error) // with the files
+	filled  sync.Once              // the directory has all results with a name
+	named   atomic.Bool            // a result has a name, so the tools are offered
+	earlier int                    // calls before this run
 
-	earlier int                           // calls before this run
-	counted struct{ messages, calls int } // the calls of the first messages
-
-	filled sync.Once // the directory has all results with a name
-	mu     sync.Mutex
-	dir    string // with the files; "" before the first one
-	named  bool   // a result has a name, so the tools are offered
+	mu      sync.Mutex
+	counted int            // messages
+	calls   int            // in them
+	numbers map[string]int // of these calls, by id
 }
 
 // newResults begins with the results that an earlier run named.
 func newResults(l *Loop) *results {
-	s := &results{loop: l}
+	s := &results{loop: l, dir: sync.OnceValues(l.plan.files.directory), numbers: map[string]int{}}
 	spec := toolbox.Results{Limit: min(l.maxBytes, toolserver.MaxText), List: s.list, Open: s.open}
 	if l.plan.Box.RunsCommands() {
 		spec.Note = " A command finds the same as $" + confine.ResultsVariable + "/ID."
@@ -55,68 +57,21 @@ func newResults(l *Loop) *results {
 		return tools
 	})
 	for p := range s.all {
-		s.earlier = p.number
+		if s.earlier = p.number; p.isPart() {
+			s.named.Store(true)
+		}
 	}
-	s.named = slices.ContainsFunc(l.Messages(), func(m stream.Message) bool {
-		return isResult(&m) && (m.Instead != nil || bytes.Contains(textOf(&m), []byte(cutMark)))
-	})
 	return s
 }
-
-// cutMark is the end of the line in a result that was cut, before its name; see wire.Cut.
-const cutMark = " bytes left out here: result r"
 
 // offer adds the tools that read results to the tools of a request, if a result has a name, or gets
 // one now.
 func (s *results) offer(offered []stream.Tool, now bool) []stream.Tool {
-	if s == nil || !s.named && !now {
+	if s == nil || !s.named.Load() && !now {
 		return offered
 	}
-	s.named = true
+	s.named.Store(true)
 	return s.loop.box.OfferKept(s.tools(), offered)
-}
-
-// count gives the calls of the last reply, or some of them, the numbers of their results.
-func (s *results) count(calls []*call) {
-	if s == nil {
-		return
-	}
-	messages := s.loop.Messages()
-	last := len(messages) - 1
-	for last >= 0 && messages[last].Role != stream.Assistant {
-		last--
-	}
-	if last < 0 {
-		return
-	}
-	if s.counted.messages > last {
-		s.counted.messages, s.counted.calls = 0, 0
-	}
-	for ; s.counted.messages < last; s.counted.messages++ {
-		s.counted.calls += len(s.callsOf(&messages[s.counted.messages]))
-	}
-	asked := messages[last].Calls
-	lines := s.counted.calls + len(asked)
-	for _, c := range calls {
-		if c.line != "" {
-			lines++
-			c.result = lines
-		} else if i := slices.IndexFunc(asked, func(a stream.Call) bool { return a.ID == c.ID }); i >= 0 {
-			c.result = s.counted.calls + i + 1
-		}
-	}
-}
-
-// callsOf are the calls of a message, then its command lines as calls without an id.
-func (s *results) callsOf(m *stream.Message) []stream.Call {
-	if m.Role != stream.Assistant || !s.loop.lines.enabled {
-		return m.Calls
-	}
-	calls := slices.Clone(m.Calls)
-	for _, line := range s.loop.commandLines(event.Pieces{TextOf(m)}) {
-		calls = append(calls, lineCall("", line))
-	}
-	return calls
 }
 
 // A placedResult is a call of the conversation and the message with its result.
@@ -127,20 +82,28 @@ type placedResult struct {
 	message *stream.Message // nil: none
 }
 
-func (s *results) all(yield func(placedResult) bool) {
-	messages, number := s.loop.Messages(), 0
-	for i := range messages {
-		m, end := &messages[i], i+1
-		calls := s.callsOf(m)
-		for len(calls) > 0 && end < len(messages) && isResult(&messages[end]) {
-			end++
+// callsOf are the calls of a message, then its command lines as calls without an id.
+func (s *results) callsOf(m *stream.Message) []stream.Call {
+	calls := slices.Clip(m.Calls)
+	if m.Role == stream.Assistant && s.loop.lines.enabled {
+		for _, line := range s.loop.commandLines(event.Pieces{TextOf(m)}) {
+			calls = append(calls, lineCall("", line))
 		}
-		for _, c := range calls {
-			number++
-			p := placedResult{Call: c, number: number}
-			if at := slices.IndexFunc(messages[i+1:end], func(m stream.Message) bool { return m.CallID == c.ID }); at >= 0 {
-				p.at = i + 1 + at
-				p.message = &messages[p.at]
+	}
+	return calls
+}
+
+func (s *results) all(yield func(placedResult) bool) {
+	messages, p := s.loop.Messages(), placedResult{}
+	for i := range messages {
+		for _, p.Call = range s.callsOf(&messages[i]) {
+			p.number++
+			p.message = nil
+			for p.at = i + 1; p.at < len(messages) && isResult(&messages[p.at]); p.at++ {
+				if messages[p.at].CallID == p.ID {
+					p.message = &messages[p.at]
+					break
+				}
 			}
 			if !yield(p) {
 				return
@@ -152,16 +115,32 @@ func (s *results) all(yield func(placedResult) bool) {
 // find finds a result by its name.
 func (s *results) find(name string) (found placedResult) {
 	for p := range s.all {
-		if p.name() == name {
+		if p.message != nil && p.name() == name {
 			return p
 		}
 	}
 	return found
 }
 
-func (p placedResult) name() string { return resultName(p.number) }
+func (p *placedResult) name() string { return resultName(p.number) }
 
 func resultName(number int) string { return "r" + strconv.Itoa(number) }
+
+// isPart reports whether the model does not have the result whole.
+func (p *placedResult) isPart() bool {
+	return p.message != nil && (p.message.Instead != nil || p.isCut(p.message))
+}
+
+// isCut reports whether a message has only a part of the result; see wire.Cut.
+func (p *placedResult) isCut(m *stream.Message) bool {
+	mark := " bytes left out here: result " + p.name()
+	for _, part := range m.Parts {
+		if bytes.Contains(part.JSON, []byte(mark+`\n`)) || strings.Contains(part.Text, mark+"\n") {
+			return true
+		}
+	}
+	return false
+}
 
 // placed are the results by the index of their message. If several command lines have the same
 // message, it is the first one.
@@ -181,172 +160,152 @@ func (s *results) placed() map[int]placedResult {
 // leave keeps a result that requests leave out from now on, and returns its name; "" for none. The
 // whole text of a result that was cut is kept already.
 func (s *results) leave(p placedResult) string {
-	if p.message == nil || !p.isCut() && s.keep(p.number, textOf(p.message)) != nil {
+	switch {
+	case p.message == nil:
+		return ""
+	case p.isCut(p.message):
+		return p.name()
+	}
+	return s.keep(p.number, literalOf(p.message))
+}
+
+// cut keeps the result of a call of the last reply that is about to be cut, and returns its name; ""
+// for none.
+func (s *results) cut(c *call, literal []byte) string {
+	if s == nil || len(s.tools()) == 0 {
 		return ""
 	}
-	return p.name()
-}
-
-// cut keeps a result, a JSON string literal, that is about to be cut, and returns its name; "" for
-// none.
-func (s *results) cut(c *call, whole []byte) string {
-	if s == nil || c.result == 0 || len(s.tools()) == 0 || s.keep(c.result, jsontext.Unescape(whole[1:len(whole)-1])) != nil {
+	number := s.number(c)
+	if number == 0 {
 		return ""
 	}
-	return resultName(c.result)
+	return s.keep(number, literal)
 }
 
-// keep writes the file of a result that gets a name.
-func (s *results) keep(number int, text []byte) error {
-	path, err := s.path(number)
-	if err == nil {
-		err = s.loop.plan.files.add(path, indented(text))
-	}
-	s.mu.Lock()
-	s.named = s.named || err == nil
-	s.mu.Unlock()
-	if err != nil {
-		s.loop.plan.files.warned.Do(func() {
-			s.loop.emit(&event.Warning{Code: "results_not_kept", Message: "a result that was cut or left out has no name, because it cannot be kept: " + confine.Reason(err).Error()})
-		})
-	}
-	return err
-}
-
-// indented indents structured content. It is the last line of the text, and the longest part.
-func indented(text []byte) []byte {
-	at := bytes.LastIndexByte(text, '\n') + 1
-	var out bytes.Buffer
-	if kind := jsontext.Kind(text[at:]); kind != '{' && kind != '[' || at > len(text)/2 {
-		return text
-	}
-	out.Write(text[:at])
-	if json.Indent(&out, text[at:], "", "  ") != nil {
-		return text
-	}
-	return out.Bytes()
-}
-
-func (s *results) path(number int) (string, error) {
+// number is the number of the result of a call of the last reply; 0: it has none.
+func (s *results) number(c *call) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.dir == "" {
-		dir, err := s.loop.plan.files.directory()
-		if err != nil {
-			return "", err
+	for messages := s.loop.Messages(); s.counted < len(messages); s.counted++ {
+		for _, asked := range s.callsOf(&messages[s.counted]) {
+			s.calls++
+			s.numbers[asked.ID] = s.calls
 		}
-		s.dir = dir
 	}
-	return filepath.Join(s.dir, resultName(number)), nil
+	if c.line != "" {
+		return s.calls - c.after
+	}
+	return s.numbers[c.ID]
+}
+
+// literalOf is the text of a message as a JSON string literal.
+func literalOf(m *stream.Message) []byte {
+	if len(m.Parts) == 1 && m.Parts[0].JSON != nil {
+		return m.Parts[0].JSON
+	}
+	return jsontext.Quoted(TextOf(m))
+}
+
+// keep writes the file of a result that gets a name, and returns the name; "" if it fails.
+func (s *results) keep(number int, literal []byte) string {
+	files, name := &s.loop.plan.files, resultName(number)
+	dir, err := s.dir()
+	if err == nil {
+		err = files.add(filepath.Join(dir, name), literal[1:len(literal)-1])
+	}
+	if err != nil {
+		files.warned.Do(func() {
+			s.loop.emit(&event.Warning{Code: "results_not_kept", Message: "a result that was cut or left out has no name, because it cannot be kept: " + confine.Reason(err).Error()})
+		})
+		return ""
+	}
+	s.named.Store(true)
+	return name
 }
 
 // directory is the directory of the files, for commands; "" if there are none, or if commands in the
-// sandbox could change them. The files of results that an earlier run named are made now.
-func (s *results) directory() string {
-	if s == nil || !s.named || len(s.tools()) == 0 {
+// sandbox could change them. The files of results that an earlier run named are made now, except
+// results that are denied.
+func (s *results) directory(ctx context.Context) string {
+	if s == nil || !s.named.Load() || len(s.tools()) == 0 {
 		return ""
 	}
 	s.filled.Do(func() {
-		for p := range s.withName {
-			if f, _, err := s.open(p.name()); err == nil && f != nil {
+		for p := range s.all {
+			denied := !p.isPart()
+			if !denied {
+				s.loop.plan.Locked(func() { _, denied = s.denies(ctx, p) })
+			}
+			if denied {
+				continue
+			}
+			if f, err := s.open(p.name()); err == nil {
 				f.Close()
 			}
 		}
 	})
-	path, err := s.path(0)
-	if dir := filepath.Dir(path); err == nil && !s.loop.plan.Box.CommandsWrite(dir) {
-		return dir
+	dir, err := s.dir()
+	if err != nil || s.loop.plan.Box.CommandsWrite(dir) {
+		return ""
 	}
-	return ""
+	return dir
 }
 
 // open opens the file of a result. The file of a result that an earlier run named is made of the
-// session.
-func (s *results) open(name string) (f *os.File, instead string, err error) {
+// session. The error is fs.ErrNotExist if no one has its text.
+func (s *results) open(name string) (*os.File, error) {
 	p := s.find(name)
 	if p.message == nil {
-		return nil, "", fmt.Errorf("no result has the name %.40q; without an id, the results are listed", name)
+		return nil, fmt.Errorf("no result has the name %.40q; without an id, the results are listed", name)
 	}
-	path, err := s.path(p.number)
+	dir, err := s.dir()
 	if err != nil {
-		return nil, "", err
-	}
-	if f, err = os.Open(path); !errors.Is(err, fs.ErrNotExist) {
-		return f, "", err
-	}
-	text, err := s.text(p)
-	if text != nil && err == nil {
-		if err = s.keep(p.number, text); err == nil {
-			f, err = os.Open(path)
-		}
-	}
-	if text == nil && err == nil || errors.Is(err, fs.ErrNotExist) {
-		return nil, Prefix + name + " is no longer kept", nil
-	}
-	return f, "", err
-}
-
-// text is the whole text of a result from the session, or from the conversation if it has it; nil:
-// neither has it.
-func (s *results) text(p placedResult) ([]byte, error) {
-	if whole, err := s.loop.session.Result(p.ID); whole != nil || err != nil {
-		return whole, err
-	}
-	m, err := s.loop.session.Whole(p.at, p.message)
-	if err != nil || m.Parts == nil {
 		return nil, err
 	}
-	if p.message = m; p.isCut() {
-		return nil, nil
+	path := filepath.Join(dir, name)
+	if f, err := os.Open(path); !errors.Is(err, fs.ErrNotExist) {
+		return f, err
 	}
-	return textOf(m), nil
-}
-
-// textOf is the text of a message without pictures; not nil.
-func textOf(m *stream.Message) []byte {
-	text := []byte{}
-	for _, p := range m.Parts {
-		if text = append(text, p.Text...); len(p.JSON) > 1 {
-			text = append(text, jsontext.Unescape(p.JSON[1:len(p.JSON)-1])...)
+	literal, err := s.loop.session.Result(p.ID)
+	if literal == nil && err == nil {
+		var m *stream.Message
+		if m, err = s.loop.session.Whole(p.at, p.message); err == nil && (m.Parts == nil || p.isCut(m)) {
+			err = fs.ErrNotExist
+		}
+		if err == nil {
+			literal = literalOf(m)
 		}
 	}
-	return text
+	if err != nil {
+		return nil, err
+	}
+	s.keep(p.number, literal)
+	return os.Open(path)
 }
 
 // list is a line for each result with a name.
 func (s *results) list() (lines []byte) {
 	const most = 200 // bytes of arguments
-	for p := range s.withName {
-		lines = fmt.Appendf(lines, "%s %s %s\n", p.name(), p.Name, readable.Cut(strings.Join(strings.Fields(string(p.Arguments)), " "), most, "…"))
+	for p := range s.all {
+		if p.isPart() {
+			lines = fmt.Appendf(lines, "%s %s %s\n", p.name(), p.Name, readable.Cut(strings.Join(strings.Fields(string(p.Arguments)), " "), most, "…"))
+		}
 	}
 	return lines
 }
 
-func (s *results) withName(yield func(placedResult) bool) {
-	for p := range s.all {
-		if p.message != nil && (p.message.Instead != nil || p.isCut()) && !yield(p) {
-			return
-		}
-	}
-}
-
-// isCut reports whether the message has only a part of the result.
-func (p placedResult) isCut() bool {
-	return bytes.Contains(textOf(p.message), []byte(cutMark+strconv.Itoa(p.number)+"\n"))
-}
-
-// read is the result that a call of a tool of KeptTools reads. If the tool itself made this result,
-// it is the one that it read.
-func (s *results) read(c *stream.Call) (p placedResult) {
-	for call := c; ; call = &p.Call {
-		if t := s.loop.box.Tool(call.Name); t == nil || !t.Kept {
-			return p
-		}
-		next := s.find(jsontext.Text(jsontext.Member(call.Arguments, "id")))
-		if next.message == nil || p.number > 0 && next.number >= p.number {
+// read is the result that a call of a tool of KeptTools reads. If such a tool made it, it is the one
+// that this tool read.
+func (s *results) read(c *call) (p placedResult) {
+	for args := c.args; ; args = p.Arguments {
+		next := s.find(jsontext.Text(jsontext.Member(args, "id")))
+		if next.message == nil || p.message != nil && next.number >= p.number {
 			return placedResult{}
 		}
 		p = next
+		if t := s.loop.box.Tool(p.Name); t == nil || !t.Kept {
+			return p
+		}
 	}
 }
 
@@ -355,7 +314,7 @@ func (s *results) labels(c *call) (labels approve.Labels) {
 	if !c.tool.Kept {
 		return 0
 	}
-	p := s.read(&c.Call)
+	p := s.read(c)
 	if p.message != nil {
 		labels, _ = approve.ParseLabels(p.message.Labels, approve.Exposed)
 	}

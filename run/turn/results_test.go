@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"toolpipe/stream/text/jsontext"
 )
 
 // TestResultFiles holds that a file is written once, that no program can write to it, that the oldest
@@ -55,9 +57,12 @@ func TestIndented(t *testing.T) {
 		"so\n{\"a\":1}":        "so\n{\n  \"a\": 1\n}",
 		"{\"a\":1}\n{\"a\":1}": "{\"a\":1}\n{\"a\":1}",
 		`{"a":1} more`:         `{"a":1} more`,
+		`\n{"a":1}`:            `\n{"a":1}`,
 		`[1.50,1e400]`:         "[\n  1.50,\n  1e400\n]",
 	} {
-		if got := string(indented([]byte(text))); got != want {
+		literal := jsontext.Quoted(text)
+		rest, structured := structuredIn(literal[1 : len(literal)-1])
+		if got := string(jsontext.Unescape(rest)) + string(structured); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

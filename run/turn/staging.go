@@ -230,7 +230,7 @@ func (p *Plan) simulate(ctx context.Context, t *toolbox.Tool, args []byte, files
 	bounds := confine.Bounds{Denied: withheld.Paths, Matches: withheld.Matches, Staged: files, Stage: &change}
 	result, err := server.CallTool(confine.WithBounds(ctx, bounds), &mcp.ToolCall{Tool: t.Name, Args: args, Progress: func(wire.Progress) {}})
 	if err == nil && result.IsError {
-		m := result.Render(0)
+		m := result.Render()
 		err = errors.New(strings.TrimSpace(jsontext.Unquote(m.JSON)))
 	}
 	return change, err

@@ -173,11 +173,8 @@ func (t *trimmer) learn(tokens int) {
 // that fits may be a guess. more is false if nothing could be left out.
 func (t *trimmer) leaveOut(r *stream.Request, turn, target, fits int) (more bool, err error) {
 	x := trim{trimmer: t, messages: r.Messages, now: event.Trim{Turn: turn}}
-	old, spans := oldResults(r.Messages), oldRounds(r.Messages)
-	if len(old)+len(spans) > 0 {
-		x.placed = t.Results.placed()
-	}
-	if len(x.placed) > 0 {
+	old, rounds := oldResults(r.Messages), oldRounds(r.Messages)
+	if x.placed = t.Results.placed(); len(x.placed) > 0 && (len(old) > 0 || rounds.from < rounds.to) {
 		r.Tools = t.Results.offer(r.Tools, true)
 		t.load.weigh(r)
 	}
@@ -187,13 +184,7 @@ func (t *trimmer) leaveOut(r *stream.Request, turn, target, fits int) (more bool
 		}
 		x.result(i)
 	}
-	inRounds := 0
-	for _, s := range spans {
-		inRounds -= smallestTrimmed // for the line in their place
-		for i := range r.Messages[s.from:s.to] {
-			inRounds += weightOf(&r.Messages[s.from+i])
-		}
-	}
+	inRounds := max(rounds.weight(r.Messages), 0)
 	for t.load.weight-inRounds > fits {
 		i, at := heaviestAttachment(r.Messages)
 		if i < 0 {
@@ -201,11 +192,8 @@ func (t *trimmer) leaveOut(r *stream.Request, turn, target, fits int) (more bool
 		}
 		x.attachment(i, at)
 	}
-	enough := t.load.weight > (target+fits)/2 && t.load.weight-inRounds <= fits
-	for _, s := range spans {
-		if enough || len(x.left) == 0 {
-			x.rounds(s, target)
-		}
+	if enough := t.load.weight > (target+fits)/2 && t.load.weight-inRounds <= fits; enough || len(x.left) == 0 {
+		x.rounds(rounds, target)
 	}
 	if len(x.left) == 0 {
 		return false, nil

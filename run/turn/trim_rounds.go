@@ -56,47 +56,46 @@ func (x *trim) attachment(i, at int) {
 	x.now.Bytes += bytes
 }
 
-// A span is messages that belong to whole rounds. before is the message of the user before them.
-type span struct{ before, from, to int }
+// A span is the messages from..to-1, which may be left out as whole rounds, except the last message of
+// the user. before is the message of the user before them.
+type span struct{ before, from, to, last int }
 
-// oldRounds are the messages that may be left out as whole rounds. The last three rounds with results
-// stay, but not more than six rounds.
-func oldRounds(messages []stream.Message) (spans []span) {
-	to, kept, withResults := len(messages), 0, 0
-	for kept < 2*untrimmedRounds && withResults < untrimmedRounds && to > 0 {
-		if to--; beginsRound(messages, to) {
-			if kept++; to+1 < len(messages) && isResult(&messages[to+1]) {
+// oldRounds is the span of a request. The last three rounds with results stay, but not more than six
+// rounds.
+func oldRounds(messages []stream.Message) (s span) {
+	s.before = -1
+	for i := range messages {
+		switch m := &messages[i]; {
+		case isPrompt(m) && s.from == 0:
+			s.before, s.last = i, i
+		case isPrompt(m):
+			s.last = i
+		case m.Role == stream.Assistant && s.before >= 0 && s.from == 0:
+			s.from = i
+		}
+	}
+	if s.from == 0 {
+		return span{}
+	}
+	s.to = len(messages)
+	for kept, withResults := 0, 0; kept < 2*untrimmedRounds && withResults < untrimmedRounds && s.to > s.from; {
+		if s.to--; beginsRound(messages, s.to) {
+			if kept++; s.to+1 < len(messages) && isResult(&messages[s.to+1]) {
 				withResults++
 			}
 		}
 	}
-	first := slices.IndexFunc(messages, func(m stream.Message) bool { return isPrompt(&m) })
-	last := first
-	for i := range messages {
-		if isPrompt(&messages[i]) {
-			last = i
+	return s
+}
+
+// weight is what a request weighs less without the rounds.
+func (s *span) weight(messages []stream.Message) (weight int) {
+	for i := s.from; i < s.to; i++ {
+		if i != s.last {
+			weight += weightOf(&messages[i])
 		}
 	}
-	add := func(before, to int) {
-		from := before + 1
-		for from < to && messages[from].Role != stream.Assistant {
-			if from++; isPrompt(&messages[from-1]) {
-				before = from - 1
-			}
-		}
-		if from < to {
-			spans = append(spans, span{before, from, to})
-		}
-	}
-	switch {
-	case to == 0 || first < 0:
-	case last > first && last < to:
-		add(first, last)
-		add(last, to)
-	default:
-		add(first, to)
-	}
-	return spans
+	return weight - smallestTrimmed // for the line in their place
 }
 
 // beginsRound reports whether a round begins with the i-th message. A reply that the endpoint paused
@@ -108,58 +107,44 @@ func beginsRound(messages []stream.Message, i int) bool {
 // rounds leaves out the first rounds of a span, until the request has the target's weight.
 func (x *trim) rounds(s span, target int) {
 	to, more := s.from, false
-	for to < s.to {
-		next := to + 1
-		for next < s.to && !beginsRound(x.messages, next) {
-			next++
+	for ; to < s.to && (x.load.weight > target || !beginsRound(x.messages, to)); to++ {
+		m := &x.messages[to]
+		if to == s.last || m.Omitted() {
+			continue
 		}
-		if round := x.messages[to:next]; slices.ContainsFunc(round, func(m stream.Message) bool { return !m.Omitted() }) {
-			if x.load.weight <= target {
-				break
-			}
-			for i := range round {
-				x.omit(to + i)
-			}
-			more = true
+		if beginsRound(x.messages, to) {
 			x.now.Rounds++
 		}
-		to = next
+		x.load.weight -= weightOf(m)
+		if m.Instead == nil {
+			x.now.Bytes += bytesOf(m.Parts)
+			x.Results.leave(x.placed[to-x.Frame])
+		}
+		m.Omit()
+		more = true
 	}
 	if more {
-		x.leave(session.Left{Message: s.before, Part: session.WholeMessage, Until: to, Says: x.saysRounds(s.from, to)})
+		x.leave(session.Left{Message: s.before, Part: session.WholeMessage, Until: to, Says: x.saysRounds(s, to)})
 	}
-}
-
-func (x *trim) omit(i int) {
-	m := &x.messages[i]
-	if m.Omitted() {
-		return
-	}
-	x.load.weight -= weightOf(m)
-	if m.Instead == nil {
-		x.now.Bytes += bytesOf(m.Parts)
-		x.Results.leave(x.placed[i-x.Frame])
-	}
-	m.Omit()
 }
 
 // saysRounds is the line in place of whole rounds.
-func (x *trim) saysRounds(from, to int) string {
-	first, last, calls, prompts := 1, 0, 0, 0
-	results := [2]int{}
+func (x *trim) saysRounds(s span, to int) string {
+	rounds, before, calls, prompts, results := 0, 0, 0, 0, ""
 	count := map[string]int{}
 	var names []string
 	for i := range x.messages[:to] {
 		m := &x.messages[i]
-		if beginsRound(x.messages, i) {
-			if last++; i < from {
-				first++
-			}
+		if i == s.from {
+			before = rounds
 		}
-		if i < from {
+		if beginsRound(x.messages, i) {
+			rounds++
+		}
+		if i < s.from {
 			continue
 		}
-		if isPrompt(m) {
+		if isPrompt(m) && i != s.last {
 			prompts++
 		}
 		for _, c := range m.Calls {
@@ -168,28 +153,28 @@ func (x *trim) saysRounds(from, to int) string {
 			}
 			count[c.Name]++
 		}
-		if number := x.placed[i-x.Frame].number; number > 0 {
-			results = [2]int{min(cmp.Or(results[0], number), number), max(results[1], number)}
+		if p := x.placed[i-x.Frame]; p.number > 0 {
+			first, _, _ := strings.Cut(cmp.Or(results, p.name()), " ")
+			results = first + " to " + p.name()
 		}
 	}
-	says := fmt.Sprintf(session.RoundsLeft+"%d to %d", first, last)
+	says := fmt.Sprintf(session.RoundsLeft+"%d to %d", before+1, rounds)
 	if calls > 0 {
 		const most = 3
 		slices.SortStableFunc(names, func(a, b string) int { return count[b] - count[a] })
-		var parts []string
-		for _, name := range names[:min(len(names), most)] {
-			parts = append(parts, fmt.Sprintf("%d × %s", count[name], name))
+		for i, name := range names {
+			names[i] = fmt.Sprintf("%d × %s", count[name], name)
 		}
 		if len(names) > most {
-			parts = append(parts, "…")
+			names = append(names[:most], "…")
 		}
-		says += fmt.Sprintf(" (%d calls: %s)", calls, strings.Join(parts, ", "))
+		says += fmt.Sprintf(" (%d calls: %s)", calls, strings.Join(names, ", "))
 	}
 	if prompts > 0 {
 		says += fmt.Sprintf(" and %d messages of the user", prompts)
 	}
-	if results[0] > 0 {
-		says += "; their results are " + resultName(results[0]) + " to " + resultName(results[1])
+	if results != "" {
+		says += "; their results are " + results
 	}
 	return says
 }

@@ -125,8 +125,10 @@ func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error
 
 func (r *round) verdict(ctx context.Context, c *call) (approve.Verdict, error) {
 	gate := r.plan.Inv.Gate
-	if v, denied := r.deniedResult(ctx, c); denied {
-		return v, nil
+	if c.tool.Kept {
+		if v, denied := r.results.denies(ctx, r.results.read(c)); denied {
+			return v, nil
+		}
 	}
 	if r.dryRun { // nobody is asked, except the approver about a call that would run
 		if x, err := gate.Explain(ctx, r.asked(c, c.tool)); x.Verdict.Outcome != approve.Allowed || !c.tool.OnlyReads() {
@@ -164,34 +166,37 @@ func (r *round) verdict(ctx context.Context, c *call) (approve.Verdict, error) {
 	return v, err
 }
 
-// deniedResult denies a call that reads the result of another call which is denied now. The state of
-// the conversation does not count: nothing is sent again.
-func (r *round) deniedResult(ctx context.Context, c *call) (v approve.Verdict, denied bool) {
-	if !c.tool.Kept {
+// denies denies reading the result of a call that is denied now, or one of an earlier run that may show
+// files which rules of this run deny. The state of the conversation does not count: nothing is sent
+// again. The caller holds the plan's lock for verdicts.
+func (s *results) denies(ctx context.Context, p placedResult) (v approve.Verdict, denied bool) {
+	args, err := canonical(p.Arguments)
+	if p.message == nil || err != nil {
 		return v, false
 	}
-	made := r.results.read(&c.Call)
-	args, err := canonical(made.Arguments)
-	if made.message == nil || err != nil {
-		return v, false
+	gate, made := s.loop.plan.Inv.Gate, s.loop.box.CallOf(p.Name, args)
+	x, err := gate.Explain(ctx, made)
+	switch v = x.Verdict; {
+	case err != nil || v.Outcome == approve.Denied:
+		return v, true
+	case p.number <= s.earlier && s.showsDenied(p.Name, args, gate.Withheld(ctx, made)):
+		return approve.Verdict{Outcome: approve.Denied, By: "policy", Reason: "the result may show files that a rule denies now"}, true
 	}
-	asked := r.box.CallOf(made.Name, args)
-	x, err := r.plan.Inv.Gate.Explain(ctx, asked)
-	if err == nil && x.Verdict.Outcome != approve.Denied && made.number <= r.results.earlier && r.showedDenied(ctx, &asked) {
-		x.Verdict = approve.Verdict{Outcome: approve.Denied, By: "policy", Reason: "the result may show files that a rule denies now"}
-	}
-	return x.Verdict, err == nil && x.Verdict.Outcome == approve.Denied
+	return v, false
 }
 
-// showedDenied reports whether a call of a built-in tool in an earlier run may have shown files that
-// the rules of this run keep from such a tool.
-func (r *round) showedDenied(ctx context.Context, made *approve.Call) bool {
-	t := r.box.Tool(made.Name)
-	if t == nil || !t.Declares().Reads {
+// showsDenied reports whether a call may show files that are withheld from it. Files of a tool that the
+// run does not have are not known, and files that are gone may be any below the tool's root.
+func (s *results) showsDenied(name string, args []byte, withheld approve.Withheld) bool {
+	t := s.loop.box.Tool(name)
+	if t == nil {
+		return withheld.Matches != nil || len(withheld.Paths) > 0
+	}
+	if !t.Declares().Reads {
 		return false
 	}
-	name := jsontext.Text(jsontext.Member(made.Arguments, t.Declares().Path))
-	path := name
+	asked := jsontext.Text(jsontext.Member(args, t.Declares().Path))
+	path := asked
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(t.Conn.Root, path)
 	}
@@ -199,10 +204,12 @@ func (r *round) showedDenied(ctx context.Context, made *approve.Call) bool {
 		path = real
 	}
 	info, err := os.Stat(path)
-	several := err != nil || info.IsDir() // files below it
-	withheld := r.plan.Inv.Gate.Withheld(ctx, *made)
-	return withheld.Matches != nil && (several || withheld.Matches(name, path)) || slices.ContainsFunc(withheld.Paths, func(denied string) bool {
-		return confine.IsBelow(path, denied) || several && confine.IsBelow(denied, path)
+	several := err != nil || info.IsDir()
+	if err != nil {
+		path = t.Conn.Root
+	}
+	return withheld.Matches != nil && (several || withheld.Matches(asked, path)) || slices.ContainsFunc(withheld.Paths, func(denied string) bool {
+		return confine.IsBelow(path, denied) || confine.IsBelow(denied, path)
 	})
 }
 

@@ -65,29 +65,30 @@ type share struct {
 // remains says what a request consists of that cannot be left out, and how to shorten its largest
 // parts.
 func (t *trimmer) remains(r *stream.Request) []string {
-	results := share{what: "results of the last rounds", hint: "--max-result-bytes N cuts each result that the model gets"}
-	prompts := share{what: "prompts and attachments", hint: "give the model less at once: --files DIR lets it read a large file in parts"}
-	replies := share{what: "the model's own texts and calls", hint: "--max-tokens N limits each reply of the model"}
-	head := share{"tools and system message", "--tools GLOBS offers fewer tools, and --find-tools auto offers them when the model searches for them", t.load.tools}
+	shares := []share{
+		{what: "results of the last rounds", hint: "--max-result-bytes N cuts each result that the model gets"},
+		{what: "prompts and attachments", hint: "give the model less at once: --files DIR lets it read a large file in parts"},
+		{what: "the model's own texts and calls", hint: "--max-tokens N limits each reply of the model"},
+		{"tools and system message", "--tools GLOBS offers fewer tools, and --find-tools auto offers them when the model searches for them", t.load.tools},
+	}
+	named := t.load.tools
 	for i := range r.Messages {
-		m := &r.Messages[i]
-		of := &head
+		m, of := &r.Messages[i], 3
 		switch {
 		case m.Omitted():
 			continue
 		case isResult(m):
-			of = &results
+			of = 0
 		case m.Role == stream.User:
-			of = &prompts
+			of = 1
 		case m.Role == stream.Assistant:
-			of = &replies
+			of = 2
 		}
 		sent := stream.Message{Parts: m.Sent(), Calls: m.Calls, Opaque: m.Opaque}
-		of.bytes += sent.Size()
+		shares[of].bytes += sent.Size()
+		named += sent.Size()
 	}
-	named := results.bytes + prompts.bytes + replies.bytes + head.bytes
 	size := max(t.client.Size(r), named)
-	shares := []share{results, prompts, replies, head}
 	text := "the rest, in bytes:"
 	for _, s := range shares {
 		text += " " + s.what + " " + readable.Grouped(s.bytes) + ","

@@ -21,12 +21,18 @@ const (
 	grepPending = 16   // batches that are being searched or wait to be added to the answer
 )
 
-func grepFiles(ctx context.Context, l *confine.Location, args toolserver.Arguments) ([]byte, error) {
+// searched is what a call searches for, and how many lines it shows around each match.
+func searched(args toolserver.Arguments) (m *matcher, around int, err error) {
 	lines := args.Integer("context", 0)
 	if lines < 0 || lines > maxContext {
-		return nil, fmt.Errorf("context is %d; 0 to %d lines are shown around a match", lines, maxContext)
+		return nil, 0, fmt.Errorf("context is %d; 0 to %d lines are shown around a match", lines, maxContext)
 	}
-	m, err := newMatcher(args.Text("pattern"), args.Flag("ignore_case"))
+	m, err = newMatcher(args.Text("pattern"), args.Flag("ignore_case"))
+	return m, int(lines), err
+}
+
+func grepFiles(ctx context.Context, l *confine.Location, args toolserver.Arguments) ([]byte, error) {
+	m, around, err := searched(args)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +42,7 @@ func grepFiles(ctx context.Context, l *confine.Location, args toolserver.Argumen
 			return nil, err
 		}
 	}
-	g := &grep{Location: l, matcher: m, around: int(lines), include: include}
+	g := &grep{Location: l, matcher: m, around: around, include: include}
 	if l.Info != nil && l.Info.IsDir() {
 		err = g.tree(ctx)
 	} else {

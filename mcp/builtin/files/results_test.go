@@ -22,12 +22,8 @@ func resultsOf(t *testing.T, limit int, texts ...string) func(tool, args string)
 			t.Fatal(err)
 		}
 	}
-	s := NewResults(Results{Limit: limit, List: func() []byte { return []byte(strings.Repeat("r1 a__b {}\n", len(texts))) }, Open: func(id string) (*os.File, string, error) {
-		f, err := os.Open(filepath.Join(dir, id))
-		if errors.Is(err, os.ErrNotExist) {
-			return nil, id + " is no longer kept", nil
-		}
-		return f, "", err
+	s := NewResults(Results{Limit: limit, List: func() []byte { return []byte(strings.Repeat("r1 a__b {}\n", len(texts))) }, Open: func(id string) (*os.File, error) {
+		return os.Open(filepath.Join(dir, id))
 	}}, "1")
 	return func(tool, args string) (string, error) {
 		r, err := s.Call(t.Context(), tool, []byte(args), nil)
@@ -94,9 +90,9 @@ func TestResultsGrep(t *testing.T) {
 		`{"id":"r1","pattern":"b","limit":2}`:          `^r1:1:abc\nr1:2:abc\n\[toolpipe\] the search stops here, after 2 matching lines`,
 		`{"id":"r1","pattern":"nothing"}`:              `^\[toolpipe\] matching lines: 0\n$`,
 		`{"id":"r2","pattern":"needle"}`:               `^r2:1:x{200,}needley+\[toolpipe: from offset 1047\d{3} of a long line\]\n`,
-		`{"id":"r3","pattern":"needle"}`:               `^r3 is no longer kept$`,
-		`{"id":"r2","pattern":"needle","context":-1}`:  `^error: context must be`,
-		`{"id":"r2","pattern":"needle","context":100}`: `^error: context must be`,
+		`{"id":"r3","pattern":"needle"}`:               `^\[toolpipe\] r3 is no longer kept$`,
+		`{"id":"r2","pattern":"needle","context":-1}`:  `^error: context is`,
+		`{"id":"r2","pattern":"needle","context":100}`: `^error: context is`,
 	} {
 		answer, err := call("grep", args)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -129,44 +130,53 @@ func (sh *shell) await(ctx context.Context, p *process.Process, timeout time.Dur
 	}
 }
 
-// commandResult is the answer of a command that ran, as text and as an object. Only a timeout
-// is an error; killed describes it.
+// commandResult is the answer of a command that ran, as text and as an object. The object has no more
+// than both ends of an output. Only a timeout is an error; killed describes it.
 func commandResult(out, errs *process.Output, state *os.ProcessState, killed string) *wire.Result {
-	stdout, dropped := outputText(out)
-	stderr, droppedErr := outputText(errs)
+	stdout, stderr := wholeText(out), wholeText(errs)
 	code, status := ExitCode(state)
-	var b []byte
 	timedOut := killed != ""
+	b := append(make([]byte, 0, jsontext.InnerLen(stdout)+jsontext.InnerLen(stderr)+200), '"') // a long output is not moved
 	if timedOut {
-		b = fmt.Appendf(b, "timed out; %s\n", killed)
+		b = jsontext.AppendInner(b, "timed out; "+killed+"\n")
 	}
-	b = appendOutput(b, "STDOUT:\n", stdout)
-	b = appendOutput(b, "STDERR:\n", stderr)
-	r := toolserver.TextResult(fmt.Appendf(b, "EXIT CODE: %s\n", status))
-	r.IsError = timedOut
+	b = appendOutput(b, "STDOUT:", stdout)
+	b = appendOutput(b, "STDERR:", stderr)
+	b = append(jsontext.AppendInner(b, "EXIT CODE: "+status+"\n"), '"')
+	stdout, dropped := ends(out)
+	stderr, droppedErr := ends(errs)
 	s := jsontext.AppendQuoted([]byte(`{"stdout":`), stdout)
 	s = jsontext.AppendQuoted(append(s, `,"stderr":`...), stderr)
 	s = fmt.Appendf(s, `,"exit_code":%d,"timed_out":%t`, code, timedOut)
 	if omitted := dropped + droppedErr; omitted > 0 {
 		s = fmt.Appendf(s, `,"omitted_bytes":%d`, omitted)
 	}
-	r.Structured = append(s, '}')
-	return r
+	return &wire.Result{IsError: timedOut, Content: []wire.Block{{Type: "text", Text: b}}, Structured: append(s, '}')}
 }
 
-// outputText is the kept part of an output, with a mark where bytes were dropped.
-func outputText(o *process.Output) (text []byte, dropped int64) {
-	head, tail, dropped := o.Kept()
+func wholeText(o *process.Output) []byte { return joined(o.Kept()) }
+
+// ends are the ends of an output, each of at most keptOutput bytes.
+func ends(o *process.Output) (text []byte, dropped int64) {
+	head, at := o.From(0, keptOutput)
+	tail, at := o.From(max(o.Size()-keptOutput, at+int64(len(head))), keptOutput)
+	dropped = at - int64(len(head))
+	return joined(head, tail, dropped), dropped
+}
+
+// joined is both ends of an output, with a mark where bytes were dropped.
+func joined(head, tail []byte, dropped int64) []byte {
 	if dropped > 0 {
-		head = fmt.Appendf(readable.WholeRunes(head), "\n[toolpipe] %d bytes are left out here\n", dropped)
+		head = fmt.Appendf(slices.Clip(readable.WholeRunes(head)), "\n[toolpipe] %d bytes are left out here\n", dropped)
 	}
-	return append(head, tail...), dropped
+	return append(head, tail...)
 }
 
+// appendOutput appends an output to the inside of a JSON string literal.
 func appendOutput(b []byte, heading string, output []byte) []byte {
-	b = append(append(b, heading...), output...)
+	b = jsontext.AppendInner(append(b, heading+`\n`...), output)
 	if n := len(output); n > 0 && output[n-1] != '\n' {
-		b = append(b, '\n')
+		b = append(b, `\n`...)
 	}
 	return b
 }

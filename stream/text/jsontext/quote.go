@@ -1,6 +1,7 @@
 package jsontext
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
@@ -51,12 +52,12 @@ func AppendInner[S string | []byte](dst []byte, s S) []byte {
 }
 
 // InnerLen is the number of bytes that AppendInner appends.
-func InnerLen(s string) int {
+func InnerLen[S string | []byte](s S) int {
 	n := len(s)
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c >= utf8.RuneSelf:
-			_, size := utf8.DecodeRuneInString(s[i:])
+			_, size := utf8.DecodeRuneInString(string(s[i:min(len(s), i+utf8.UTFMax)]))
 			if i += size - 1; size == 1 { // an invalid byte
 				n += len("\ufffd") - 1
 			}
@@ -95,6 +96,24 @@ func Unescape(inner []byte) []byte {
 		return inner
 	}
 	return appendUnescaped(nil, inner, utf8.AppendRune)
+}
+
+// WriteText writes the text of a literal, given without its quotes.
+func WriteText(w *bufio.Writer, inner []byte) {
+	for {
+		i := bytes.IndexByte(inner, '\\')
+		r, n := rune(0), 0
+		if i >= 0 {
+			r, n = ReadEscape(inner[i:])
+		}
+		if n == 0 {
+			w.Write(inner)
+			return
+		}
+		w.Write(inner[:i])
+		w.WriteRune(r)
+		inner = inner[i+n:]
+	}
 }
 
 // appendUnescaped appends s with its escapes resolved: appendRune appends the character of an
