@@ -36,6 +36,9 @@ const (
 	// keptOutput is how many bytes of each end of an output are kept, unless it is handed on
 	// whole: both outputs and their copies in an answer stay below the limit of a model's text.
 	keptOutput = 24 << 10
+	// objectOutput is how many bytes of each end of an output the object of a result has, which
+	// repeats the text.
+	objectOutput = 4 << 20
 )
 
 type shell struct {
@@ -156,10 +159,10 @@ func commandResult(out, errs *process.Output, state *os.ProcessState, killed str
 
 func wholeText(o *process.Output) []byte { return joined(o.Kept()) }
 
-// ends are the ends of an output, each of at most keptOutput bytes.
+// ends are the ends of an output, each of at most objectOutput bytes.
 func ends(o *process.Output) (text []byte, dropped int64) {
-	head, at := o.From(0, keptOutput)
-	tail, at := o.From(max(o.Size()-keptOutput, at+int64(len(head))), keptOutput)
+	head, at := o.From(0, objectOutput)
+	tail, at := o.From(max(o.Size()-objectOutput, at+int64(len(head))), objectOutput)
 	dropped = at - int64(len(head))
 	return joined(head, tail, dropped), dropped
 }
