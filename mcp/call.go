@@ -162,7 +162,7 @@ func (s *Session) taskPeer(id string, progress func(wire.Progress), ask wire.Ask
 	return task.Peer{
 		Legacy: s.isLegacy(),
 		Request: func(ctx context.Context, method string, params []byte) ([]byte, error) {
-			return s.RequestNamed(ctx, &Named{method, id, params, ask})
+			return s.Request(ctx, &Named{method, id, params, ask})
 		},
 		Answers: func(ctx context.Context, requests []byte) ([]byte, error) {
 			return s.inputResponses(ctx, requests, ask)

@@ -208,7 +208,7 @@ func (s *Session) LogFrom(ctx context.Context, level string) error {
 	if !s.has("logging") {
 		return nil
 	}
-	_, err := s.Request(ctx, "logging/setLevel", "", append(jsontext.AppendQuoted([]byte(`{"level":`), level), '}'))
+	_, err := s.Request(ctx, &Named{Method: "logging/setLevel", Params: append(jsontext.AppendQuoted([]byte(`{"level":`), level), '}')})
 	return err
 }
 

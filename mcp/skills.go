@@ -58,7 +58,7 @@ func (s *Session) skill(ctx context.Context, reference string) (*Skill, error) {
 		return nil, errors.New("the server does not declare that it has skills")
 	}
 	if strings.Contains(reference, ":") {
-		result, err := s.Request(ctx, "skills/get", "", append(jsontext.AppendQuoted([]byte(`{"uri":`), reference), '}'))
+		result, err := s.Request(ctx, &Named{Method: "skills/get", Params: append(jsontext.AppendQuoted([]byte(`{"uri":`), reference), '}')})
 		if err != nil {
 			return nil, err
 		}

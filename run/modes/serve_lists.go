@@ -149,7 +149,7 @@ func (h *host) forward(ctx context.Context, c *toolbox.Connection, asked *toolse
 		return nil, err
 	}
 	r.Ask = toolbox.AskHost(asked.Ask, c.Name, func(text string) string { return h.inv.Secrets.Message().HideString(text) })
-	result, err := session.RequestNamed(ctx, r)
+	result, err := session.Request(ctx, r)
 	// An error contains the server's words too.
 	if feed := h.feed(asked.Client); feed != nil {
 		feed.Bring(c.Exposes, event.Source{Name: c.Name, Where: r.Method})
