@@ -71,7 +71,7 @@ func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
 	s := &Session{spec: spec, procs: procs, report: newReporter(hooks, &spec)}
 	s.agreed.Store(&agreement{})
 	s.listing.Store(&toolListing{})
-	if s.report.logs() {
+	if hooks.Log != nil || hooks.LogMessage != nil {
 		s.logLevel.Store(new("info"))
 	}
 	s.life, s.end = context.WithCancel(context.Background())
