@@ -131,7 +131,9 @@ func (o *object) value(value reflect.Value) {
 		if len(v.Hints) > 0 {
 			o.str("hint", strings.Join(v.Hints, "\n"))
 		}
-		o.modelFacts(v.Model)
+		if v.Model.Kind != "" {
+			o.members(reflect.ValueOf(v.Model))
+		}
 		o.end()
 	case Event:
 		o.event(v)
@@ -172,24 +174,3 @@ func (o *object) name(key string) {
 }
 
 func (o *object) str(key, s string) { o.name(key); o.b = AppendString(o.b, s) }
-
-// modelFacts writes what a program needs to decide about another try.
-func (o *object) modelFacts(f failure.ModelFacts) {
-	if f.Kind == "" {
-		return
-	}
-	o.str("kind", f.Kind)
-	if f.HTTPStatus != 0 {
-		o.name("http_status")
-		o.value(reflect.ValueOf(f.HTTPStatus))
-	}
-	if f.Code != "" {
-		o.str("code", f.Code)
-	}
-	o.name("retryable")
-	o.value(reflect.ValueOf(f.Retryable))
-	if f.RetryAfter > 0 {
-		o.name("retry_after_ms")
-		o.value(reflect.ValueOf(f.RetryAfter))
-	}
-}
