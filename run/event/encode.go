@@ -15,7 +15,7 @@ import (
 // object writes a JSON object, member by member. Its zero value is ready.
 type object struct {
 	b    []byte
-	full func(b []byte) // takes the beginning of a long object; nil: b holds everything
+	full func(b []byte) error // takes the beginning of a long object, and returns an error again at its end; nil: b holds everything
 }
 
 // flushed is how many bytes of an object are kept before they are written.
@@ -33,16 +33,6 @@ func (o *object) event(e Event) {
 	}
 	o.begin()
 	o.str("type", e.kind())
-	if c, ok := e.(*OfConnection); ok {
-		o.name("connection")
-		o.value(reflect.ValueOf(c.Connection))
-		e = Unconnected(e)
-	}
-	if n, ok := e.(*Nested); ok {
-		o.name("parent")
-		o.value(reflect.ValueOf(n.Parent))
-		e = n.Event
-	}
 	if _, first := e.(*Start); first {
 		o.name("schema")
 		o.value(reflect.ValueOf(schema))
@@ -66,14 +56,18 @@ type tag struct {
 	plain    bool // "plain": it contains no secret
 }
 
-// fields yields the fields of a struct in order, including embedded structs. The encoder and the
+// fields yields the fields of a struct in order, including embedded structs and events. The encoder and the
 // hiding of secrets both use it, so neither needs a list of fields.
 func fields(of reflect.Value) iter.Seq2[tag, reflect.Value] {
 	return func(yield func(tag, reflect.Value) bool) {
 		for i := range of.NumField() {
 			field := of.Type().Field(i)
 			if field.Anonymous {
-				for t, value := range fields(of.Field(i)) {
+				inner := of.Field(i)
+				if inner.Kind() == reflect.Interface { // the event in a Nested or an OfConnection
+					inner = inner.Elem().Elem()
+				}
+				for t, value := range fields(inner) {
 					if !yield(t, value) {
 						return
 					}
