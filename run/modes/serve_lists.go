@@ -42,7 +42,8 @@ func (h *host) request(ctx context.Context, r *toolserver.HostRequest) ([]byte, 
 		return h.complete(ctx, r)
 	case "logging/setLevel":
 		level := jsontext.Text(jsontext.Member(params, "level"))
-		h.box.EachSession(func(s *mcp.Session) { s.LogFrom(ctx, level) }) // a server that does not support it is no worse than one that does not log
+		// A server that does not support it is no worse than one that does not log.
+		h.box.EachSession(func(_ *toolbox.Connection, s *mcp.Session) { s.LogFrom(ctx, level) })
 		return []byte("{}"), nil
 	}
 	return nil, &wire.RPCError{Code: wire.CodeMethodNotFound, Message: "no method " + strconv.Quote(method)}
