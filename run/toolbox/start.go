@@ -193,13 +193,3 @@ func (b *Toolbox) concerns(code, server, message string) bool {
 	}
 	return code != "tools_changed"
 }
-
-// StartServer starts an additional server, which is not part of the invocation.
-func (b *Toolbox) StartServer(ctx context.Context, s servers.Server) (*Connection, error) {
-	c := NewConnection(s)
-	b.Conns = append(b.Conns, c)
-	if b.start(ctx, c); c.Err != nil {
-		return nil, c.Failure()
-	}
-	return c, nil
-}
