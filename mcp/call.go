@@ -23,7 +23,6 @@ const (
 	hardFactor  = 10 // the hard deadline of a call, as a multiple of the idle limit
 )
 
-// A ToolCall is one call of a tool.
 type ToolCall struct {
 	Tool     string
 	Args     json.RawMessage     // one JSON object, which is sent byte for byte

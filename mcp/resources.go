@@ -26,7 +26,6 @@ func (c *Contents) Show() wire.Shown {
 	return b.Show()
 }
 
-// ReadResource reads all parts of a resource.
 func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, error) {
 	raw, err := s.Request(ctx, readRequest(uri, nil))
 	if err != nil {
@@ -85,10 +84,8 @@ func readRequest(uri string, ask wire.AskFunc) *Named {
 	return &Named{"resources/read", uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'), ask}
 }
 
-// HasResources reports whether the server has resources.
 func (s *Session) HasResources() bool { return s.has("resources") }
 
-// PromptMessage is one message of a prompt.
 type PromptMessage struct {
 	Role  string       // "user" or "assistant"
 	Text  string       // the texts of the blocks, joined with a newline

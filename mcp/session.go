@@ -90,7 +90,6 @@ func (s *Session) isLegacy() bool {
 	return revision != "" && revision != wire.ModernRevision
 }
 
-// Transport is "stdio", "http", "sse" or "local".
 func (s *Session) Transport() string { return s.transport }
 
 // Instructions are the server's instructions for the model; "" for none.

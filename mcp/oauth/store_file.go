@@ -21,7 +21,6 @@ import (
 // a whole, by renaming, so that a reader gets the old or the new login, and a killed process
 // leaves one of the two.
 
-// maxLogin limits a stored login, in bytes.
 const maxLogin = 64 << 10
 
 // id names the login: the SHA-256 of the server's URL and the account.

@@ -248,7 +248,6 @@ type Made struct {
 	Last    string `event:"last,opt"` // time of the last result
 }
 
-// Staged is a call of a plan.
 type Staged struct {
 	ID        string          `event:"id"`
 	Server    string          `event:"server"`

@@ -48,7 +48,6 @@ type Toolbox struct {
 	holder builtin.Holder        // of sandboxes
 }
 
-// New returns an empty toolbox.
 func New(inv *invocation.Invocation) *Toolbox {
 	return &Toolbox{inv: inv, warned: new(sync.Once), holder: builtin.FindHolder(func() []string { return inv.Config.Environ })}
 }
@@ -130,7 +129,6 @@ func (b *Toolbox) hides(t *wire.Tool) bool {
 	return t.ForPages() && b.inv.Config.Mode != config.Serve && b.inv.Config.Mode != config.UpdateLock
 }
 
-// Offer adds a tool to the callable tools.
 func (b *Toolbox) Offer(t *Tool) {
 	b.table.mu.Lock()
 	defer b.table.mu.Unlock()
@@ -174,7 +172,6 @@ func (b *Toolbox) Denies(t *Tool) bool {
 	return denies
 }
 
-// Offered are the tools for the model.
 func (b *Toolbox) Offered() []stream.Tool {
 	var all []stream.Tool
 	for _, t := range b.Direct() {
