@@ -111,8 +111,6 @@ func (s *Server) Name() string { return s.name }
 
 // Add adds a tool; no other tool may have its name. Call it before the server is served.
 func (s *Server) Add(tool wire.Tool, fn ToolFunc) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.tools = append(s.tools, offered{tool: tool, fn: fn})
 }
 

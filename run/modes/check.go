@@ -246,7 +246,7 @@ func (k *checkup) servers(ctx context.Context) {
 			if held := c.Held(); held != "" {
 				in = ", in a sandbox: " + held
 			}
-			if k.plan.Box.Knew(c) {
+			if c.Spec.Protocol.Known == c.Session.Protocol() {
 				in += ", its revision known from " + k.inv.Config.ToolsLock
 			}
 			k.ok(subject, c.Session.Transport()+", "+c.Session.Protocol()+", "+strconv.Itoa(len(c.Listed))+" tools, started in "+strconv.FormatInt(c.Took.Milliseconds(), 10)+" ms"+in)

@@ -143,11 +143,6 @@ func (b *Toolbox) compareRevision(c *Connection) {
 	}
 }
 
-// Knew reports whether the lock contains the server's protocol revision.
-func (b *Toolbox) Knew(c *Connection) bool {
-	return c.Session != nil && c.Spec.Protocol.Known == c.Session.Protocol()
-}
-
 // Hooks handle messages of a server other than answers.
 func (b *Toolbox) Hooks(s *servers.Server) mcp.Hooks {
 	h := mcp.Hooks{
