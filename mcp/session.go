@@ -23,7 +23,7 @@ type Session struct {
 	conn      conn
 	http      *httpConn       // the connection below conn for a server at a URL, else nil
 	child     *stdioTransport // the process below conn for a server over stdio, else nil
-	transport string          // "stdio", "http", "sse" or "local"
+	transport string          // "stdio", "http", "sse", "unix", "door" or "local"
 	meta      []byte          // 2026-07-28: members of every request's _meta
 
 	askingMeta []byte // meta for requests in which the server may ask the user

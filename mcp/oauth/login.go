@@ -39,6 +39,7 @@ type Client struct {
 	SecretExpires time.Time `json:"secret_expires_at,omitzero"` // zero: never
 }
 
+// Request describes a sign-in.
 type Request struct {
 	Server   string
 	Settings *Settings

@@ -9,6 +9,7 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
+// ErrSignedOut and ErrEnded mean that a person has to sign in.
 var (
 	ErrSignedOut = errors.New("there is no login at the server")
 	ErrEnded     = errors.New("the login has ended")

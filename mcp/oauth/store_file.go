@@ -21,7 +21,7 @@ import (
 // a whole, by renaming, so that a reader gets the old or the new login, and a killed process
 // leaves one of the two.
 
-const maxLogin = 64 << 10
+const maxLogin = 64 << 10 // bytes of a stored login
 
 // id names the login: the SHA-256 of the server's URL and the account.
 func (k Key) id() string {

@@ -15,7 +15,7 @@ import (
 // object writes a JSON object, member by member. Its zero value is ready.
 type object struct {
 	b    []byte
-	full func(b []byte) error // takes the beginning of a long object, and returns an error again at its end; nil: b holds everything
+	full func(b []byte) error // takes the beginning of a long object; its error comes again later; nil: b holds everything
 }
 
 // flushed is how many bytes of an object are kept before they are written.
@@ -56,8 +56,8 @@ type tag struct {
 	plain    bool // "plain": it contains no secret
 }
 
-// fields yields the fields of a struct in order, including embedded structs and events. The encoder and the
-// hiding of secrets both use it, so neither needs a list of fields.
+// fields yields the fields of a struct in order, including embedded structs and events. The encoder
+// and the hiding of secrets both use it, so neither needs a list of fields.
 func fields(of reflect.Value) iter.Seq2[tag, reflect.Value] {
 	return func(yield func(tag, reflect.Value) bool) {
 		for i := range of.NumField() {
