@@ -23,7 +23,6 @@ const (
 	hardFactor  = 10 // the hard deadline of a call, as a multiple of the idle limit
 )
 
-// A ToolCall is one call of a tool.
 type ToolCall struct {
 	Tool     string
 	Args     json.RawMessage     // one JSON object, which is sent byte for byte
@@ -162,7 +161,7 @@ func (s *Session) taskPeer(id string, progress func(wire.Progress), ask wire.Ask
 	return task.Peer{
 		Legacy: s.isLegacy(),
 		Request: func(ctx context.Context, method string, params []byte) ([]byte, error) {
-			return s.RequestNamed(ctx, &Named{method, id, params, ask})
+			return s.Request(ctx, &Named{method, id, params, ask})
 		},
 		Answers: func(ctx context.Context, requests []byte) ([]byte, error) {
 			return s.inputResponses(ctx, requests, ask)

@@ -116,7 +116,7 @@ func (s *Session) listen(ctx context.Context, notifications string) {
 func (s *Session) Subscribe(ctx context.Context, uri string, on bool) error {
 	if s.isLegacy() {
 		method := map[bool]string{true: "resources/subscribe", false: "resources/unsubscribe"}[on]
-		_, err := s.Request(ctx, method, uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'))
+		_, err := s.Request(ctx, &Named{Method: method, Name: uri, Params: append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}')})
 		return err
 	}
 	if on && !s.has("resources") {

@@ -22,7 +22,6 @@ const (
 	defaultProbe   = 2 * time.Second // of silence; then a server over stdio is restarted with initialize
 )
 
-// ErrStartup is the error for a server that does not answer in time.
 var ErrStartup = errors.New("no answer within the start-up timeout")
 
 // Connect connects to the server, negotiates the revision and lists the tools, within
@@ -196,7 +195,6 @@ func (s *Session) initialize(ctx context.Context, version string) error {
 	}
 }
 
-// errModern is the error of initialize at a modern server.
 var errModern = errors.New("the server speaks only " + wire.ModernRevision)
 
 // initialized completes the handshake. It waits until the notification was sent: servers

@@ -26,7 +26,6 @@ type ConnectError struct {
 	Cause   error
 }
 
-// Error is one line.
 func (e *ConnectError) Error() string { return e.Message }
 
 func (e *ConnectError) Unwrap() error { return e.Cause }

@@ -49,7 +49,6 @@ func compareFrontmatter(file string, object []byte) error {
 	return nil
 }
 
-// A yamlNode is a value in YAML.
 type yamlNode struct {
 	kind   byte // '"', '[' or '{', as the first byte of the same value in JSON
 	plain  bool // a text without quotes, which can also be a number, a truth value or null

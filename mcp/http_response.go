@@ -35,7 +35,6 @@ type responseReader struct {
 	retry  time.Duration // how long to wait before a resumption
 }
 
-// errNoReply is the failure of a response without the reply.
 var errNoReply = errors.New("the response ended without the reply")
 
 // read returns the result, or an error as exchange does.

@@ -16,7 +16,6 @@ const (
 	maxCursor    = 64 << 10      // bytes of a cursor, as received
 )
 
-// A List describes one of a server's lists.
 type List struct {
 	Method     string
 	Key        string // of the items in a page

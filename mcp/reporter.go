@@ -87,8 +87,6 @@ func (t *reporter) announced(method string, params []byte) {
 	}
 }
 
-func (t *reporter) logs() bool { return t.hooks.Log != nil || t.hooks.LogMessage != nil }
-
 func (t *reporter) message(direction byte, msg []byte) {
 	if t.hooks.Wire != nil {
 		t.unlessStopped(func() { t.hooks.Wire(direction, t.secrets.Wire().Hide(msg)) })

@@ -26,9 +26,8 @@ func (c *Contents) Show() wire.Shown {
 	return b.Show()
 }
 
-// ReadResource reads all parts of a resource.
 func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, error) {
-	raw, err := s.RequestNamed(ctx, readRequest(uri, nil))
+	raw, err := s.Request(ctx, readRequest(uri, nil))
 	if err != nil {
 		return nil, s.failed(fmt.Sprintf("resource %q", uri), err)
 	}
@@ -63,7 +62,7 @@ func (s *Session) ReadForModel(ctx context.Context, uri string, ask wire.AskFunc
 			return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: k.notListed(uri).Error()}
 		}
 	}
-	raw, err := s.RequestNamed(ctx, readRequest(uri, ask))
+	raw, err := s.Request(ctx, readRequest(uri, ask))
 	if err != nil {
 		return nil, s.callError(err)
 	}
@@ -85,10 +84,8 @@ func readRequest(uri string, ask wire.AskFunc) *Named {
 	return &Named{"resources/read", uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'), ask}
 }
 
-// HasResources reports whether the server has resources.
 func (s *Session) HasResources() bool { return s.has("resources") }
 
-// PromptMessage is one message of a prompt.
 type PromptMessage struct {
 	Role  string       // "user" or "assistant"
 	Text  string       // the texts of the blocks, joined with a newline
@@ -100,7 +97,7 @@ type PromptMessage struct {
 func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]string) ([]PromptMessage, error) {
 	arguments, _ := json.Marshal(args) // cannot fail
 	params := fmt.Appendf(nil, `{"name":%s,"arguments":%s}`, jsontext.Quoted(name), arguments)
-	raw, err := s.Request(ctx, "prompts/get", name, params)
+	raw, err := s.Request(ctx, &Named{Method: "prompts/get", Name: name, Params: params})
 	if err != nil {
 		return nil, s.failed(fmt.Sprintf("prompt %q", name), err)
 	}
@@ -121,22 +118,16 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 	return messages, nil
 }
 
-// Request sends a request for a named prompt or resource, within the deadlines of a call, and
-// returns the result as received. If the server answered with an error, the returned error
-// wraps a *wire.RPCError.
-func (s *Session) Request(ctx context.Context, method, name string, params []byte) ([]byte, error) {
-	return s.RequestNamed(ctx, &Named{Method: method, Name: name, Params: params})
-}
-
-// A Named is a request for a named prompt, resource or task.
+// A Named is a request for a named prompt, resource or task. Other requests have no Name.
 type Named struct {
 	Method, Name string
 	Params       []byte
 	Ask          wire.AskFunc // as in ToolCall
 }
 
-// RequestNamed is Request with an Ask.
-func (s *Session) RequestNamed(ctx context.Context, n *Named) ([]byte, error) {
+// Request sends a request within the deadlines of a call, and returns the result as received. If
+// the server answered with an error, the returned error wraps a *wire.RPCError.
+func (s *Session) Request(ctx context.Context, n *Named) ([]byte, error) {
 	ctx, alive, stop := s.watch(ctx)
 	defer stop()
 	r := s.request(n.Method, n.Params, n.Ask)

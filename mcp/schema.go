@@ -10,7 +10,6 @@ import (
 	"toolpipe/stream/text/readable"
 )
 
-// Limits on a tool's schema.
 const (
 	maxSchema      = 256 << 10
 	maxSchemaNodes = 10_000

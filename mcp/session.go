@@ -23,7 +23,7 @@ type Session struct {
 	conn      conn
 	http      *httpConn       // the connection below conn for a server at a URL, else nil
 	child     *stdioTransport // the process below conn for a server over stdio, else nil
-	transport string          // "stdio", "http", "sse" or "local"
+	transport string          // "stdio", "http", "sse", "unix", "door" or "local"
 	meta      []byte          // 2026-07-28: members of every request's _meta
 
 	askingMeta []byte // meta for requests in which the server may ask the user
@@ -71,7 +71,7 @@ func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
 	s := &Session{spec: spec, procs: procs, report: newReporter(hooks, &spec)}
 	s.agreed.Store(&agreement{})
 	s.listing.Store(&toolListing{})
-	if s.report.logs() {
+	if hooks.Log != nil || hooks.LogMessage != nil {
 		s.logLevel.Store(new("info"))
 	}
 	s.life, s.end = context.WithCancel(context.Background())
@@ -90,7 +90,6 @@ func (s *Session) isLegacy() bool {
 	return revision != "" && revision != wire.ModernRevision
 }
 
-// Transport is "stdio", "http", "sse" or "local".
 func (s *Session) Transport() string { return s.transport }
 
 // Instructions are the server's instructions for the model; "" for none.
@@ -208,7 +207,7 @@ func (s *Session) LogFrom(ctx context.Context, level string) error {
 	if !s.has("logging") {
 		return nil
 	}
-	_, err := s.Request(ctx, "logging/setLevel", "", append(jsontext.AppendQuoted([]byte(`{"level":`), level), '}'))
+	_, err := s.Request(ctx, &Named{Method: "logging/setLevel", Params: append(jsontext.AppendQuoted([]byte(`{"level":`), level), '}')})
 	return err
 }
 
@@ -264,4 +263,23 @@ func (s *Session) onRequest(m wire.Message, reply func([]byte)) {
 	default:
 		reply(wire.ReplyError(m.ID, wire.CodeMethodNotFound, "not supported: "+wire.Snippet([]byte(method))))
 	}
+}
+
+// A conn carries requests to one server and returns the replies. Over a Transport all replies
+// come on one stream and are matched by id. Over HTTP each reply comes in the response to its
+// request.
+type conn interface {
+	// exchange sends the request and waits for its reply, until ctx ends. The
+	// error is a *wire.RPCError, a *wire.NoReplyError, or a *statusError.
+	exchange(ctx context.Context, r *wire.Request) ([]byte, error)
+
+	// postMessage sends a notification or a response, which have no reply. It returns when
+	// the server has taken the message.
+	postMessage(ctx context.Context, msg []byte) error
+
+	// lost is the reason why nothing can be sent any more; nil while sending is possible.
+	lost() error
+
+	// close ends the connection, within a bounded time.
+	close()
 }

@@ -18,7 +18,6 @@ import (
 // them (SEP-2640).
 const skillsExtension = "io.modelcontextprotocol/skills"
 
-// Skills is the list of a server's skills.
 var Skills = List{"skills/list", "skills", "uri", skillsExtension}
 
 // The limits of one skill, which every client must accept (SEP-2640).
@@ -36,7 +35,6 @@ type Skill struct {
 	Files       []SkillFile // all files, the instructions too, sorted by URI
 }
 
-// A SkillFile is one file of a skill.
 type SkillFile struct {
 	URI    string
 	Digest string // "sha256:" and the digest of the content in hexadecimal
@@ -58,7 +56,7 @@ func (s *Session) skill(ctx context.Context, reference string) (*Skill, error) {
 		return nil, errors.New("the server does not declare that it has skills")
 	}
 	if strings.Contains(reference, ":") {
-		result, err := s.Request(ctx, "skills/get", "", append(jsontext.AppendQuoted([]byte(`{"uri":`), reference), '}'))
+		result, err := s.Request(ctx, &Named{Method: "skills/get", Params: append(jsontext.AppendQuoted([]byte(`{"uri":`), reference), '}')})
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +87,6 @@ func (s *Session) skill(ctx context.Context, reference string) (*Skill, error) {
 	return readSkill(found[0])
 }
 
-// readSkill reads and checks an entry.
 func readSkill(entry []byte) (*Skill, error) {
 	k := &Skill{URI: jsontext.Text(jsontext.Member(entry, "uri")), Frontmatter: jsontext.Member(entry, "frontmatter")}
 	k.Name = jsontext.Text(jsontext.Member(k.Frontmatter, "name"))

@@ -127,7 +127,6 @@ func (a *agent) chooseIssuer(r *resource, previous string) (string, error) {
 	return name, nil
 }
 
-// names reports whether the server names an issuer.
 func (r *resource) names(issuer string) bool {
 	return slices.ContainsFunc(r.issuers, func(named string) bool { return sameIssuer(named, issuer) })
 }

@@ -334,8 +334,8 @@ func TestRefreshNotSaved(t *testing.T) {
 	a := newRotating(t)
 	s, warnings := newStore(t)
 	k := a.expired(t, s).Key()
-	os.Mkdir(s.path(k.file()+".tmp"), 0o700) // no file can be written there
-	os.WriteFile(filepath.Join(s.path(k.file()+".tmp"), "x"), nil, 0o600)
+	os.Mkdir(s.path(k.id())+".tmp", 0o700) // no file can be written there
+	os.WriteFile(filepath.Join(s.path(k.id())+".tmp", "x"), nil, 0o600)
 	if l, err := s.Refresh(t.Context(), nil, k, "access-0"); err != nil || l.AccessToken != "access-1" {
 		t.Errorf("%+v, %v", l, err)
 	}
@@ -355,7 +355,7 @@ func TestRefreshGiven(t *testing.T) {
 		a.keeps = !rotates
 		elsewhere, _ := newStore(t)
 		k := a.expired(t, elsewhere).Key()
-		given, err := os.ReadFile(elsewhere.path(k.file()))
+		given, err := os.ReadFile(elsewhere.path(k.id()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -397,7 +397,7 @@ func TestRefreshGivenLocked(t *testing.T) {
 	a := newRotating(t)
 	s, _ := newStore(t)
 	k := a.expired(t, s).Key()
-	given, err := os.ReadFile(s.path(k.file()))
+	given, err := os.ReadFile(s.path(k.id()))
 	if err == nil {
 		err = s.Give(string(given))
 	}

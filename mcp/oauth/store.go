@@ -61,7 +61,7 @@ func (s *Store) load(ctx context.Context, id string) (l *Login, err error) {
 	if s.Helper != nil {
 		doc, err = s.Helper.get(ctx, id)
 	} else {
-		doc, err = s.readFile(id + ".json")
+		doc, err = s.readFile(id)
 	}
 	if doc == nil || err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (s *Store) place(id string) string {
 	if s.Helper != nil {
 		return fmt.Sprintf("%s of credential helper %q", helperPrefix+id, s.Helper.program())
 	}
-	return s.path(id + ".json")
+	return s.path(id)
 }
 
 // Update changes the stored login under its lock. change gets the login or nil, and returns
@@ -100,7 +100,7 @@ func (s *Store) Update(ctx context.Context, k Key, change func(*Login) (*Login, 
 	case s.Helper != nil:
 		return s.Helper.erase(ctx, k)
 	}
-	return s.removeFile(k.file())
+	return s.removeFile(k.id())
 }
 
 // put stores a login. The caller holds its lock.
@@ -115,7 +115,7 @@ func (s *Store) put(ctx context.Context, l *Login) error {
 	if s.Helper != nil {
 		err = s.Helper.store(ctx, l.Key(), doc)
 	} else {
-		err = s.writeFile(l.Key().file(), append(doc, '\n'))
+		err = s.writeFile(l.Key().id(), append(doc, '\n'))
 	}
 	if err == nil {
 		s.ahead.Delete(l.Key())

@@ -21,8 +21,7 @@ import (
 // a whole, by renaming, so that a reader gets the old or the new login, and a killed process
 // leaves one of the two.
 
-// maxLogin limits a stored login, in bytes.
-const maxLogin = 64 << 10
+const maxLogin = 64 << 10 // bytes of a stored login
 
 // id names the login: the SHA-256 of the server's URL and the account.
 func (k Key) id() string {
@@ -30,9 +29,8 @@ func (k Key) id() string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (k Key) file() string { return k.id() + ".json" }
-
-func (s *Store) path(name string) string { return filepath.Join(s.Dir, name) }
+// path is the file of the login with an id.
+func (s *Store) path(id string) string { return filepath.Join(s.Dir, id+".json") }
 
 // checkDir refuses a directory in which another user could put a file. A missing directory is
 // fs.ErrNotExist, also for a user without a home directory.
@@ -59,22 +57,21 @@ func (s *Store) makeDir() error {
 
 // refuse is the error for a file or directory that another user controls.
 func refuse(path string, info fs.FileInfo) error {
-	owner, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return &RefusedError{path, "it is a symbolic link"}
-	case ok && int(owner.Uid) != os.Geteuid():
-		return &RefusedError{path, fmt.Sprintf("it belongs to user %d", owner.Uid)}
+	case int(disk.Uid(info)) != os.Geteuid():
+		return &RefusedError{path, fmt.Sprintf("it belongs to user %d", disk.Uid(info))}
 	case info.Mode()&0o022 != 0:
 		return &RefusedError{path, fmt.Sprintf("others can write to it (mode %04o)", info.Mode().Perm())}
 	}
 	return nil
 }
 
-// readFile reads a file of the directory; nil if there is none. It checks the file after
-// opening it, so that nobody can replace it in between.
-func (s *Store) readFile(name string) ([]byte, error) {
-	path := s.path(name)
+// readFile reads the file of a login; nil if there is none. It checks the file after opening it,
+// so that nobody can replace it in between.
+func (s *Store) readFile(id string) ([]byte, error) {
+	path := s.path(id)
 	if err := s.checkDir(); errors.Is(err, fs.ErrPermission) {
 		return nil, nil // a directory that this user cannot enter has none of this user's logins
 	} else if err != nil {
@@ -121,13 +118,13 @@ func (s *Store) warnOnce(code, server, message string) {
 	}
 }
 
-// writeFile writes a temporary file and renames it to name. The caller holds the lock, so all
-// writers can use the same temporary file, and each removes what a killed writer left.
-func (s *Store) writeFile(name string, doc []byte) error {
+// writeFile writes a temporary file and renames it. The caller holds the lock, so all writers can
+// use the same temporary file, and each removes what a killed writer left.
+func (s *Store) writeFile(id string, doc []byte) error {
 	if err := s.makeDir(); err != nil {
 		return err
 	}
-	temporary := s.path(name + ".tmp")
+	temporary := s.path(id) + ".tmp"
 	if err := os.Remove(temporary); unlessMissing(err) != nil {
 		return err
 	}
@@ -138,7 +135,7 @@ func (s *Store) writeFile(name string, doc []byte) error {
 	_, err = f.Write(doc)
 	err = errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close())
 	if err == nil {
-		err = os.Rename(temporary, s.path(name))
+		err = os.Rename(temporary, s.path(id))
 	}
 	if err != nil {
 		os.Remove(temporary)
@@ -147,11 +144,11 @@ func (s *Store) writeFile(name string, doc []byte) error {
 	return disk.SyncDir(s.Dir)
 }
 
-func (s *Store) removeFile(name string) error {
+func (s *Store) removeFile(id string) error {
 	if err := s.checkDir(); err != nil {
 		return unlessMissing(err)
 	}
-	if err := os.Remove(s.path(name)); err != nil {
+	if err := os.Remove(s.path(id)); err != nil {
 		return unlessMissing(err)
 	}
 	return disk.SyncDir(s.Dir)
@@ -179,7 +176,7 @@ func (s *Store) lock(ctx context.Context, k Key) (unlock func(), err error) {
 	if err := s.makeDir(); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(s.path(k.id()+".lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(filepath.Join(s.Dir, k.id()+".lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func TestStore(t *testing.T) {
 			t.Errorf("%q has the login of %q", k, got.Server)
 		}
 	}
-	for path, want := range map[string]os.FileMode{s.Dir: 0o700, filepath.Dir(s.Dir): 0o700, s.path(l.Key().file()): 0o600} {
+	for path, want := range map[string]os.FileMode{s.Dir: 0o700, filepath.Dir(s.Dir): 0o700, s.path(l.Key().id()): 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: mode %v, %v", path, info.Mode(), err)
 		}
@@ -119,7 +119,7 @@ func TestStoreRefuses(t *testing.T) {
 		{"a pipe", func(_ *Store, file string) error { return errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)) }, "it is not a regular file", ""},
 		{"of another user", func(_ *Store, file string) error { return os.Chown(file, 4711, 4711) }, "it belongs to user 4711", ""},
 		{"another server's", func(s *Store, file string) error {
-			return os.Rename(file, s.path(Key{"https://evil.example/mcp", ""}.file()))
+			return os.Rename(file, s.path(Key{"https://evil.example/mcp", ""}.id()))
 		}, `it is a login at "https://mcp.example.com/mcp"`, ""},
 		{"not a login", func(_ *Store, file string) error { return os.WriteFile(file, []byte(`{"a":"hunter2"}`), 0o600) }, "it is not a login of toolpipe (15 bytes)", ""},
 		{"cut off", func(_ *Store, file string) error { return os.Truncate(file, 40) }, "it is not a login of toolpipe (40 bytes)", ""},
@@ -140,7 +140,7 @@ func TestStoreRefuses(t *testing.T) {
 			s, warnings := newStore(t)
 			k := testLogin().Key()
 			put(t, s, testLogin())
-			if err := tt.bend(s, s.path(k.file())); err != nil {
+			if err := tt.bend(s, s.path(k.id())); err != nil {
 				t.Fatal(err)
 			}
 			if tt.name == "another server's" {
@@ -193,7 +193,7 @@ func TestStoreWithoutHome(t *testing.T) {
 func TestGivenLogins(t *testing.T) {
 	s, _ := newStore(t)
 	put(t, s, testLogin())
-	stored, err := os.ReadFile(s.path(testLogin().Key().file()))
+	stored, err := os.ReadFile(s.path(testLogin().Key().id()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func (a Arguments) Text(name string) string   { return jsontext.Text(a[name]) }
 func (a Arguments) Flag(name string) bool     { return jsontext.IsTrue(a[name]) }
 func (a Arguments) List(name string) []string { return jsontext.Strings(a[name]) }
 
-// TextOr is the argument's value, or otherwise if it is absent.
+// TextOr, Integer and Number return the argument's value, or otherwise if it is absent.
 func (a Arguments) TextOr(name, otherwise string) string {
 	if a.Has(name) {
 		return a.Text(name)
@@ -88,7 +88,6 @@ func (a Arguments) TextOr(name, otherwise string) string {
 	return otherwise
 }
 
-// Integer is the argument's value, or otherwise if it is absent.
 func (a Arguments) Integer(name string, otherwise int64) int64 {
 	if n, ok := jsontext.Integer(a[name]); ok {
 		return n
@@ -96,7 +95,6 @@ func (a Arguments) Integer(name string, otherwise int64) int64 {
 	return otherwise
 }
 
-// Number is the argument's value, or otherwise if it is absent.
 func (a Arguments) Number(name string, otherwise float64) float64 {
 	if n, err := strconv.ParseFloat(string(a[name]), 64); err == nil {
 		return n

@@ -128,7 +128,6 @@ func (s *Server) Builtin(name string) *Builtin {
 	return &Builtin{}
 }
 
-// Builtins are the definitions of the built-in tools of the server.
 func (s *Server) Builtins() (all []*Builtin) {
 	for _, o := range s.tools {
 		if o.builtin != nil {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/goroutine"
 )
 
 // Pipe connects to the server inside this process. Requests that need no tool are answered
@@ -138,12 +140,6 @@ func (c *connection) awaitRoom() {
 	}
 }
 
-func (o *outbox) wake() {
-	o.lock.Lock()
-	defer o.lock.Unlock()
-	o.changed.Broadcast()
-}
-
 // wasFull reports whether a sender waited for room within the last d.
 func (o *outbox) wasFull(d time.Duration) bool {
 	o.lock.Lock()
@@ -176,4 +172,29 @@ func (c *connection) Close() error {
 	c.finish(true)
 	c.end()
 	return nil
+}
+
+// clients are the clients of Serve, at most thousands.
+type clients struct {
+	guard       sync.Mutex // guards the fields below
+	served      map[*connection]bool
+	subscribers map[string][]*listener // of each resource; a slice is never changed
+}
+
+// leave removes a client. It does not wait for the servers to stop announcing changes of its
+// resources.
+func (s *Server) leave(c *connection) {
+	s.guard.Lock()
+	delete(s.served, c)
+	s.guard.Unlock()
+	goroutine.Start(func() { s.forget(c.listens.legacy) })
+}
+
+func (s *Server) eachClient(visit func(*connection)) {
+	s.guard.Lock()
+	all := slices.Collect(maps.Keys(s.served))
+	s.guard.Unlock()
+	for _, c := range all {
+		visit(c)
+	}
 }

@@ -120,7 +120,9 @@ func (c *connection) end() {
 	c.stop(errEnded) // after this no request begins
 	c.freed.Broadcast()
 	c.mu.Unlock()
-	c.wake()
+	c.lock.Lock()
+	c.changed.Broadcast()
+	c.lock.Unlock()
 	goroutine.Within(wire.ShutdownGrace, c.calls.Wait)
 }
 

@@ -103,7 +103,6 @@ type offered struct {
 // a model can react. When ctx ends, the client no longer waits for the answer.
 type ToolFunc func(ctx context.Context, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error)
 
-// New makes a server without tools.
 func New(name, version string) *Server {
 	return &Server{name: name, version: version, clients: clients{served: map[*connection]bool{}, subscribers: map[string][]*listener{}}}
 }
@@ -112,8 +111,6 @@ func (s *Server) Name() string { return s.name }
 
 // Add adds a tool; no other tool may have its name. Call it before the server is served.
 func (s *Server) Add(tool wire.Tool, fn ToolFunc) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.tools = append(s.tools, offered{tool: tool, fn: fn})
 }
 

@@ -18,7 +18,6 @@ import (
 // gets one question at a time.
 type Asker = func(ctx context.Context, form wire.Form) (Answer, error)
 
-// Answer is the user's reaction to a form.
 type Answer struct {
 	Action  string // accept, decline or cancel
 	Content []byte // for accept: an object as received, unchecked
@@ -75,7 +74,6 @@ func DeclaresForms(message []byte) bool {
 	return err == nil && (asksForms(jsontext.Member(m.Params, "capabilities")) || asksForms(jsontext.Member(m.Params, "_meta", capabilitiesKey)))
 }
 
-// declared records the capabilities of a legacy client.
 func (c *connection) declared(capabilities []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,7 +22,6 @@ type Media struct {
 	Data []byte // standard base64
 }
 
-// Shown is the form of a block for a model.
 type Shown struct {
 	Text   []byte // a string literal: the text of the block, else a line that describes it
 	IsText bool   // Text is all of the block
@@ -114,7 +113,6 @@ func decoded(literal []byte) (encoded, data []byte) {
 	return encoded, data
 }
 
-// isText reports whether data of this MIME type is text.
 func isText(mime string) bool {
 	mime, _, _ = strings.Cut(strings.ToLower(mime), ";")
 	kind, format, _ := strings.Cut(strings.TrimSpace(mime), "/")

@@ -26,7 +26,6 @@ func (e *RPCError) Error() string {
 	return fmt.Sprintf("%s (code %d)", e.Message, e.Code)
 }
 
-// Reply is the message that answers a request with e.
 func (e *RPCError) Reply(id []byte) []byte {
 	b := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s`, id, e.Code, jsontext.Quoted(e.Message))
 	if e.Data != nil {

@@ -13,7 +13,6 @@ import (
 // MaxFrame limits one message of any transport, in bytes.
 const MaxFrame = 64 << 20
 
-// FrameTooLarge is the error for a message of more than MaxFrame bytes.
 type FrameTooLarge struct {
 	ID []byte // the id of the message, as received; nil if there is none or it was not found
 }

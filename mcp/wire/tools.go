@@ -7,7 +7,6 @@ import (
 	"toolpipe/stream/text/jsontext"
 )
 
-// Tool is one tool of a server, as listed.
 type Tool struct {
 	Name         string
 	Title        string

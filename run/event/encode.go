@@ -15,7 +15,7 @@ import (
 // object writes a JSON object, member by member. Its zero value is ready.
 type object struct {
 	b    []byte
-	full func(b []byte) // takes the beginning of a long object; nil: b holds everything
+	full func(b []byte) error // takes the beginning of a long object; its error comes again later; nil: b holds everything
 }
 
 // flushed is how many bytes of an object are kept before they are written.
@@ -33,16 +33,6 @@ func (o *object) event(e Event) {
 	}
 	o.begin()
 	o.str("type", e.kind())
-	if c, ok := e.(*OfConnection); ok {
-		o.name("connection")
-		o.value(reflect.ValueOf(c.Connection))
-		e = Unconnected(e)
-	}
-	if n, ok := e.(*Nested); ok {
-		o.name("parent")
-		o.value(reflect.ValueOf(n.Parent))
-		e = n.Event
-	}
 	if _, first := e.(*Start); first {
 		o.name("schema")
 		o.value(reflect.ValueOf(schema))
@@ -66,14 +56,18 @@ type tag struct {
 	plain    bool // "plain": it contains no secret
 }
 
-// fields yields the fields of a struct in order, including embedded structs. The encoder and the
-// hiding of secrets both use it, so neither needs a list of fields.
+// fields yields the fields of a struct in order, including embedded structs and events. The encoder
+// and the hiding of secrets both use it, so neither needs a list of fields.
 func fields(of reflect.Value) iter.Seq2[tag, reflect.Value] {
 	return func(yield func(tag, reflect.Value) bool) {
 		for i := range of.NumField() {
 			field := of.Type().Field(i)
 			if field.Anonymous {
-				for t, value := range fields(of.Field(i)) {
+				inner := of.Field(i)
+				if inner.Kind() == reflect.Interface { // the event in a Nested or an OfConnection
+					inner = inner.Elem().Elem()
+				}
+				for t, value := range fields(inner) {
 					if !yield(t, value) {
 						return
 					}
@@ -131,7 +125,9 @@ func (o *object) value(value reflect.Value) {
 		if len(v.Hints) > 0 {
 			o.str("hint", strings.Join(v.Hints, "\n"))
 		}
-		o.modelFacts(v.Model)
+		if v.Model.Kind != "" {
+			o.members(reflect.ValueOf(v.Model))
+		}
 		o.end()
 	case Event:
 		o.event(v)
@@ -172,24 +168,3 @@ func (o *object) name(key string) {
 }
 
 func (o *object) str(key, s string) { o.name(key); o.b = AppendString(o.b, s) }
-
-// modelFacts writes what a program needs to decide about another try.
-func (o *object) modelFacts(f failure.ModelFacts) {
-	if f.Kind == "" {
-		return
-	}
-	o.str("kind", f.Kind)
-	if f.HTTPStatus != 0 {
-		o.name("http_status")
-		o.value(reflect.ValueOf(f.HTTPStatus))
-	}
-	if f.Code != "" {
-		o.str("code", f.Code)
-	}
-	o.name("retryable")
-	o.value(reflect.ValueOf(f.Retryable))
-	if f.RetryAfter > 0 {
-		o.name("retry_after_ms")
-		o.value(reflect.ValueOf(f.RetryAfter))
-	}
-}

@@ -105,6 +105,25 @@ func TestEventsAreStrictLines(t *testing.T) {
 	}
 }
 
+// TestOrder holds the members of an event, their order, and which of them are left out.
+func TestOrder(t *testing.T) {
+	facts := failure.ModelFacts{Kind: "overloaded", HTTPStatus: 503, Code: "busy", Retryable: true, RetryAfter: 2 * time.Second}
+	for _, c := range []struct {
+		event Event
+		want  string
+	}{
+		{&End{Err: &failure.Error{Message: "m", Hints: []string{"a", "b"}, Model: facts}}, `"error":{"message":"m","hint":"a\nb","kind":"overloaded","http_status":503,"code":"busy","retryable":true,"retry_after_ms":2000}}`},
+		{&End{Err: &failure.Error{Message: "m", Model: failure.ModelFacts{Kind: "empty_answer"}}}, `"error":{"message":"m","kind":"empty_answer","retryable":false}}`},
+		{&End{Err: &failure.Error{Message: "m", Model: failure.ModelFacts{Retryable: true}}}, `"error":{"message":"m"}}`},
+		{&OfConnection{2, &Nested{"7", &Attention{"now"}}}, `{"type":"attention","connection":2,"parent":"7","reason":"now"}`},
+		{&Nested{"7", &Text{1, []byte("t")}}, `{"type":"text","parent":"7","turn":1,"text":"t"}`},
+	} {
+		if got := string(appendEvent(nil, c.event)); !strings.HasSuffix(got, c.want) {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}
+
 // TestStringsKeepTheirValue: escaping changes how a string is written, never
 // what it is.
 func TestStringsKeepTheirValue(t *testing.T) {

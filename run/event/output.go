@@ -151,7 +151,4 @@ func (w *Writer) writeLine(p []byte) error {
 	return w.write(p)
 }
 
-// keep is write for a caller that gets the error from its next write.
-func (w *Writer) keep(p []byte) { w.write(p) }
-
 func (w *Writer) Flush() error { return w.named(w.buffer.Flush()) }

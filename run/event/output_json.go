@@ -47,7 +47,7 @@ func (o *NDJSONOutput) Event(e Event) error {
 	if _, result := e.(*Result); o.Results && !result {
 		return nil
 	}
-	o.line.b, o.line.full = o.line.b[:0], o.keep
+	o.line.b, o.line.full = o.line.b[:0], o.write
 	o.line.event(e)
 	o.stamp(e)
 	err := o.writeLine(append(o.line.b, '\n'))
@@ -82,7 +82,7 @@ func (o *JSONOutput) Event(e Event) error {
 		}
 	case *End:
 		e.Collected = o.collected
-		line := object{full: o.keep}
+		line := object{full: o.write}
 		line.event(e)
 		o.write(append(line.b, '\n'))
 		return o.Flush()

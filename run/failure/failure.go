@@ -45,13 +45,14 @@ type Error struct {
 	Cause   error
 }
 
-// ModelFacts describe a failure of a model for programs. Without a Kind nothing is known.
+// ModelFacts describe a failure of a model for programs, which need them to decide about another
+// try. Without a Kind nothing is known. The tags are those of the end event.
 type ModelFacts struct {
-	Kind       string
-	HTTPStatus int           // 0 for none
-	Code       string        // the endpoint's own word, "" for none
-	Retryable  bool          // the same run may succeed later
-	RetryAfter time.Duration // the wait that the endpoint asks for, 0 for none
+	Kind       string        `event:"kind"`
+	HTTPStatus int           `event:"http_status,opt"`    // 0 for none
+	Code       string        `event:"code,opt"`           // the endpoint's own word, "" for none
+	Retryable  bool          `event:"retryable"`          // the same run may succeed later
+	RetryAfter time.Duration `event:"retry_after_ms,opt"` // the wait that the endpoint asks for, 0 for none
 }
 
 func (e *Error) Error() string { return e.Message }

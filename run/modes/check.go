@@ -20,6 +20,7 @@ import (
 	"toolpipe/run/invocation"
 	"toolpipe/run/session"
 	"toolpipe/run/stage"
+	"toolpipe/run/toolbox"
 	"toolpipe/run/turn"
 	"toolpipe/stream"
 	"toolpipe/stream/text/jsontext"
@@ -133,11 +134,10 @@ func (k *checkup) trim() {
 	if err != nil {
 		return // auto, off, or not given
 	}
-	const perToken = 4 // bytes
 	tokens := 0
 	for _, t := range k.plan.Box.All() {
-		if m := t.ForModel(); !t.Withheld {
-			tokens += (len(m.Name) + len(m.Description) + len(m.Schema)) / perToken
+		if !t.Withheld {
+			tokens += toolbox.DefinitionSize(t.ForModel()) / 4 // about four bytes per token
 		}
 	}
 	message := fmt.Sprintf("requests of at most %d tokens, about %d of them for the definitions of tools", limit, tokens)
@@ -246,7 +246,7 @@ func (k *checkup) servers(ctx context.Context) {
 			if held := c.Held(); held != "" {
 				in = ", in a sandbox: " + held
 			}
-			if k.plan.Box.Knew(c) {
+			if c.Spec.Protocol.Known == c.Session.Protocol() {
 				in += ", its revision known from " + k.inv.Config.ToolsLock
 			}
 			k.ok(subject, c.Session.Transport()+", "+c.Session.Protocol()+", "+strconv.Itoa(len(c.Listed))+" tools, started in "+strconv.FormatInt(c.Took.Milliseconds(), 10)+" ms"+in)

@@ -109,16 +109,7 @@ func (m *mode) list(ctx context.Context) error {
 	return m.listItems(ctx, mcp.Prompts)
 }
 
-func (m *mode) noServers() string {
-	if len(m.inv.Unused) > 0 {
-		return "no tool server is used: all are left out by " + leftOutBy
-	}
-	return "no tool server is configured"
-}
-
 const leftOutBy = "--servers, --tools, the profile or their files"
-
-const addServers = "--mcp NAME=TARGET and --files DIR add some"
 
 // findTool finds a tool by its name for the model, or by SERVER__TOOL.
 func (m *mode) findTool(name string) (*toolbox.Tool, error) {
@@ -136,7 +127,11 @@ func (m *mode) findTool(name string) (*toolbox.Tool, error) {
 		}
 	}
 	if len(m.box.Conns) == 0 {
-		return nil, failure.UsageError([]string{addServers}, "no tool is named %q: %s", name, m.noServers())
+		why := "no tool server is configured"
+		if len(m.inv.Unused) > 0 {
+			why = "no tool server is used: all are left out by " + leftOutBy
+		}
+		return nil, failure.UsageError([]string{"--mcp NAME=TARGET and --files DIR add some"}, "no tool is named %q: %s", name, why)
 	}
 	_, tool, _ := strings.Cut(name, "__")
 	names := m.box.Names()

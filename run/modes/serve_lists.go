@@ -42,7 +42,8 @@ func (h *host) request(ctx context.Context, r *toolserver.HostRequest) ([]byte, 
 		return h.complete(ctx, r)
 	case "logging/setLevel":
 		level := jsontext.Text(jsontext.Member(params, "level"))
-		h.box.EachSession(func(s *mcp.Session) { s.LogFrom(ctx, level) }) // a server that does not support it is no worse than one that does not log
+		// A server that does not support it is no worse than one that does not log.
+		h.box.EachSession(func(_ *toolbox.Connection, s *mcp.Session) { s.LogFrom(ctx, level) })
 		return []byte("{}"), nil
 	}
 	return nil, &wire.RPCError{Code: wire.CodeMethodNotFound, Message: "no method " + strconv.Quote(method)}
@@ -149,7 +150,7 @@ func (h *host) forward(ctx context.Context, c *toolbox.Connection, asked *toolse
 		return nil, err
 	}
 	r.Ask = toolbox.AskHost(asked.Ask, c.Name, func(text string) string { return h.inv.Secrets.Message().HideString(text) })
-	result, err := session.RequestNamed(ctx, r)
+	result, err := session.Request(ctx, r)
 	// An error contains the server's words too.
 	if feed := h.feed(asked.Client); feed != nil {
 		feed.Bring(c.Exposes, event.Source{Name: c.Name, Where: r.Method})

@@ -75,6 +75,15 @@ func (e *entry) variable(at document.Value, name string) (v string, set bool, er
 	return v, set, nil
 }
 
+// required is the value of a variable that must be set.
+func (e *entry) required(at document.Value, name string) (string, error) {
+	v, set, err := e.variable(at, name)
+	if err == nil && !set {
+		err = unresolved{at.Errorf("the variable %q is not set", name)}
+	}
+	return v, err
+}
+
 // expand replaces the variables in s: ${NAME}, ${NAME:-default}, ${env:NAME} and ${input:NAME} (VS
 // Code), {env:NAME} (opencode), $NAME (Gemini). A variable without a value or a default is an error
 // that names it. Values are never shown.

@@ -11,15 +11,6 @@ import (
 	"toolpipe/run/failure"
 )
 
-// hostOAuthKeys maps oauth keys of other hosts' files (Claude Code, Gemini, opencode) to the keys
-// of toolpipe.
-func hostOAuthKeys() map[string]string {
-	return map[string]string{
-		"clientId": "client_id", "clientSecret": "client_secret", "redirectUri": "redirect_uri", "clientMetadataUrl": "client_metadata_url",
-		"clientName": "client_name", "authServerMetadataUrl": "metadata_url", "authorizationUrl": "authorization_url", "tokenUrl": "token_url",
-	}
-}
-
 // hostOAuth reads oauth in another host's file, which says how a person signs in. Unknown and
 // invalid keys are ignored with a warning, so that the server stays usable. A named secret that is
 // missing is an error, as elsewhere.
@@ -42,12 +33,16 @@ func (e *entry) hostOAuth(v document.Value) (*oauth.Settings, error) {
 			}
 			return err
 		})...)
+	ours := map[string]string{ // by the key in files of Claude Code, Gemini and opencode
+		"clientId": "client_id", "clientSecret": "client_secret", "redirectUri": "redirect_uri", "clientMetadataUrl": "client_metadata_url",
+		"clientName": "client_name", "authServerMetadataUrl": "metadata_url", "authorizationUrl": "authorization_url", "tokenUrl": "token_url",
+	}
 	for _, m := range v.Members() {
 		if m.IsNull() {
 			continue
 		}
 		spelling := m.Key
-		m.Key = cmp.Or(hostOAuthKeys()[m.Key], m.Key)
+		m.Key = cmp.Or(ours[m.Key], m.Key)
 		err := m.ReadKey(keys)
 		switch {
 		case err != nil && slices.Contains([]string{"client_secret", "client_secret_env", "private_key_file"}, m.Key):

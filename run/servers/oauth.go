@@ -70,11 +70,7 @@ func (e *entry) clientSecret(m document.Member) (string, error) {
 	if m.Key == "client_secret" {
 		return e.expand(m.Value, s)
 	}
-	secret, ok, err := e.variable(m.Value, s)
-	if err == nil && !ok {
-		err = unresolved{m.Errorf("the variable %q is not set", s)}
-	}
-	return secret, err
+	return e.required(m.Value, s)
 }
 
 // fileBeside reads a file that a key names. Its path is relative to the directory of the config

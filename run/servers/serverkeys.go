@@ -77,15 +77,10 @@ func (e *entry) addHeaders(m document.Member) error {
 	}
 	for name, value := range table {
 		if m.Key == "env_http_headers" {
-			variable, set := value, false
-			if value, set, err = e.variable(m.Value, variable); err == nil && !set {
-				err = unresolved{m.Errorf("the variable %q is not set", variable)}
-			}
-			if err != nil {
+			if table[name], err = e.required(m.Value, value); err != nil {
 				return err
 			}
 		}
-		table[name] = value
 	}
 	e.Headers = merged(e.Headers, table)
 	return nil

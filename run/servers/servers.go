@@ -125,7 +125,6 @@ func (s *Server) OptionalHint() string {
 // reserved names belong to the built-in servers.
 var reserved = []string{"files", "shell", "fetch", "code", "processes", "notes", "agent", "tools"}
 
-// IsReserved reports whether a name belongs to a built-in server.
 func IsReserved(name string) bool { return slices.Contains(reserved, name) }
 
 // CheckName refuses a name that is not legal, or that belongs to a built-in server other than own.

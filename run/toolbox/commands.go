@@ -45,22 +45,21 @@ func (b *Toolbox) inCommands(t *Tool) string {
 	}
 	text += "\nPut calls into pipelines, since you get only what the command prints: toolpipe --call NAME -o json | jq -r '.content[].text' | sort | uniq -c"
 	if b.inv.Config.ShellTools == "only" {
-		text += "\nServers with the number of their tools: " + b.counts()
+		only := slices.DeleteFunc(slices.Clone(b.All()), func(t *Tool) bool { return t.Withheld || b.InRequest(t) })
+		text += "\nServers with the number of their tools: " + b.counts(only)
 	}
 	return text
 }
 
-// counts lists the servers that only commands can use.
-func (b *Toolbox) counts() string {
+// counts lists the servers of these tools, each with the number of its tools.
+func (b *Toolbox) counts(tools []*Tool) string {
+	count := map[*Connection]int{}
+	for _, t := range tools {
+		count[t.Conn]++
+	}
 	var all []string
 	for _, c := range b.Conns {
-		n := 0
-		for _, t := range b.All() {
-			if t.Conn == c && !t.Withheld && !b.InRequest(t) {
-				n++
-			}
-		}
-		if n > 0 {
+		if n := count[c]; n > 0 {
 			all = append(all, fmt.Sprintf("%s (%d)", c.Name, n))
 		}
 	}

@@ -103,7 +103,6 @@ func (c *Connection) newTool(definition wire.Tool) *Tool {
 	return t
 }
 
-// selects reports whether the globs of the server select a tool.
 func (c *Connection) selects(tool string) bool {
 	return (c.Server.Tools == nil || config.MatchAny(c.Server.Tools, tool)) && !config.MatchAny(c.Exclude, tool)
 }

@@ -72,7 +72,6 @@ func (b *Toolbox) Listing(tools []*Tool, far bool) (all []wire.Tool) {
 	return all
 }
 
-// A FarServer is a server of the remote toolpipe.
 type FarServer struct {
 	Name         string
 	Root         string // directory for relative paths in its tools' arguments

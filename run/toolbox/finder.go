@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -64,9 +63,10 @@ func StartFinder(ctx context.Context, v *invocation.Invocation, box *Toolbox, ms
 		}
 		v.Gate.Rules = append(v.Gate.Rules, rules...)
 	}
-	var err error
-	if f.conn, err = f.box.StartServer(ctx, servers.Builtin(f.server(v.Config.Version), "")); err != nil {
-		return nil, nil, err
+	f.conn = NewConnection(servers.Builtin(f.server(v.Config.Version), ""))
+	box.Conns = append(box.Conns, f.conn)
+	if box.start(ctx, f.conn); f.conn.Err != nil {
+		return nil, nil, f.conn.Failure()
 	}
 	own := f.conn.Listed[0]
 	if f.box.Denies(own) {
@@ -134,7 +134,7 @@ func (f *Finder) Update(offered []stream.Tool) []stream.Tool {
 
 func (f *Finder) server(version string) *toolserver.Server {
 	s := toolserver.New(finderServer, version)
-	about := fmt.Sprintf("Find tools among %d of: %s. The tools found can be called from your next turn on. Use it before you say that you cannot do something.", len(f.tools), f.servers())
+	about := fmt.Sprintf("Find tools among %d of: %s. The tools found can be called from your next turn on. Use it before you say that you cannot do something.", len(f.tools), f.box.counts(f.tools))
 	s.AddBuiltin(toolserver.Define(finderTool, about, toolserver.ReadsOnly, toolserver.Effects{None: true},
 		toolserver.Parameter{Name: "query", Kind: "string", About: "words that describe the tool, or words of its name", Required: true},
 		toolserver.Parameter{Name: "limit", Kind: "integer", About: fmt.Sprintf("how many tools to find at most (default %d, at most %d)", foundTools, mostFoundTools)},
@@ -144,28 +144,13 @@ func (f *Finder) server(version string) *toolserver.Server {
 	return s
 }
 
-// servers lists the servers that have tools, with the number of tools.
-func (f *Finder) servers() string {
-	count := map[*Connection]int{}
-	for _, t := range f.tools {
-		count[t.Conn]++
-	}
-	var names []string
-	for _, c := range f.box.Conns {
-		if n := count[c]; n > 0 {
-			names = append(names, c.Name+" ("+strconv.Itoa(n)+")")
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
 // find lists the tools that fit the query best, and marks them for the next request.
 func (f *Finder) find(query string, limit int) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	best := f.ranking.best(query)
 	if len(best) == 0 {
-		return "No tool fits. There are tools of: " + f.servers()
+		return "No tool fits. There are tools of: " + f.box.counts(f.tools)
 	}
 	limit = min(max(limit, 1), mostFoundTools, len(best))
 	var b strings.Builder

@@ -75,15 +75,6 @@ func lockInstructions(server, text string) LockItem {
 	return LockItem{"servers", server, append(appendText([]byte{'{'}, "instructions", text), '}')}
 }
 
-// Server is the name of the item's server.
-func (l LockItem) Server() string { return cmp.Or(l.Text("server"), l.Name) }
-
-// Compare defines the order of items in the file, for package slices.
-func (l LockItem) Compare(other LockItem) int {
-	return cmp.Or(strings.Compare(l.List, other.List), strings.Compare(l.Name, other.Name))
-}
-
-// Text is a string member of an item.
 func (l LockItem) Text(key string) string { return jsontext.Text(l.member(key)) }
 
 func appendText(object []byte, key, text string) []byte {
@@ -100,17 +91,14 @@ func appendJSON(object []byte, key string, raw []byte) []byte {
 	return jsontext.AppendMember(object, key, event.AppendJSON(nil, jsontext.AppendCompact(nil, raw)))
 }
 
-// IsEmpty reports whether there is nothing to lock.
-func (l LockItem) IsEmpty() bool { return len(l.body) == len("{}") }
-
 // Digest is the SHA-256 of the item, in hexadecimal.
 func (l LockItem) Digest() string {
 	sum := sha256.Sum256(l.body)
 	return hex.EncodeToString(sum[:])
 }
 
-// WriteLock writes the items, sorted by Compare, and the protocol revision of each server to the file,
-// atomically. It returns the lines of each list.
+// WriteLock writes the items, in the order of Toolbox.Locked, and the protocol revision of each
+// server to the file, atomically. It returns the lines of each list.
 func WriteLock(ctx context.Context, path string, items []LockItem, revisions map[string]string) (lines map[string][][]byte, err error) {
 	lines = map[string][][]byte{"tools": nil}
 	for _, l := range items {

@@ -1,7 +1,9 @@
 package toolbox
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/wire"
@@ -42,14 +44,16 @@ func (b *Toolbox) Locked(known map[string]LockItem) (all []LockItem) {
 			return is || !t.Withheld
 		})...)
 	}
-	slices.SortFunc(all, LockItem.Compare)
+	slices.SortFunc(all, func(a, b LockItem) int {
+		return cmp.Or(strings.Compare(a.List, b.List), strings.Compare(a.Name, b.Name))
+	})
 	return all
 }
 
 // lockItems are the items for the instructions of c, and for its tools that keep accepts.
 func (c *Connection) lockItems(tools []*Tool, keep func(*Tool) bool) (all []LockItem) {
-	if l := lockInstructions(c.Name, c.InstructionText()); !l.IsEmpty() {
-		all = append(all, l)
+	if text := c.InstructionText(); text != "" {
+		all = append(all, lockInstructions(c.Name, text))
 	}
 	for _, t := range tools {
 		if t.Conn == c && !t.Reader && keep(t) {
@@ -109,7 +113,7 @@ func (b *Toolbox) chooses(l LockItem) bool {
 func (b *Toolbox) inUse(of string) map[string]LockItem {
 	use := map[string]LockItem{}
 	for title, l := range b.locked.items {
-		server := l.Server()
+		server := cmp.Or(l.Text("server"), l.Name)
 		if of != "" && of != server || l.List == "skills" {
 			continue
 		}

@@ -81,7 +81,6 @@ func (r *revival) last() *laterStart {
 	return r.next
 }
 
-// Answered records that the server has answered a call.
 func (c *Connection) Answered() {
 	if r := c.again; r != nil {
 		r.mu.Lock()

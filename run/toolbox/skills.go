@@ -103,7 +103,6 @@ func (b *Toolbox) allowFiles(c *Connection, uris []byte) error {
 	return nil
 }
 
-// Held are the attached skills of a server.
 func (b *Toolbox) Held(c *Connection) (held []*mcp.Skill) {
 	for _, k := range b.skills {
 		if k.Conn == c {

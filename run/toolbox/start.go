@@ -3,6 +3,7 @@ package toolbox
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,10 +11,14 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/builtin"
 	"toolpipe/run/config"
+	"toolpipe/run/failure"
 	"toolpipe/run/input"
 	"toolpipe/run/servers"
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/text/jsontext"
 )
 
 // stdinGrace is how long standard input is still read after a server failed. --output messages may
@@ -143,11 +148,6 @@ func (b *Toolbox) compareRevision(c *Connection) {
 	}
 }
 
-// Knew reports whether the lock contains the server's protocol revision.
-func (b *Toolbox) Knew(c *Connection) bool {
-	return c.Session != nil && c.Spec.Protocol.Known == c.Session.Protocol()
-}
-
 // Hooks handle messages of a server other than answers.
 func (b *Toolbox) Hooks(s *servers.Server) mcp.Hooks {
 	h := mcp.Hooks{
@@ -194,12 +194,35 @@ func (b *Toolbox) concerns(code, server, message string) bool {
 	return code != "tools_changed"
 }
 
-// StartServer starts an additional server, which is not part of the invocation.
-func (b *Toolbox) StartServer(ctx context.Context, s servers.Server) (*Connection, error) {
-	c := NewConnection(s)
-	b.Conns = append(b.Conns, c)
-	if b.start(ctx, c); c.Err != nil {
-		return nil, c.Failure()
+// IsTaped reports whether a recording has the answers of a server. Agents, and the tools that find
+// tools and read results, work in a replay too: what they use is recorded.
+func IsTaped(s *servers.Server) bool {
+	return !s.Agent && s.Name != finderServer && s.Name != builtin.ResultsName
+}
+
+// tape keeps the answers of a server in the recording, or takes them from it; nil without one.
+func (b *Toolbox) tape(s *servers.Server) mcp.Tape {
+	t := b.inv.Tape()
+	if t == nil || !IsTaped(s) {
+		return nil
 	}
-	return c, nil
+	return func(method string, params []byte, ask func() ([]byte, error)) ([]byte, error) {
+		asked := fmt.Appendf(nil, `{"server":%s,"method":%q,"params":%s}`, jsontext.Quoted(s.Name), method, params)
+		if !t.Replays() {
+			answer, err := ask()
+			if err != nil {
+				answer = []byte("null")
+			}
+			t.Keep(asked, answer)
+			return answer, err
+		}
+		answer, err := t.Take(asked)
+		switch {
+		case err != nil:
+			return nil, failure.Of(err) // also where it is the failure of an optional server
+		case string(answer) == "null":
+			return nil, &wire.RPCError{Code: wire.CodeMethodNotFound, Message: "it failed in the recorded run"}
+		}
+		return answer, nil
+	}
 }

@@ -116,7 +116,6 @@ func (t *Tool) Scripts() []string {
 	return t.definition().ParamNames(func(p toolserver.Parameter) bool { return p.Script })
 }
 
-// Locked is the lock item of t.
 func (t *Tool) Locked() LockItem {
 	if t.pinned != nil {
 		return *t.pinned
@@ -124,7 +123,6 @@ func (t *Tool) Locked() LockItem {
 	return LockTool(t.Conn.Name, t.ModelName, &t.Tool)
 }
 
-// ForModel is the tool as the model sees it.
 func (t *Tool) ForModel() stream.Tool {
 	schema, note := mcp.OfferedSchema(t.InputSchema)
 	d := t.Description + note

@@ -47,7 +47,6 @@ type Toolbox struct {
 	holder builtin.Holder        // of sandboxes
 }
 
-// New returns an empty toolbox.
 func New(inv *invocation.Invocation) *Toolbox {
 	return &Toolbox{inv: inv, warned: new(sync.Once), holder: builtin.FindHolder(func() []string { return inv.Config.Environ })}
 }
@@ -129,7 +128,6 @@ func (b *Toolbox) hides(t *wire.Tool) bool {
 	return t.ForPages() && b.inv.Config.Mode != config.Serve && b.inv.Config.Mode != config.UpdateLock
 }
 
-// Offer adds a tool to the callable tools.
 func (b *Toolbox) Offer(t *Tool) {
 	b.table.mu.Lock()
 	defer b.table.mu.Unlock()
@@ -171,7 +169,6 @@ func (b *Toolbox) Denies(t *Tool) bool {
 	return denies
 }
 
-// Offered are the tools for the model.
 func (b *Toolbox) Offered() []stream.Tool {
 	var all []stream.Tool
 	for _, t := range b.Direct() {
@@ -312,7 +309,11 @@ func (b *Toolbox) Items(ctx context.Context, c *Connection, l mcp.List, visit fu
 // Settle warns about changes that the run has not used: lists of tools that changed, except where
 // the tools follow the list, and servers that were lost after their last call.
 func (b *Toolbox) Settle() {
-	b.eachSession(func(c *Connection) bool { return !b.Follows(c) }, func(s *mcp.Session) { s.Settle(time.Second) })
+	b.EachSession(func(c *Connection, s *mcp.Session) {
+		if !b.Follows(c) {
+			s.Settle(time.Second)
+		}
+	})
 	for _, c := range b.Conns {
 		if c.again != nil && c.NotUsed() == nil {
 			c.again.settle(c.Session, c.later)
@@ -323,7 +324,7 @@ func (b *Toolbox) Settle() {
 // Close ends all sessions in parallel. Each session limits the time of its end.
 func (b *Toolbox) Close() {
 	b.starts.end()
-	b.EachSession(func(s *mcp.Session) { s.Close() })
+	b.EachSession(func(_ *Connection, s *mcp.Session) { s.Close() })
 	b.sandbox.Close()
 	if b.path != "" {
 		_ = confine.RemoveTree(b.path)
@@ -333,18 +334,11 @@ func (b *Toolbox) Close() {
 	}
 }
 
-// EachSession calls do with all sessions in parallel.
-func (b *Toolbox) EachSession(do func(*mcp.Session)) {
-	b.eachSession(func(*Connection) bool { return true }, do)
-}
-
-// eachSession is EachSession for the servers that keep accepts.
-func (b *Toolbox) eachSession(keep func(*Connection) bool, do func(*mcp.Session)) {
-	var sessions []*mcp.Session
-	for _, c := range b.Conns {
-		if session := c.current(); session != nil && keep(c) {
-			sessions = append(sessions, session)
+// EachSession calls do with all servers that have a session, in parallel.
+func (b *Toolbox) EachSession(do func(*Connection, *mcp.Session)) {
+	goroutine.SideBySide(len(b.Conns), func(i int) {
+		if session := b.Conns[i].current(); session != nil {
+			do(b.Conns[i], session)
 		}
-	}
-	goroutine.SideBySide(len(sessions), func(i int) { do(sessions[i]) })
+	})
 }
