@@ -92,7 +92,7 @@ type tool struct {
 func tools() []tool {
 	file := toolserver.Parameter{Name: "path", Kind: "string", About: "source file, relative to the root", Required: true}
 	below := toolserver.Parameter{Name: "path", Kind: "string", About: "file or directory to search; the root when absent"}
-	ignored := toolserver.Parameter{Name: "ignored", Kind: "boolean", About: "also search files and directories that .gitignore or .ignore excludes"}
+	ignored := toolserver.Parameter{Name: "ignored", Kind: "boolean", About: "also what .gitignore or .ignore excludes"}
 	reads := toolserver.Effects{Reads: true, Path: "path", Private: true}
 	return []tool{
 		{toolserver.Define("outline", "List the definitions of a source file, nested as in the source, with kinds and lines.", toolserver.ReadsOnly, reads, file,

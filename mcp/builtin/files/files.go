@@ -67,7 +67,7 @@ func at(look func(context.Context, *confine.Location, toolserver.Arguments) ([]b
 func tools(git gitdiff.Program) []tool {
 	path := toolserver.Parameter{Name: "path", Kind: "string", About: "file, relative to the root", Required: true}
 	dir := toolserver.Parameter{Name: "path", Kind: "string", About: "directory, relative to the root; the root when absent"}
-	ignored := toolserver.Parameter{Name: "ignored", Kind: "boolean", About: "also show files and directories that .gitignore or .ignore excludes"}
+	ignored := toolserver.Parameter{Name: "ignored", Kind: "boolean", About: "also what .gitignore or .ignore excludes"}
 	reads := toolserver.Effects{Reads: true, Path: "path", Private: true}
 	edits := toolserver.Effects{Writes: true, Path: "path", Shows: true, Private: true}
 	return []tool{
@@ -80,12 +80,12 @@ func tools(git gitdiff.Program) []tool {
 			toolserver.Parameter{Name: "end_line", Kind: "integer", About: "last line, included; the file's last when absent"},
 		), at(getFileSlice)},
 		{toolserver.Define("list_directory", "List a directory: kind, size and name of each entry.", toolserver.ReadsOnly, reads, dir,
-			toolserver.Parameter{Name: "from", Kind: "string", About: "first name to list, in the order of bytes; for a directory with more entries than one answer shows"}, ignored,
+			toolserver.Parameter{Name: "from", Kind: "string", About: "first name to list, to go on in a large directory"}, ignored,
 		), at(listDirectory)},
 		{toolserver.Define("get_tree", "Show a directory and its subdirectories as an indented tree.", toolserver.ReadsOnly, reads, dir,
 			toolserver.Parameter{Name: "max_depth", Kind: "integer", About: "levels to show, from 1; 3 when absent"}, ignored,
 		), at(getTree)},
-		{toolserver.Define("search_files", "Find files and directories by name. A pattern without a slash matches the name at any depth; one with a slash matches the complete path. A slash at the end matches only directories.", toolserver.ReadsOnly, reads,
+		{toolserver.Define("search_files", "Find files and directories by name. A pattern without a slash matches the name at any depth; one with a slash matches the complete path.", toolserver.ReadsOnly, reads,
 			toolserver.Parameter{Name: "pattern", Kind: "string", About: "glob: * ? [a-z] [!a-z] within a name, ** over directories, {a,b} for either; such as *.go or src/**/*_test.go", Required: true}, dir, ignored,
 		), at(searchFiles)},
 		{toolserver.Define("grep_files", "Find lines by a regular expression; returns path:line:text. Binary files are left out.", toolserver.ReadsOnly, reads,
