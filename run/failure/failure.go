@@ -46,7 +46,7 @@ type Error struct {
 }
 
 // ModelFacts describe a failure of a model for programs, which need them to decide about another
-// try. Without a Kind nothing is known. The tags are those of the end event.
+// try. Without a Kind nothing is known. The end event has them with these tags.
 type ModelFacts struct {
 	Kind       string        `event:"kind"`
 	HTTPStatus int           `event:"http_status,opt"`    // 0 for none

@@ -121,8 +121,8 @@ func (r *ignoring) excludes(dir, name string, isDir bool) bool {
 	return false
 }
 
-// ignoringAbove returns the ignore files above a location: those between the root of the area
-// and the location and, if the root is in a repository, those of the repository above the root.
+// ignoringAbove returns the ignore files from the root of the area down to a location. If the root
+// is in a repository, it begins at the top of the repository.
 func (a *Access) ignoringAbove(l *Location) (r ignoring) {
 	if a.Ignored || a.Only != "" {
 		return r

@@ -228,7 +228,7 @@ type scanner struct {
 	after  int      // lines still to show
 }
 
-// limits are those of one answer.
+// limits of one answer.
 type limits struct {
 	matches, bytes int
 	result         bool // it is about a result: never binary, and long lines are shown around their match, with its offset
