@@ -187,9 +187,9 @@ func (c *connection) message(ctx context.Context, m wire.Message) {
 		c.listen(m)
 	case (method == "resources/subscribe" || method == "resources/unsubscribe") && !modern && c.server.Front != nil:
 		uri := jsontext.Text(jsontext.Member(m.Params, "uri"))
-		c.begin(ctx, m, func(context.Context, *request) func() ([]byte, error) {
-			return func() ([]byte, error) {
-				return wire.ReplyResult(m.ID, []byte("{}")), c.server.subscribe(c.ctx, c.listens.legacy, uri, method == "resources/subscribe")
+		c.begin(ctx, m, func(context.Context, *request) func() (replier, error) {
+			return func() (replier, error) {
+				return result([]byte("{}")), c.server.subscribe(c.ctx, c.listens.legacy, uri, method == "resources/subscribe")
 			}
 		})
 	case c.server.Front == nil, modern && (method == "initialize" || method == "ping" || method == "logging/setLevel"):
@@ -215,10 +215,18 @@ func (c *connection) reply(id, result []byte, err error) {
 	c.put(e.Reply(id), false)
 }
 
+// A replier writes the reply with a result. The id may have changed when the result is there: a
+// client that was asked something sends its request again.
+type replier func(id []byte) []byte
+
+func result(object []byte) replier {
+	return func(id []byte) []byte { return wire.ReplyResult(id, object) }
+}
+
 // begin answers a request in a new goroutine. It calls prepare before the next request is
 // read. The context of prepare ends with the connection, or when the client cancels the
 // request, and has the values of sent.
-func (c *connection) begin(sent context.Context, m wire.Message, prepare func(context.Context, *request) (answer func() (reply []byte, err error))) {
+func (c *connection) begin(sent context.Context, m wire.Message, prepare func(context.Context, *request) (answer func() (replier, error))) {
 	c.mu.Lock()
 	id := string(m.ID)
 	_, twice := c.running[id]
@@ -248,7 +256,7 @@ func (c *connection) begin(sent context.Context, m wire.Message, prepare func(co
 		case err != nil:
 			c.reply(id, nil, err)
 		default:
-			c.put(reply, false)
+			c.put(reply(id), false)
 		}
 		c.awaitRoom()
 		r.settled()
@@ -277,7 +285,7 @@ func (c *connection) call(sent context.Context, m wire.Message, modern bool) {
 		c.reply(m.ID, nil, invalidParams("arguments are not an object"))
 		return
 	}
-	c.begin(sent, m, func(ctx context.Context, r *request) func() ([]byte, error) {
+	c.begin(sent, m, func(ctx context.Context, r *request) func() (replier, error) {
 		progress := c.progress(ctx, jsontext.Member(m.Params, "_meta", "progressToken"))
 		call := func() (*wire.Result, error) { return c.server.run(ctx, name, args, progress) }
 		if c.server.Front != nil {
@@ -285,12 +293,9 @@ func (c *connection) call(sent context.Context, m wire.Message, modern bool) {
 			r.settled = func() { close(settled) }
 			call = c.server.Front.Call(ctx, &HostCall{c.client, name, args, jsontext.Member(m.Params, "_meta"), progress, c.asker(r, m, progress), settled})
 		}
-		return func() ([]byte, error) {
-			result, err := call()
-			if err != nil {
-				return nil, err
-			}
-			return callReply(m.ID, result, modern), nil
+		return func() (replier, error) {
+			answer, err := call()
+			return func(id []byte) []byte { return callReply(id, answer, modern) }, err
 		}
 	})
 }
@@ -307,8 +312,8 @@ func (c *connection) request(sent context.Context, m wire.Message, method string
 		c.mu.Unlock()
 		m.Params = c.server.leastLevel(level)
 	}
-	c.begin(sent, m, func(ctx context.Context, r *request) func() ([]byte, error) {
-		return func() ([]byte, error) {
+	c.begin(sent, m, func(ctx context.Context, r *request) func() (replier, error) {
+		return func() (replier, error) {
 			select {
 			case c.asked <- struct{}{}:
 				r.settled = func() { <-c.asked }
@@ -316,11 +321,11 @@ func (c *connection) request(sent context.Context, m wire.Message, method string
 				return nil, context.Cause(ctx)
 			}
 			ask := c.asker(r, m, func(wire.Progress) {})
-			result, err := c.server.Front.Request(ctx, &HostRequest{c.client, method, m.Params, ask})
+			object, err := c.server.Front.Request(ctx, &HostRequest{c.client, method, m.Params, ask})
 			if err == nil && modern {
-				result = modernResult(result, method != "prompts/get" && method != "completion/complete")
+				object = modernResult(object, method != "prompts/get" && method != "completion/complete")
 			}
-			return wire.ReplyResult(m.ID, result), err
+			return result(object), err
 		}
 	})
 }

@@ -84,7 +84,7 @@ func TestManualFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := append(longFlags(string(s.stdout)), "--read-only", "--json") // of the server db, and of bd
-	others := regexp.MustCompile(`(?s)\b(parallel|sbatch) -.*?toolpipe `)
+	others := regexp.MustCompile(`(?s)\b(parallel|sbatch) -.*?toolpipe |mcp-language-server -[^"]*"`)
 	for _, topic := range manual.Topics() {
 		for _, name := range longFlags(others.ReplaceAllString(otherPrograms.ReplaceAllString(manual.Page(topic), " "), " ")) {
 			if !slices.Contains(known, name) {

@@ -223,7 +223,11 @@ func (b *Toolbox) known() []approve.Server {
 	for _, c := range slices.Concat(b.Conns, b.kept(Results{})) {
 		s := approve.Server{Name: c.Name, Spelling: c.Spelling, Started: c.Err == nil && c.later == nil, Root: c.Root}
 		for _, t := range c.Listed {
-			s.Tools = append(s.Tools, approve.Tool{Call: t.Call(nil), Schema: t.InputSchema, Scripts: t.Scripts(), Opens: t.Declares().Opens})
+			call := t.Call(nil)
+			if t.Kept { // a rule about a kind of tools is to match others too
+				call = approve.Call{Server: call.Server, Tool: call.Tool, Name: call.Name}
+			}
+			s.Tools = append(s.Tools, approve.Tool{Call: call, Schema: t.InputSchema, Scripts: t.Scripts(), Opens: t.Declares().Opens})
 		}
 		if t := b.reader(c); t != nil {
 			s.Tools = append(s.Tools, approve.Tool{Call: t.Call(nil), Schema: t.InputSchema})

@@ -111,7 +111,7 @@ func TestGitDiffBeforeFirstCommit(t *testing.T) {
 		git("init", "-q", "--object-format="+format)
 		git("add", "a")
 		got := answer(t, dir, ".")
-		if !strings.Contains(got, "new file mode 100644\n") || !strings.Contains(got, "+++ b/a\n@@ -0,0 +1 @@\n+one\n[toolpipe] untracked: 1 file\n  b\n") {
+		if !strings.Contains(got, "new file mode 100644\n") || !strings.Contains(got, "+++ b/a\n@@ -0,0 +1 @@\n+one\n[toolpipe] HEAD names no commit: all files in the index are new\n[toolpipe] untracked: 1 file\n  b\n") {
 			t.Errorf("%s: %s", format, got)
 		}
 	}
