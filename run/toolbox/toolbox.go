@@ -230,7 +230,9 @@ func (b *Toolbox) known() []approve.Server {
 			s.Tools = append(s.Tools, approve.Tool{Call: call, Schema: t.InputSchema, Scripts: t.Scripts(), Opens: t.Declares().Opens})
 		}
 		if t := b.reader(c); t != nil {
-			s.Tools = append(s.Tools, approve.Tool{Call: t.Call(nil), Schema: t.InputSchema})
+			call := t.Call(nil)
+			call.By = "toolpipe" // --list-tools -v has no line that declares its effects
+			s.Tools = append(s.Tools, approve.Tool{Call: call, Schema: t.InputSchema})
 		}
 		all = append(all, s)
 	}
