@@ -77,7 +77,12 @@ func (t *Tape) key(asked []byte) string {
 }
 
 // Has reports whether the recording has an answer to the question.
-func (t *Tape) Has(asked []byte) bool { return t.answers[t.key(asked)] != nil }
+func (t *Tape) Has(asked []byte) bool {
+	key := t.key(asked)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.answers[key] != nil
+}
 
 // Take gives the next answer to a question. The error is a Mismatch that shows the question of the
 // recording with the longest start in common.

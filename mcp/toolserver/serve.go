@@ -294,8 +294,8 @@ func (c *connection) call(sent context.Context, m wire.Message, modern bool) {
 			call = c.server.Front.Call(ctx, &HostCall{c.client, name, args, jsontext.Member(m.Params, "_meta"), progress, c.asker(r, m, progress), settled})
 		}
 		return func() (replier, error) {
-			answer, err := call()
-			return func(id []byte) []byte { return callReply(id, answer, modern) }, err
+			result, err := call()
+			return func(id []byte) []byte { return callReply(id, result, modern) }, err
 		}
 	})
 }

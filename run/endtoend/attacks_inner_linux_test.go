@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -162,7 +163,7 @@ var innerAttacks = map[string]func(a *attacker, name string){
 		c := a.asking(name)
 		dead := exec.Command("/bin/true")
 		dead.Run()
-		for _, pid := range []any{0, -1, 1, os.Getppid(), a.victim, dead.Process.Pid, 1 << 22, 1 << 31, 1 << 62, "self", "thread-self", "self/task", "../self", "0x1"} {
+		for _, pid := range []any{0, -1, 1, os.Getppid(), a.victim, dead.Process.Pid, 1 << 22, math.MaxInt32, int64(1 << 62), "self", "thread-self", "self/task", "../self", "0x1"} {
 			a.announce(pid, c.in.Fd(), c.out.Fd())
 		}
 	},
@@ -175,10 +176,10 @@ var innerAttacks = map[string]func(a *attacker, name string){
 		sockets, _ := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 		syscall.Write(sockets[0], []byte(innerRequest(1, "fs__echo", name)))
 		c := a.asking(name)
-		for _, in := range []any{file.Fd(), directory.Fd(), null.Fd(), sockets[1], doorDescriptor, 9999, -1, 1 << 40} {
+		for _, in := range []any{file.Fd(), directory.Fd(), null.Fd(), sockets[1], doorDescriptor, 9999, -1, int64(1 << 40)} {
 			a.announce(os.Getpid(), in, c.out.Fd())
 		}
-		for _, out := range []any{file.Fd(), directory.Fd(), null.Fd(), sockets[1], doorDescriptor, c.in.Fd(), c.requests.Fd(), 9999, -1, 1 << 40} {
+		for _, out := range []any{file.Fd(), directory.Fd(), null.Fd(), sockets[1], doorDescriptor, c.in.Fd(), c.requests.Fd(), 9999, -1, int64(1 << 40)} {
 			a.announce(os.Getpid(), c.in.Fd(), out)
 		}
 		a.kept = append(a.kept, file, directory, null)
